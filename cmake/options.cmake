@@ -1,0 +1,14 @@
+# What every target of the project is compiled with. Linked as `prismopt::options`.
+add_library(prismopt_options INTERFACE)
+add_library(prismopt::options ALIAS prismopt_options)
+target_compile_features(prismopt_options INTERFACE cxx_std_20)
+target_compile_options(prismopt_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  # Results are equal bit for bit on every machine: no contraction into fused multiply-add.
+  -ffp-contract=off)
+if(PRISMOPT_WARNINGS_AS_ERRORS)
+  target_compile_options(prismopt_options INTERFACE -Werror)
+endif()
+target_include_directories(prismopt_options INTERFACE ${CMAKE_SOURCE_DIR})
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)

@@ -1,0 +1,96 @@
+#include "io/catalog.hpp"
+
+#include "io/nearest.hpp"
+#include "io/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* accelerators = "accelerators.toml";
+constexpr const char* links = "links.toml";
+constexpr const char* workloads = "workloads.toml";
+constexpr const char* variabilities = "variability.toml";
+
+/// By file name; parsed once.
+const TomlFile& parsed(const std::string& name)
+{
+    static const std::map<std::string, TomlFile> files = [] {
+        std::map<std::string, TomlFile> result;
+        for (const CatalogFile& file : catalog_files()) {
+            result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
+        }
+        return result;
+    }();
+    return files.at(name);
+}
+
+std::vector<std::string> names(const std::string& file_name)
+{
+    const TomlFile& file = parsed(file_name);
+    return Table(file.root, file).keys();
+}
+
+Table entry(const std::string& file_name, const std::string& name)
+{
+    const TomlFile& file = parsed(file_name);
+    Table all(file.root, file);
+    const auto found = all.find(name);
+    if (!found) {
+        const std::string near = nearest(name, all.keys());
+        throw InputError(fmt::format("\"{}\" is not in the catalog (it has {}); {}", name, listed(all.keys()),
+                                     near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)));
+    }
+    return found->table("a section");
+}
+
+}  // namespace
+
+std::vector<std::string> catalog_accelerators() { return names(accelerators); }
+std::vector<std::string> catalog_links() { return names(links); }
+std::vector<std::string> catalog_workloads() { return names(workloads); }
+std::vector<std::string> catalog_variabilities() { return names(variabilities); }
+
+Accelerator catalog_accelerator(const std::string& name)
+{
+    Accelerator accelerator;
+    accelerator.name = name;
+    Table table = entry(accelerators, name);
+    read_accelerator_fields(table, Keys::all, accelerator);
+    return accelerator;
+}
+
+Workload catalog_workload(const std::string& name)
+{
+    Workload workload;
+    workload.name = name;
+    Table table = entry(workloads, name);
+    read_workload_fields(table, Keys::all, workload);
+    table.refuse_unknown_keys();
+    return workload;
+}
+
+NetworkTier catalog_link(const std::string& name)
+{
+    NetworkTier tier;
+    tier.name = name;
+    Table table = entry(links, name);
+    read_link_fields(table, Keys::all, tier);
+    table.refuse_unknown_keys();
+    return tier;
+}
+
+Variability catalog_variability(const std::string& name)
+{
+    Variability variability;
+    Table table = entry(variabilities, name);
+    read_variability_fields(table, Keys::all, "", variability);
+    return variability;
+}
+
+}  // namespace prismopt

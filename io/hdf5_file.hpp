@@ -1,0 +1,63 @@
+#pragma once
+
+/// A thin layer over HDF5 that knows identifiers, attributes, columns and dimensions, and nothing of studies.
+///
+/// Element types T are std::int8_t, std::int32_t, std::uint64_t, double and std::string (variable length, UTF-8). Failures
+/// throw std::runtime_error with HDF5's reason; the file's name is the caller's to add.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// An open file, group or dataset; closed with its owner.
+class Hdf5Object {
+public:
+    explicit Hdf5Object(std::int64_t id) : id_(id) {}
+    Hdf5Object(Hdf5Object&& other) noexcept;
+    Hdf5Object& operator=(Hdf5Object&&) = delete;
+    ~Hdf5Object();
+
+    /// A file that lives in memory until image() is taken. Objects carry no times, so equal contents give equal bytes.
+    static Hdf5Object create_in_memory();
+    /// An existing file, to read.
+    static Hdf5Object open_file(const std::string& path);
+    /// The bytes of the file.
+    std::vector<std::byte> image() const;
+
+    Hdf5Object create_group(const std::string& name) const;
+    /// A group or a dataset.
+    Hdf5Object open(const std::string& name) const;
+
+    /// One dataset a dimension: the coordinates along it. Its name is the dimension's.
+    template <class T>
+    Hdf5Object create_scale(const std::string& name, const std::vector<T>& values) const;
+    /// Values in row-major order over `dimensions`, which are scales in the same group.
+    template <class T>
+    Hdf5Object create_column(const std::string& name, const std::vector<T>& values,
+                             const std::vector<std::string>& dimensions) const;
+    /// All values of a dataset in the group, row-major.
+    template <class T>
+    std::vector<T> read(const std::string& name) const;
+
+    template <class T>
+    void set(const std::string& attribute, const T& value) const;
+    template <class T>
+    void set_list(const std::string& attribute, const std::vector<T>& values) const;
+    bool has(const std::string& attribute) const;
+    /// A scalar attribute.
+    template <class T>
+    T get(const std::string& attribute) const;
+    template <class T>
+    std::vector<T> get_list(const std::string& attribute) const;
+
+private:
+    std::int64_t id_;
+};
+
+/// Whether the file begins as HDF5 files do.
+bool is_hdf5(const std::string& path);
+
+}  // namespace prismopt

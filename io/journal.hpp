@@ -1,0 +1,52 @@
+#pragma once
+
+/// The append-only log beside a results file (`F.h5.journal`). It is created first and is the truth about a study: whatever
+/// was appended before a crash is found again, whatever is damaged is left out and reported.
+///
+/// Layout, little-endian: header {magic "PRISMJNL", u32 version, u32 zero, u64 study}, then records
+/// {u32 length, u32 checksum, payload of `length` bytes}. The checksum is the CRC-32 of zlib over length and payload, so a
+/// tail of zeros is no record. What a payload means is the caller's.
+
+#include "io/posix_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// Tells studies apart: equal for runs that draw the same numbers for the same questions.
+std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std::string_view program_version);
+
+struct JournalContents {
+    std::uint64_t study = 0;
+    std::vector<std::vector<std::byte>> records;
+    std::string damage;            // empty, or what was wrong and where; records before it are good
+    std::uint64_t good_bytes = 0;  // of the file, up to the end of the last good record
+};
+
+/// Throws InputError when the file cannot be opened, is no journal, or has a version this program does not know.
+JournalContents read_journal(const std::string& path);
+
+class JournalWriter {
+public:
+    /// Creates the file, or continues one that exists behind its last good record (what is damaged is cut off). Throws
+    /// InputError when the file is no journal or belongs to another study, std::runtime_error when it cannot be written.
+    JournalWriter(const std::string& path, std::uint64_t study);
+
+    /// After a failure the journal is as it was before.
+    void append(std::span<const std::byte> payload);
+    /// Returns when all that was appended is on the device.
+    void sync();
+
+private:
+    JournalWriter(const std::string& path, std::uint64_t study, bool exists);
+
+    std::uint64_t end_;  // bytes of good journal
+    PosixFile file_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,158 @@
+#include "io/sections.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+constexpr Range gpus_range{"GPUs of the cluster", 1, 10'000'000, "16384"};
+constexpr Range group_range{"GPUs that the tier joins", 1, 10'000'000, "8"};
+constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 100'000, "132"};
+constexpr Range efficiency_range{"the share of the peak that is reached", 0, 1, "0.8", Range::Ends::open_low};
+constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
+constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
+constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
+
+void read_efficiency(Table table, Keys keys, Efficiency& efficiency)
+{
+    if (const auto value = table.find("gemm", keys, "gemm = 0.8")) {
+        efficiency.gemm = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("attention", keys, "attention = 0.55")) {
+        efficiency.attention = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("attention_backward", keys, "attention_backward = 0.45")) {
+        efficiency.attention_backward = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("memory", keys, "memory = 0.8")) {
+        efficiency.memory = value->number(efficiency_range);
+    }
+    table.refuse_unknown_keys();
+}
+
+/// The multiples of `unit` on both sides of `value`, in words.
+std::string multiples_near(int value, int unit)
+{
+    const int below = value / unit * unit;
+    return below > unit ? fmt::format("try {} or {}", below, below + unit) : fmt::format("try {}", 2 * unit);
+}
+
+/// Sets what the tier joins. `inner`: the tier inside it, if any.
+void read_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner, NetworkTier& tier)
+{
+    const auto group = last ? table.find("group") : table.at("group", "group = 8 (GPUs; only the last tier may omit it)");
+    tier.group_gpus = group ? group->count(group_range) : gpus;
+    if (last && tier.group_gpus != gpus) {
+        group->fail({"does not join the whole cluster",
+                     fmt::format("the cluster has {} GPUs and the last tier joins them all", gpus),
+                     fmt::format("remove it or write {}", gpus)});
+    }
+    if (inner && (tier.group_gpus % inner->group_gpus != 0 || tier.group_gpus <= inner->group_gpus)) {
+        (group ? *group : cluster_gpus)
+            .fail(
+                {"does not nest",
+                 fmt::format("needs a larger multiple of {}, the GPUs of tier \"{}\" inside it", inner->group_gpus, inner->name),
+                 multiples_near(tier.group_gpus, inner->group_gpus)});
+    }
+}
+
+std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int gpus)
+{
+    std::vector<NetworkTier> tiers;
+    const std::vector<Value> elements = list.list(tier_example);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        Table table = elements[i].table(tier_example);
+        NetworkTier tier;
+        const std::string name = table.at("name", "name = \"node\"").text("node");
+        const auto link = table.find("link");
+        if (link) {
+            tier = catalog_link(link->choice(catalog_links(), "links of the catalog"));
+        }
+        tier.name = name;
+        read_link_fields(table, link ? Keys::some : Keys::all, tier);
+        read_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
+        if (const auto value = table.find("oversubscription")) {
+            tier.oversubscription = value->number(oversubscription_range);
+        }
+        table.refuse_unknown_keys();
+        tiers.push_back(tier);
+    }
+    return tiers;
+}
+
+}  // namespace
+
+void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator)
+{
+    if (const auto value = table.find("peak_bf16", keys, "peak_bf16 = \"989.4 TFLOP/s\"")) {
+        accelerator.peak_bf16 = value->quantity<FlopsPerSecond>("989.4 TFLOP/s");
+    }
+    if (const auto value = table.find("multiprocessors", keys, "multiprocessors = 132")) {
+        accelerator.multiprocessors = value->count(multiprocessors_range);
+    }
+    if (const auto value = table.find("memory", keys, "memory = \"80 GiB\"")) {
+        accelerator.memory = value->quantity<Bytes>("80 GiB");
+    }
+    const auto reserved = table.find("memory_reserved", keys, "memory_reserved = \"3 GiB\"");
+    if (reserved) {
+        accelerator.memory_reserved = reserved->quantity<Bytes>("3 GiB", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("memory_bandwidth", keys, "memory_bandwidth = \"3.35 TB/s\"")) {
+        accelerator.memory_bandwidth = value->quantity<BytesPerSecond>("3.35 TB/s");
+    }
+    if (const auto value = table.find("power", keys, "power = \"700 W\"")) {
+        accelerator.power = value->quantity<Watts>("700 W");
+    }
+    if (const auto value = table.find("launch", keys, "launch = \"4 us\"")) {
+        accelerator.launch = value->quantity<Seconds>("4 us", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("model_error", keys, "model_error = 0.05")) {
+        accelerator.model_error = value->number(error_range);
+    }
+    if (const auto value = table.find("efficiency", keys, "efficiency = {gemm = 0.8, ...}")) {
+        read_efficiency(value->table("{gemm = 0.8}"), keys, accelerator.efficiency);
+    }
+    if (accelerator.memory_reserved >= accelerator.memory) {
+        const Complaint complaint{"leaves no memory to the training", "memory_reserved must be less than memory",
+                                  "lower memory_reserved or raise memory"};
+        reserved ? reserved->fail(complaint) : table.fail(complaint);
+    }
+    table.refuse_unknown_keys();
+}
+
+void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
+{
+    if (const auto value =
+            table.find("bandwidth", keys, R"(link = "nvlink4", or bandwidth = "450 GB/s" with efficiency and latency)")) {
+        tier.bandwidth = value->quantity<BytesPerSecond>("450 GB/s");
+    }
+    if (const auto value = table.find("efficiency", keys, "efficiency = 0.8")) {
+        tier.efficiency = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("latency", keys, "latency = \"3 us\"")) {
+        tier.latency = value->quantity<Seconds>("3 us", Sign::zero_or_more);
+    }
+}
+
+Cluster read_cluster(Table table)
+{
+    Cluster cluster;
+    const Value accelerator = table.at("accelerator", "accelerator = \"h100-sxm\"");
+    cluster.accelerator = catalog_accelerator(accelerator.choice(catalog_accelerators(), "accelerators of the catalog"));
+    if (const auto changes = table.find("accelerator_override")) {
+        Table fields = changes->table("{memory = \"96 GB\"}");
+        read_accelerator_fields(fields, Keys::some, cluster.accelerator);
+        cluster.accelerator.name += " (changed)";
+    }
+    const Value gpus = table.at("gpus", "gpus = 16384");
+    cluster.gpus = gpus.count(gpus_range);
+    cluster.gpu_price = table.at("gpu_price", "gpu_price = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
+    cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
+    const auto name = table.find("name");
+    cluster.name = name ? name->text("my-cluster") : fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
+    table.refuse_unknown_keys();
+    return cluster;
+}
+
+}  // namespace prismopt

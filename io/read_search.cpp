@@ -1,0 +1,102 @@
+#include "io/sections.hpp"
+
+#include "model/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
+constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
+constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
+constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
+constexpr Range replicas_range{"data parallel replicas simulated in full", 1, 1'000, "4"};
+constexpr std::string_view rung_example = "{ fleets = 1024, steps = 2 }";
+
+Rung read_rung(const Value& value)
+{
+    Table table = value.table(rung_example);
+    Rung rung;
+    const Value fleets = table.at("fleets", "fleets = 1024");
+    rung.fleets = fleets.count(fleets_range);
+    rung.steps = table.at("steps", "steps = 2").count(steps_range);
+    table.refuse_unknown_keys();
+    if (rung.fleets % fleet_block != 0) {
+        const int below = rung.fleets / fleet_block * fleet_block;
+        fleets.fail({fmt::format("is not a multiple of {}", fleet_block), "fleets are drawn in blocks",
+                     fmt::format("try {} or {}", below, below + fleet_block)});
+    }
+    return rung;
+}
+
+/// A higher rung extends the draws of the lower one, so steps stay equal and fleets grow.
+std::vector<Rung> read_rungs(const Value& list)
+{
+    std::vector<Rung> rungs;
+    for (const Value& element : list.list("[{ fleets = 64, steps = 2 }, { fleets = 1024, steps = 2 }]")) {
+        const Rung rung = read_rung(element);
+        if (!rungs.empty() && rung.steps != rungs.back().steps) {
+            element.table("")
+                .at("steps", "")
+                .fail({"differs from the rung before", "a rung extends the draws of the one before it",
+                       fmt::format("write {}", rungs.back().steps)});
+        }
+        if (!rungs.empty() && rung.fleets <= rungs.back().fleets) {
+            element.table("")
+                .at("fleets", "")
+                .fail({"is not more than the rung before", "each rung adds fleets",
+                       fmt::format("write {} or more", rungs.back().fleets + fleet_block)});
+        }
+        rungs.push_back(rung);
+    }
+    return rungs;
+}
+
+}  // namespace
+
+std::vector<std::string> read_objectives(Table table)
+{
+    std::vector<std::string> names;
+    for (const Objective& objective : objectives()) {
+        names.emplace_back(objective.name);
+    }
+    const std::string example = R"(["training_time_p99", "cost", "gpus"])";
+    std::vector<std::string> chosen;
+    for (const Value& element : table.at("minimise", "minimise = " + example).list(example)) {
+        const std::string name = element.choice(names, "objectives that can be minimised");
+        if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
+            element.fail({"is listed twice", "each objective counts once", "remove one of the two"});
+        }
+        chosen.push_back(name);
+    }
+    table.refuse_unknown_keys();
+    return chosen;
+}
+
+SearchSettings read_search(Table table)
+{
+    SearchSettings search;
+    if (const auto value = table.find("strategy")) {
+        search.strategy = value->text("auto");
+    }
+    if (const auto value = table.find("confidence")) {
+        search.confidence = value->number(confidence_range);
+    }
+    if (const auto value = table.find("rungs")) {
+        search.rungs = read_rungs(*value);
+    }
+    if (const auto value = table.find("confirm")) {
+        search.confirm = read_rung(*value);
+    }
+    if (const auto value = table.find("replicas_simulated")) {
+        search.replicas_simulated = value->count(replicas_range);
+    }
+    table.refuse_unknown_keys();
+    return search;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,188 @@
+#include "io/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr Range gpus_range{"GPUs to use", 1, 10'000'000, "2048"};
+constexpr Range pp_range{"pipeline stages", 1, 10'000, "8"};
+constexpr Range v_range{"model chunks per pipeline rank", 1, 10'000, "2"};
+constexpr Range microbatch_range{"sequences in a microbatch", 1, 1'000'000, "1"};
+constexpr int most_steps = 100'000;  // of a from-to-step axis
+
+/// One value of an axis, and the place it was read from.
+template <class T>
+struct Choice {
+    T value;
+    Value place;
+};
+
+template <class T>
+std::vector<T> without_repeats(const std::vector<Choice<T>>& choices)
+{
+    std::vector<T> values;
+    for (const Choice<T>& choice : choices) {
+        if (std::find(values.begin(), values.end(), choice.value) != values.end()) {
+            choice.place.fail({"is listed twice", "each choice is one design", "remove one of the two"});
+        }
+        values.push_back(choice.value);
+    }
+    return values;
+}
+
+std::vector<Choice<int>> integers(const Value& axis, const Range& range, std::string_view example)
+{
+    std::vector<Choice<int>> choices;
+    for (const Value& element : axis.list(example)) {
+        choices.push_back({element.count(range), element});
+    }
+    return choices;
+}
+
+/// Ascending, so that neighbours in the list are neighbours in meaning.
+std::vector<int> ordered_axis(const std::vector<Choice<int>>& choices)
+{
+    std::vector<int> values = without_repeats(choices);
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+template <class Enum>
+std::vector<Enum> named_axis(const Value& axis)
+{
+    const std::string names = choices<Enum>();
+    const std::string first = names.substr(0, names.find(','));
+    std::vector<Choice<Enum>> list;
+    for (const Value& element : axis.list(fmt::format("[\"{}\"]", first))) {
+        const auto parsed = parse<Enum>(element.text(first));
+        if (!parsed) {
+            element.fail({fmt::format("is not one of {}", names), "choices of this axis", "write one or more of these"});
+        }
+        list.push_back({*parsed, element});
+    }
+    return without_repeats(list);
+}
+
+/// { from = , to = , step = }, both ends included.
+std::vector<int> stepped_gpus(Table table)
+{
+    const int from = table.at("from", "from = 2048").count(gpus_range);
+    const Value to_value = table.at("to", "to = 16384");
+    const int to = to_value.count(gpus_range);
+    const Value step_value = table.at("step", "step = 2048");
+    const int step = step_value.count(gpus_range);
+    table.refuse_unknown_keys();
+    if (to < from || (to - from) % step != 0) {
+        const int below = to < from ? from : from + (to - from) / step * step;
+        to_value.fail({"is not reached", fmt::format("steps of {} from {} must end at it", step, from),
+                       fmt::format("write {} or {}", below, below + step)});
+    }
+    if ((to - from) / step >= most_steps) {
+        step_value.fail({"is too small", fmt::format("it makes {} choices", (to - from) / step + 1),
+                         fmt::format("write {} or more", (to - from) / most_steps + 1)});
+    }
+    std::vector<int> values;
+    for (int gpus = from; gpus <= to; gpus += step) {
+        values.push_back(gpus);
+    }
+    return values;
+}
+
+std::vector<int> read_gpus(const Value& axis, const Cluster& cluster)
+{
+    const auto refuse_beyond = [&](int gpus, const Value& place) {
+        if (gpus > cluster.gpus) {
+            place.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", cluster.gpus),
+                        fmt::format("write {} or less", cluster.gpus)});
+        }
+    };
+    if (axis.is_table()) {
+        std::vector<int> values = stepped_gpus(axis.table(""));
+        refuse_beyond(values.back(), axis.table("").at("to", ""));
+        return values;
+    }
+    const auto choices = integers(axis, gpus_range, "[2048, 4096], or { from = 2048, to = 16384, step = 2048 }");
+    for (const Choice<int>& choice : choices) {
+        refuse_beyond(choice.value, choice.place);
+    }
+    return ordered_axis(choices);
+}
+
+/// Tensor parallel GPUs hold whole attention heads, and key and value heads whole or as whole copies.
+bool divides_heads(int tp, const Workload& workload)
+{
+    return workload.heads % tp == 0 && (workload.kv_heads % tp == 0 || tp % workload.kv_heads == 0);
+}
+
+std::vector<int> read_tp(const Value& axis, const Workload& workload)
+{
+    const Range range{"GPUs of a tensor parallel group", 1, 10'000, "8"};
+    const auto choices = integers(axis, range, "[1, 2, 4, 8]");
+    for (const Choice<int>& choice : choices) {
+        if (divides_heads(choice.value, workload)) {
+            continue;
+        }
+        int below = std::min(choice.value, workload.heads);
+        while (!divides_heads(below, workload)) {
+            --below;
+        }
+        int above = choice.value;
+        while (above <= workload.heads && !divides_heads(above, workload)) {
+            ++above;
+        }
+        const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";
+        if (workload.heads % choice.value != 0) {
+            choice.place.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
+                               fmt::format("try {}{}", below, also)});
+        }
+        choice.place.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads),
+                           "one must be a multiple of the other", fmt::format("try {}{}", below, also)});
+    }
+    return ordered_axis(choices);
+}
+
+}  // namespace
+
+SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster)
+{
+    SpaceSettings space;
+    space.gpus = read_gpus(table.at("gpus", "gpus = [2048, 4096]"), cluster);
+    if (const auto axis = table.find("tp")) {
+        space.tp = read_tp(*axis, workload);
+    }
+    if (const auto axis = table.find("pp")) {
+        space.pp = ordered_axis(integers(*axis, pp_range, "[1, 2, 4, 8]"));
+    }
+    if (const auto axis = table.find("v")) {
+        space.v = ordered_axis(integers(*axis, v_range, "[1, 2]"));
+    }
+    if (const auto axis = table.find("microbatch")) {
+        space.microbatch = ordered_axis(integers(*axis, microbatch_range, "[1, 2]"));
+    }
+    if (const auto axis = table.find("schedule")) {
+        space.schedule = named_axis<Schedule>(*axis);
+    }
+    if (const auto axis = table.find("recompute")) {
+        space.recompute = named_axis<Recompute>(*axis);
+    }
+    if (const auto axis = table.find("sharding")) {
+        space.sharding = named_axis<Sharding>(*axis);
+    }
+    if (const auto axis = table.find("split")) {
+        space.split = named_axis<LayerSplit>(*axis);
+    }
+    if (const auto axis = table.find("dp_overlap")) {
+        space.dp_overlap = named_axis<DataParallelOverlap>(*axis);
+    }
+    if (const auto axis = table.find("order")) {
+        space.order = named_axis<PlacementOrder>(*axis);
+    }
+    table.refuse_unknown_keys();
+    return space;
+}
+
+}  // namespace prismopt

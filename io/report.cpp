@@ -1,0 +1,266 @@
+#include "io/report.hpp"
+
+#include "io/front_columns.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+using namespace literals;
+
+constexpr double usd_per_million = 1e6;
+
+double days(double seconds) { return Seconds{seconds} / 1_day; }
+double percent(double share) { return 100.0 * share; }
+
+/// Decimals that show `digits` significant digits of a number.
+int decimals(double value, int digits)
+{
+    const double size = std::abs(value);
+    return size > 0.0 && std::isfinite(size) ? std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, digits)
+                                             : 1;
+}
+
+std::string significant(double value, int digits) { return fmt::format("{:.{}f}", value, decimals(value, digits)); }
+
+/// Decimals of a value with limits: three significant digits, and more where the limits are closer than that.
+int decimals_between(double value, double low, double high)
+{
+    constexpr int most = 4;
+    const double width = high - low;
+    const int three = decimals(value, 3);
+    return width > 0.0 && std::isfinite(width) ? std::clamp(static_cast<int>(std::ceil(-std::log10(width))), three, most) : three;
+}
+
+std::string interval(double low, double high, int places) { return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places); }
+
+std::optional<std::string> label(const Results& results, const Point& point, std::string_view axis)
+{
+    for (std::size_t a = 0; a < results.axes.size(); ++a) {
+        if (results.axes[a].name == axis) {
+            return results.axes[a].labels.at(static_cast<std::size_t>(point.at(a)));
+        }
+    }
+    return std::nullopt;
+}
+
+int degree(const Results& results, const FrontPoint& point, std::string_view axis)
+{
+    const std::string text = label(results, point.point, axis).value_or("1");
+    int number = 1;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return std::max(number, 1);
+}
+
+int data_parallel(const Results& results, const FrontPoint& point)
+{
+    return point.prediction.gpus / (degree(results, point, "tp") * degree(results, point, "pp"));
+}
+
+/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved"; further axes follow where the study varied them.
+std::string plan(const Results& results, const FrontPoint& point)
+{
+    std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"), degree(results, point, "pp"),
+                                   data_parallel(results, point));
+    for (const auto& [axis, word] : {std::pair{"v", " v "}, std::pair{"microbatch", " mb "}, std::pair{"schedule", " "}}) {
+        if (const auto found = label(results, point.point, axis)) {
+            text += word + *found;
+        }
+    }
+    constexpr std::array<std::string_view, 6> told{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
+    for (const Axis& axis : results.axes) {
+        if (axis.labels.size() > 1 && std::find(told.begin(), told.end(), axis.name) == told.end()) {
+            text += fmt::format(" {} {}", axis.name, *label(results, point.point, axis.name));
+        }
+    }
+    return text;
+}
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as their widest cell; the one at `left` is aligned to the left, the others to the right.
+std::string aligned(const std::vector<Row>& rows, std::size_t left)
+{
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const Row& row : rows) {
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            widths[c] = std::max(widths[c], row[c].size());
+        }
+    }
+    std::string text;
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            line += c == 0 ? "" : "  ";
+            line += c == left ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("{:>{}}", row[c], widths[c]);
+        }
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+std::string front_table(const Results& results)
+{
+    constexpr std::size_t plan_column = 2;
+    std::vector<Row> rows{{"point", "GPUs", "plan", "p99 training time", "cost", "step p50/p99", "mem", "MFU", "ETTR"},
+                          {"", "", "", "days (95 %)", "M USD", "s", "free %", "%", "%"}};
+    for (const FrontPoint& point : results.front) {
+        const Prediction& p = point.prediction;
+        const double time = days(p.training.p99.value);
+        const double low = days(p.training.p99.low);
+        const double high = days(p.training.p99.high);
+        const int places = decimals_between(time, low, high);
+        rows.push_back({fmt::format("{}{}", point.dominated ? "*" : "", point.index), std::to_string(p.gpus),
+                        plan(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
+                        significant(p.cost_usd.value / usd_per_million, 4),
+                        significant(p.step.p50.value, 4) + "/" + significant(p.step.p99.value, 4),
+                        fmt::format("{:.0f}", percent(p.memory_headroom)), fmt::format("{:.1f}", percent(p.mfu)),
+                        fmt::format("{:.1f}", percent(p.ettr))});
+    }
+    return aligned(rows, plan_column);
+}
+
+/// Both kinds of error of one point: of the draws, and of the model.
+std::string trust(const FrontPoint& point)
+{
+    const double time = days(point.prediction.training.p99.value);
+    const double low = days(point.prediction.training.p99.low);
+    const double high = days(point.prediction.training.p99.high);
+    const int places = decimals_between(time, low, high);
+    std::string text =
+        fmt::format("How far to trust it (point {}, p99 training time {:.{}f} days):\n", point.index, time, places);
+    text += fmt::format("  sampling interval  {} days: 95 % limits for the number of draws, were the model exact\n",
+                        interval(low, high, places));
+    text += fmt::format("  model interval     {} days: value * (1 +- {:.1f} %), the model's error on published runs\n",
+                        interval(time * (1.0 - point.model_error), time * (1.0 + point.model_error), decimals(time, 3)),
+                        percent(point.model_error));
+    return text;
+}
+
+std::string front_section(const Results& results)
+{
+    if (results.front.empty()) {
+        return "The front is empty: no point was evaluated to the end.\n";
+    }
+    std::string text = front_table(results);
+    if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
+        text +=
+            "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
+            "it.\n";
+    }
+    return text + "\n" + trust(results.front.front());
+}
+
+std::string share_of(std::uint64_t part, std::uint64_t whole)
+{
+    return fmt::format("{:.1f} %", whole == 0 ? 0.0 : percent(static_cast<double>(part) / static_cast<double>(whole)));
+}
+
+std::string space_section(const Results& results)
+{
+    std::string text = fmt::format("Space: {} raw tuples, {} feasible ({})", results.raw_tuples, results.feasible,
+                                   share_of(results.feasible, results.raw_tuples));
+    if (results.rejected.empty()) {
+        return text + "\n";
+    }
+    constexpr std::size_t reason_column = 3;
+    std::vector<Row> rows;
+    for (const Rejected& rejected : results.rejected) {
+        rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, results.raw_tuples), rejected.reason});
+    }
+    text += "; rejected:\n" + aligned(rows, reason_column);
+    if (results.feasible > 0) {
+        return text;
+    }
+    text += "Nothing is feasible. The nearest miss by reason:\n";
+    for (const Rejected& rejected : results.rejected) {
+        if (rejected.miss > 0.0 || !rejected.nearest.empty()) {
+            text += fmt::format("  {}: {}\n", rejected.reason,
+                                rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
+        }
+    }
+    return text;
+}
+
+struct Effort {
+    std::uint64_t evaluated = 0;
+    std::uint64_t draws = 0;
+    std::uint64_t confirming = 0;
+};
+
+Effort effort(const Results& results)
+{
+    Effort sum;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        sum.evaluated += point.rung > 0 ? 1 : 0;
+        sum.draws += point.draws;
+    }
+    for (const FrontPoint& point : results.front) {
+        sum.confirming += point.prediction.draws;
+    }
+    return sum;
+}
+
+std::string objective_names(const Results& results)
+{
+    std::string text;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", objective.name);
+    }
+    return text;
+}
+
+std::string search_section(const Results& results)
+{
+    const StudyInfo& study = results.study;
+    const Outcome& outcome = study.outcome;
+    const Effort sum = effort(results);
+    std::string text = fmt::format("Search: {}\n", outcome.text);
+    text += fmt::format(
+        "  strategy {}; {} points drawn, {} excluded by their bound, {} open; {} step draws, {} more to confirm the front\n",
+        study.strategy, sum.evaluated, outcome.pruned, outcome.open, sum.draws, sum.confirming);
+    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
+                        study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
+    return text;
+}
+
+}  // namespace
+
+std::string text_report(const Results& results)
+{
+    return fmt::format("Study {}: front of {} points, minimising {}\n\n", results.study.scenario_name, results.front.size(),
+                       objective_names(results)) +
+           front_section(results) + "\n" + space_section(results) + "\n" + search_section(results);
+}
+
+std::string summary(const Results& results)
+{
+    const Effort sum = effort(results);
+    std::string text =
+        fmt::format("Study {} (seed {}, prismopt {}, {}): {} raw tuples, {} feasible, {} drawn with {} step draws.",
+                    results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created,
+                    results.raw_tuples, results.feasible, sum.evaluated, sum.draws);
+    if (!results.front.empty()) {
+        const auto order = [](const FrontPoint& a, const FrontPoint& b) {
+            return a.prediction.training.p99.value < b.prediction.training.p99.value;
+        };
+        const auto ends = std::minmax_element(results.front.begin(), results.front.end(), order);
+        const double least = days(ends.first->prediction.training.p99.value);
+        const double most = days(ends.second->prediction.training.p99.value);
+        text += fmt::format(" Front of {} points, p99 training time {} days.", results.front.size(),
+                            interval(least, most, decimals(most, 3)));
+    } else {
+        text += " The front is empty.";
+    }
+    return text + fmt::format(" Outcome: {}\n", results.study.outcome.text);
+}
+
+}  // namespace prismopt

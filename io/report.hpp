@@ -1,0 +1,21 @@
+#pragma once
+
+/// Results for people: plain text and CSV.
+
+#include "io/results.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+/// The front as a table with units and intervals, the plan of each point, what was infeasible, how the search ended,
+/// and how far to trust it.
+std::string text_report(const Results& results);
+
+/// The front as CSV: one line a point, a header with units in the column names.
+std::string front_csv(const Results& results);
+
+/// One paragraph on what a results file holds (for `inspect`).
+std::string summary(const Results& results);
+
+}  // namespace prismopt

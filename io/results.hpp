@@ -1,0 +1,85 @@
+#pragma once
+
+/// A study's results as plain data: what results.h5, the reports and `inspect` are made from.
+
+#include "model/prediction.hpp"
+#include "search/space.hpp"
+#include "search/strategy.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Root attributes and /study. Only these may differ between runs of one study with other ranks or dates.
+struct StudyInfo {
+    std::string program_version;
+    std::string commit;
+    std::string created;          // ISO 8601, UTC
+    std::string command_line;
+    std::string job_id;           // of the batch system, or empty
+    std::string scenario_path;
+    std::string scenario_text;
+    std::string scenario_name;
+    std::string strategy;
+    std::uint64_t seed = 0;
+    Outcome outcome;
+};
+
+struct ObjectiveInfo {
+    std::string name;
+    std::string units;
+    std::string long_name;
+};
+
+/// One evaluated point at the highest rung it reached.
+struct EvaluatedPoint {
+    std::uint64_t index = 0;      // raw tuple
+    Point point;                  // label positions
+    int rung = 0;                 // 0: only bounded
+    std::uint64_t draws = 0;
+    std::vector<double> bounds;   // lower bounds of the objectives
+    std::vector<Estimate> objectives;   // empty at rung 0
+};
+
+/// A member of the front, re-estimated on a fresh random stream.
+struct FrontPoint {
+    std::uint64_t index = 0;
+    Point point;
+    bool dominated = false;       // by another member, after confirmation; kept and flagged
+    std::vector<Estimate> objectives;   // confirmed
+    Prediction prediction;        // confirmed
+    double model_error = 0.0;     // relative error of the mean model, declared by the accelerator
+};
+
+struct ProgressPoint {
+    std::uint64_t evaluations = 0;
+    std::uint64_t draws = 0;
+    double hypervolume = 0.0;     // of the front so far, in the normalised box of the study
+    double elapsed_s = 0.0;       // wall clock: not part of what is equal between runs
+};
+
+struct RankWork {
+    int rank = 0;
+    std::uint64_t items = 0;
+    double busy_s = 0.0;
+    double idle_s = 0.0;
+};
+
+struct Results {
+    StudyInfo study;
+    std::vector<Axis> axes;
+    std::uint64_t raw_tuples = 0;
+    std::uint64_t feasible = 0;
+    std::vector<Rejected> rejected;
+    std::vector<ObjectiveInfo> objectives;
+    std::vector<EvaluatedPoint> evaluations;   // all feasible points, in index order
+    std::vector<FrontPoint> front;             // in order of the first objective
+    std::vector<ProgressPoint> progress;
+    std::vector<RankWork> ranks;
+    int threads = 1;
+};
+
+}  // namespace prismopt

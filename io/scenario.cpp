@@ -1,0 +1,85 @@
+#include "io/scenario.hpp"
+
+#include "io/sections.hpp"
+#include "io/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
+constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
+constexpr Range headroom_range{"the share of memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
+
+}  // namespace
+
+Scenario parse_scenario(const std::string& text, const std::string& path)
+{
+    const TomlFile file = parse_toml(text, path);
+    Table top(file.root, file);
+    Scenario scenario;
+    scenario.path = path;
+    scenario.text = text;
+    scenario.name = top.at("name", "name = \"my-study\"").text("my-study");
+    if (const auto seed = top.find("seed")) {
+        scenario.seed = static_cast<std::uint64_t>(seed->integer(seed_range));
+    }
+    scenario.workload = read_workload(top.section("workload", "[workload] with model = \"llama3-405b\""));
+    scenario.phases = read_phases(top.at("phase", "[[phase]] with tokens, sequence_length and global_batch"));
+    scenario.cluster =
+        read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
+    if (const auto memory = top.find("memory")) {
+        Table table = memory->table("[memory] with headroom = 0.05");
+        scenario.memory_headroom = table.at("headroom", "headroom = 0.05").number(headroom_range);
+        table.refuse_unknown_keys();
+    }
+    scenario.variability = read_variability(top.section("variability", "[variability] with profile = \"hpc-2024\""));
+    scenario.reliability =
+        read_reliability(top.section("reliability", "[reliability] with node_failure_rate = \"3.79e-3 /day\""));
+    scenario.space = read_space(top.section("space", "[space] with gpus = [2048, 4096]"), scenario.workload, scenario.cluster);
+    scenario.objectives =
+        read_objectives(top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"));
+    if (const auto search = top.find("search")) {
+        scenario.search = read_search(search->table("[search] with confidence = 0.95"));
+    }
+    top.refuse_unknown_keys();
+    return scenario;
+}
+
+Scenario read_scenario(const std::string& path)
+{
+    const auto refuse = [&](const std::string& why) {
+        throw InputError(fmt::format(
+            "{}: cannot be read ({}); give the path of a scenario file, such as jobs/scenarios/small.toml", path, why));
+    };
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) {
+        refuse(error ? error.message() : "no such file");
+    }
+    if (!std::filesystem::is_regular_file(status)) {
+        refuse(std::filesystem::is_directory(status) ? "it is a directory" : "it is not a regular file");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        refuse(std::strerror(errno));
+    }
+    if (const auto bytes = std::filesystem::file_size(path, error); error || bytes > longest_file) {
+        refuse(error ? error.message() : fmt::format("it has {} bytes, a scenario has {} at most", bytes, longest_file));
+    }
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (stream.bad()) {
+        refuse("an error while reading");
+    }
+    return parse_scenario(text, path);
+}
+
+}  // namespace prismopt

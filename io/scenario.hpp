@@ -1,0 +1,84 @@
+#pragma once
+
+/// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
+
+#include "model/hardware.hpp"
+#include "model/plan.hpp"
+#include "model/variability.hpp"
+#include "model/workload.hpp"
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Wrong input; shown to the user without a stack, exit code 2. The message has file, line, value, reason and remedy.
+class InputError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Choices per axis of the design space. A design on the command line names them as here (`tp=8 pp=16 v=2 ...`).
+struct SpaceSettings {
+    std::vector<int> gpus;
+    std::vector<int> tp{1};
+    std::vector<int> pp{1};
+    std::vector<int> v{1};
+    std::vector<int> microbatch{1};
+    std::vector<Schedule> schedule{Schedule::one_f_one_b};
+    std::vector<Recompute> recompute{Recompute::none};
+    std::vector<Sharding> sharding{Sharding::zero1};
+    std::vector<LayerSplit> split{LayerSplit::layers};
+    std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
+    std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+};
+
+/// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.
+struct Rung {
+    int fleets = 0;
+    int steps = 0;
+};
+
+struct SearchSettings {
+    std::string strategy = "auto";
+    std::vector<Rung> rungs{{64, 2}, {1024, 2}};  // rung 1, 2, ...; equal steps, growing fleets
+    Rung confirm{2048, 4};                        // the front, on a fresh random stream
+    double confidence = 0.95;                     // of the whole study's pruning
+    int replicas_simulated = 4;                   // data parallel replicas simulated in full per draw
+};
+
+struct Scenario {
+    std::string path;
+    std::string text;  // the file as read
+    std::string name;
+    std::uint64_t seed = 1;
+    Workload workload;
+    std::vector<Phase> phases;  // at least one
+    Cluster cluster;
+    double memory_headroom = 0.0;  // share of memory that must stay free
+    Variability variability;
+    Reliability reliability;
+    SpaceSettings space;
+    std::vector<std::string> objectives;  // minimised, in this order
+    SearchSettings search;
+};
+
+/// Reads and checks a scenario file. Throws InputError; all figures are in range when it returns.
+Scenario read_scenario(const std::string& path);
+/// The same from text already in memory (`path` is for messages).
+Scenario parse_scenario(const std::string& text, const std::string& path);
+
+/// Names of the built-in catalog entries, for messages and `--help`.
+std::vector<std::string> catalog_accelerators();
+std::vector<std::string> catalog_links();
+std::vector<std::string> catalog_workloads();
+std::vector<std::string> catalog_variabilities();
+/// A catalog entry; throws InputError with the nearest names.
+Accelerator catalog_accelerator(const std::string& name);
+Workload catalog_workload(const std::string& name);
+NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are the scenario's
+Variability catalog_variability(const std::string& name);
+
+}  // namespace prismopt

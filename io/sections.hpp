@@ -1,0 +1,31 @@
+#pragma once
+
+/// Readers of the parts of a scenario, one a section. Those that take `Keys` also read the catalog, where every key must be there;
+/// in a scenario they change what they name. Each refuses keys that it does not know.
+
+#include "io/scenario.hpp"
+#include "io/toml.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Shape of a network; checks that heads divide it.
+void read_workload_fields(Table& table, Keys keys, Workload& workload);
+void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator);
+/// Bandwidth, efficiency and latency of a tier.
+void read_link_fields(Table& table, Keys keys, NetworkTier& tier);
+/// `default_source`: what a law says of its origin when the file does not; empty: the file must.
+void read_variability_fields(Table& table, Keys keys, const std::string& default_source, Variability& variability);
+
+Workload read_workload(Table table);
+std::vector<Phase> read_phases(const Value& phases);
+Cluster read_cluster(Table table);
+Variability read_variability(Table table);
+Reliability read_reliability(Table table);
+SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster);
+std::vector<std::string> read_objectives(Table table);
+SearchSettings read_search(Table table);
+
+}  // namespace prismopt

@@ -1,0 +1,23 @@
+#pragma once
+
+/// Memory of every pipeline stage, with activations as the schedule really holds them.
+
+#include "model/hardware.hpp"
+#include "model/layer_cost.hpp"
+#include "model/layout.hpp"
+#include "model/plan.hpp"
+#include "model/prediction.hpp"
+#include "model/program.hpp"
+
+#include <span>
+
+namespace prismopt {
+
+/// Use of the fullest stage. Mixed precision as in Megatron-LM: 2 bytes a parameter, 4 bytes a gradient (32-bit sums), 12
+/// bytes of optimizer state (master copy and two moments), the last divided by dp under ZeRO-1.
+/// Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation.
+/// `chunks` in network order, as layout() gives them. Leaves out: fragmentation beyond Accelerator::memory_reserved.
+MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
+                     const Accelerator& accelerator);
+
+}  // namespace prismopt

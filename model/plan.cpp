@@ -1,0 +1,96 @@
+#include "model/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+template <class Enum>
+struct Names;
+
+template <>
+struct Names<Schedule> {
+    static constexpr std::array<std::pair<Schedule, std::string_view>, 3> list{
+        {{Schedule::gpipe, "gpipe"}, {Schedule::one_f_one_b, "1f1b"}, {Schedule::interleaved, "interleaved"}}};
+};
+template <>
+struct Names<Recompute> {
+    static constexpr std::array<std::pair<Recompute, std::string_view>, 3> list{
+        {{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}}};
+};
+template <>
+struct Names<Sharding> {
+    static constexpr std::array<std::pair<Sharding, std::string_view>, 2> list{
+        {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}}};
+};
+template <>
+struct Names<LayerSplit> {
+    static constexpr std::array<std::pair<LayerSplit, std::string_view>, 2> list{
+        {{LayerSplit::layers, "layers"}, {LayerSplit::slots, "slots"}}};
+};
+template <>
+struct Names<DataParallelOverlap> {
+    static constexpr std::array<std::pair<DataParallelOverlap, std::string_view>, 2> list{
+        {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}}};
+};
+template <>
+struct Names<PlacementOrder> {
+    static constexpr std::array<std::pair<PlacementOrder, std::string_view>, 2> list{
+        {{PlacementOrder::tp_pp_dp, "tp-pp-dp"}, {PlacementOrder::tp_dp_pp, "tp-dp-pp"}}};
+};
+
+template <class Enum>
+std::string_view name_of(Enum value)
+{
+    const auto& list = Names<Enum>::list;
+    return std::find_if(list.begin(), list.end(), [&](const auto& row) { return row.first == value; })->second;
+}
+
+}  // namespace
+
+std::string_view name(Schedule value) { return name_of(value); }
+std::string_view name(Recompute value) { return name_of(value); }
+std::string_view name(Sharding value) { return name_of(value); }
+std::string_view name(LayerSplit value) { return name_of(value); }
+std::string_view name(DataParallelOverlap value) { return name_of(value); }
+std::string_view name(PlacementOrder value) { return name_of(value); }
+
+template <class Enum>
+std::optional<Enum> parse(std::string_view text)
+{
+    for (const auto& [value, label] : Names<Enum>::list) {
+        if (label == text) {
+            return value;
+        }
+    }
+    return std::nullopt;
+}
+
+template <class Enum>
+std::string choices()
+{
+    std::string text;
+    for (const auto& row : Names<Enum>::list) {
+        text += (text.empty() ? "" : ", ") + std::string(row.second);
+    }
+    return text;
+}
+
+template std::optional<Schedule> parse(std::string_view);
+template std::optional<Recompute> parse(std::string_view);
+template std::optional<Sharding> parse(std::string_view);
+template std::optional<LayerSplit> parse(std::string_view);
+template std::optional<DataParallelOverlap> parse(std::string_view);
+template std::optional<PlacementOrder> parse(std::string_view);
+
+template std::string choices<Schedule>();
+template std::string choices<Recompute>();
+template std::string choices<Sharding>();
+template std::string choices<LayerSplit>();
+template std::string choices<DataParallelOverlap>();
+template std::string choices<PlacementOrder>();
+
+}  // namespace prismopt

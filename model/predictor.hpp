@@ -1,0 +1,53 @@
+#pragma once
+
+/// Judges a plan: a sound bound without noise, draws of the step, and what they say of the step and of the training run.
+
+#include "model/execution_graph.hpp"
+#include "model/objective.hpp"
+#include "model/prediction.hpp"
+#include "model/sampler.hpp"
+#include "model/training_run.hpp"
+
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// Everything a study judges plans against.
+struct Problem {
+    Workload workload;
+    std::vector<Phase> phases;
+    Cluster cluster;
+    Reliability reliability;
+    double memory_headroom = 0.0;
+    NoiseTables noise;
+};
+
+/// Step times by phase, as sample_steps() returns them for one range of draws.
+using PhaseDraws = std::vector<std::vector<double>>;
+
+class Predictor {
+public:
+    /// The problem must outlive the predictor. One for each thread that calls it.
+    explicit Predictor(const Problem& problem);
+
+    /// Sound lower bounds without noise, or why the plan cannot work (checked for every phase).
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
+
+    /// Draws of every phase. The plan must be feasible.
+    PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
+
+    /// What all draws of a feasible plan say: `draws` of fleets 0 ... with `steps` each.
+    ///
+    /// Step time: of the first phase. Training time: for each fleet the steps of all phases at the fleet's mean step time,
+    /// then one history of failures. A fleet's mean over few steps scatters more than the run's many steps would: deviations
+    /// from the mean over fleets are shrunk by sqrt(1 - noise variance / total variance).
+    Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
+                         const Confidence& confidence);
+
+private:
+    const Problem& problem_;
+    std::vector<PlanCompiler> compilers_;   // [phase]
+};
+
+}  // namespace prismopt

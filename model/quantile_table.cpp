@@ -1,0 +1,104 @@
+#include "model/quantile_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+// Distance from a tail, in units of 2^-32, at the tail end of a segment.
+double knot(int segment)
+{
+    const int octave = segment / QuantileTable::segments_per_octave;
+    const int within = segment % QuantileTable::segments_per_octave;
+    return std::ldexp(0.5 * (1.0 + static_cast<double>(within) / QuantileTable::segments_per_octave), octave);
+}
+
+}  // namespace
+
+QuantileTable::QuantileTable(const Quantile& quantile)
+{
+    base_.resize(2 * segments);
+    rise_.resize(2 * segments);
+    for (int side = 0; side < 2; ++side) {
+        std::vector<double> value(segments);
+        for (int s = 0; s < segments; ++s) {
+            value[s] = quantile(std::min(knot(s) * 0x1p-32, 0.5), side == 1);
+        }
+        for (int s = 0; s < segments; ++s) {
+            const double next = s + 1 < segments ? value[s + 1] : value[s];
+            base_[side * segments + s] = static_cast<float>(value[s]);
+            rise_[side * segments + s] = static_cast<float>(next - value[s]);
+        }
+    }
+}
+
+QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight)
+    : base_(a.base_), rise_(a.rise_)
+{
+    const auto w = static_cast<float>(weight);
+    for (std::size_t i = 0; i < base_.size(); ++i) {
+        base_[i] += w * (b.base_[i] - a.base_[i]);
+        rise_[i] += w * (b.rise_[i] - a.rise_[i]);
+    }
+}
+
+double QuantileTable::mean() const
+{
+    double sum = 0.0;
+    for (int side = 0; side < 2; ++side) {
+        // Below the first knot the sampler sees the first value only (distance 1/2 is its end).
+        sum += knot(0) * base_[side * segments];
+        for (int s = 0; s + 1 < segments; ++s) {
+            const int i = side * segments + s;
+            sum += (knot(s + 1) - knot(s)) * (static_cast<double>(base_[i]) + 0.5 * static_cast<double>(rise_[i]));
+        }
+    }
+    return sum * 0x1p-32;
+}
+
+double Moments::cv() const { return mean > 0.0 ? std::sqrt(variance) / mean : 0.0; }
+
+double Moments::skewness() const { return variance > 0.0 ? third / (variance * std::sqrt(variance)) : 0.0; }
+
+Moments moments(const Quantile& quantile)
+{
+    constexpr int steps = 1600;
+    constexpr double limit = 40.0;   // logit: beyond, p < 5e-18
+    constexpr double width = limit / steps;
+    std::vector<double> value(2 * steps + 1);
+    std::vector<double> weight(2 * steps + 1);
+    double total = 0.0;
+    double sum = 0.0;
+    for (int i = -steps; i <= steps; ++i) {
+        const double tail = 1.0 / (1.0 + std::exp(std::abs(i * width)));   // probability of the nearer tail
+        value[i + steps] = quantile(tail, i > 0);
+        weight[i + steps] = tail * (1.0 - tail) * width;
+        total += weight[i + steps];
+        sum += weight[i + steps] * value[i + steps];
+    }
+    Moments result;
+    result.mean = sum / total;
+    for (int i = 0; i <= 2 * steps; ++i) {
+        const double d = value[i] - result.mean;
+        result.variance += weight[i] * d * d / total;
+        result.third += weight[i] * d * d * d / total;
+    }
+    return result;
+}
+
+Quantile largest_of(const Quantile& quantile, double count)
+{
+    if (count == 1.0) {
+        return quantile;
+    }
+    return [quantile, count](double p, bool upper) {
+        // Lower probability of the base law is p^(1/count); its complement without cancellation is -expm1(log p / count).
+        const double log_p = upper ? std::log1p(-p) : std::log(p);
+        const double base_upper = -std::expm1(log_p / count);
+        return base_upper < 0.5 ? quantile(base_upper, true) : quantile(std::exp(log_p / count), false);
+    };
+}
+
+}  // namespace prismopt

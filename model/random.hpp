@@ -1,0 +1,63 @@
+#pragma once
+
+/// Randomness by identity: a number is a function of whom it is for, never of who computes it or when.
+///
+/// Generator: Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), keyed by the seed. The
+/// 128-bit counter names the event; the four output words serve the uses that share an event.
+
+#include <array>
+#include <cstdint>
+
+namespace prismopt {
+
+/// All uses of random numbers in the program. Two uses never share an entry, so independence is checked by reading this.
+enum class Stream : std::uint8_t {
+    gpu,                    // spatial factor of a tensor parallel group of GPUs, by fleet
+    node,                   // spatial factor of a node, by fleet
+    site,                   // spatial factor of the whole fleet
+    common,                 // step-common regimes: word 0 compute, word 1 communication
+    stage,                  // by step, replica and stage
+    microbatch,             // by step, replica and microbatch
+    residual,               // by op: word 0 compute, word 1 collectives inside the op, word 2 transfer to the op
+    dp_collective,          // by step, stage and chunk: word 0 reduce-scatter, word 1 all-gather
+    other_replicas,         // replicas whose step is not simulated op by op
+    failure                 // gaps between failures, by fleet and history
+};
+
+/// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.
+enum class Purpose : std::uint8_t { search, confirm };
+
+/// Bit layout of the counter: | fleet 32 | step 16, replica 16 | event 32 | stream 8, purpose 8, kind 16 |.
+struct Counter {
+    std::uint32_t fleet = 0;
+    std::uint32_t step_replica = 0;
+    std::uint32_t event = 0;
+    std::uint32_t use = 0;
+};
+
+/// Replica index of events that all replicas share.
+inline constexpr std::uint32_t shared_by_replicas = 0xFFFF;
+
+constexpr std::uint32_t step_replica(std::uint32_t step, std::uint32_t replica) { return (step << 16) | replica; }
+constexpr std::uint32_t use(Stream stream, Purpose purpose, std::uint32_t kind = 0)
+{
+    return (static_cast<std::uint32_t>(stream) << 24) | (static_cast<std::uint32_t>(purpose) << 16) | kind;
+}
+
+/// Four 32-bit words for one event.
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, const Counter& counter);
+
+/// Draws that are computed side by side: the inner, vectorised dimension of the sampler.
+inline constexpr int lanes = 64;
+
+template <class T>
+struct alignas(64) Lanes {
+    T at[lanes];
+};
+using Words = Lanes<std::uint32_t>;
+
+/// philox() for 64 counters that share `event` and `use`; bit for bit the same numbers. words[w].at[lane].
+void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
+                  std::array<Words, 4>& words);
+
+}  // namespace prismopt

@@ -1,0 +1,50 @@
+#pragma once
+
+/// The commands of the program. Each takes the words behind its name and returns the exit code.
+
+#include "optimizer/communicator.hpp"
+
+#include <boost/program_options.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Exit codes.
+inline constexpr int exit_done = 0;
+inline constexpr int exit_failure = 1;
+inline constexpr int exit_wrong_input = 2;
+inline constexpr int exit_call_again = 75;   // EX_TEMPFAIL: stopped with a complete checkpoint
+
+/// What a command needs to know of how it was started.
+struct Call {
+    std::string command_line;   // as typed
+    Communicator& team;
+};
+
+int search_command(const std::vector<std::string>& words, const Call& call);
+int resume_command(const std::vector<std::string>& words, const Call& call);
+int predict_command(const std::vector<std::string>& words, const Call& call);
+int validate_command(const std::vector<std::string>& words, const Call& call);
+int inspect_command(const std::vector<std::string>& words, const Call& call);
+int report_command(const std::vector<std::string>& words, const Call& call);
+
+struct Command {
+    const char* name;
+    const char* argument;   // its positional argument
+    const char* does;
+    int (*run)(const std::vector<std::string>&, const Call&);
+};
+/// All commands, in the order that help shows them.
+const std::vector<Command>& commands();
+
+/// Options of one command, its positional argument `name` among them. Throws InputError for what cannot be parsed, with the
+/// way to help; prints help and returns nothing for --help.
+std::optional<boost::program_options::variables_map> parse_options(const std::string& command,
+                                                                   const boost::program_options::options_description& options,
+                                                                   const std::string& positional,
+                                                                   const std::vector<std::string>& words, const Call& call);
+
+}  // namespace prismopt

@@ -1,0 +1,164 @@
+#include "optimizer/commands/command.hpp"
+
+#include "io/scenario.hpp"
+#include "optimizer/design_map.hpp"
+#include "optimizer/evaluator.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// JSON has no infinity: an interval that the draws cannot support is null.
+nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
+
+nlohmann::json to_json(const TimeDistribution& d, double model_error)
+{
+    nlohmann::json json{{"mean", d.mean.value}, {"p50", d.p50.value}, {"p95", d.p95.value}, {"p99", d.p99.value}};
+    json["p99_low"] = number(d.p99.low);
+    json["p99_high"] = number(d.p99.high);
+    json["p99_model_low"] = d.p99.value * (1.0 - model_error);
+    json["p99_model_high"] = d.p99.value * (1.0 + model_error);
+    json["mean_low"] = number(d.mean.low);
+    json["mean_high"] = number(d.mean.high);
+    for (std::size_t i = 0; i < reported_probabilities.size(); ++i) {
+        json["quantiles"].push_back({reported_probabilities[i], d.quantiles[i]});
+    }
+    return json;
+}
+
+nlohmann::json to_json(const MemoryUse& memory)
+{
+    return {{"parameters", memory.parameters.si},   {"gradients", memory.gradients.si},
+            {"optimizer_state", memory.optimizer_state.si}, {"activations", memory.activations.si},
+            {"workspace", memory.workspace.si},     {"reserved", memory.reserved.si},
+            {"stage", memory.stage}};
+}
+
+nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error)
+{
+    nlohmann::json json{{"feasible", !p.infeasible.has_value()},
+                        {"reason", p.infeasible ? p.infeasible->reason + ": " + p.infeasible->detail : ""},
+                        {"design", design_text(plan)},
+                        {"draws", p.draws}};
+    if (p.infeasible) {
+        return json;
+    }
+    json["step_time_s"] = to_json(p.step, model_error);
+    json["training_time_s"] = to_json(p.training, model_error);
+    json["noise_free_step_time_s"] = p.noise_free_step_s;
+    json["tflops_per_gpu"] = p.tflops_per_gpu;
+    json["mfu"] = p.mfu;
+    json["tokens_per_second"] = p.tokens_per_second;
+    json["ettr"] = p.ettr;
+    json["peak_memory_bytes"] = p.memory.total().si;
+    json["memory_bytes"] = to_json(p.memory);
+    json["memory_headroom"] = p.memory_headroom;
+    json["bubble_share"] = p.shares.bubble;
+    json["exposed_communication_share"] = p.shares.exposed_communication;
+    json["cost_usd"] = p.cost_usd.value;
+    json["expected_cost_usd"] = p.expected_cost_usd.value;
+    json["gpus"] = p.gpus;
+    return json;
+}
+
+std::string limits(const Estimate& e, double unit)
+{
+    if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
+        return "no 95 % interval: too few draws";
+    }
+    return fmt::format("95 % interval {:.4g} .. {:.4g}", e.low / unit, e.high / unit);
+}
+
+void print_distribution(const char* title, const char* unit_name, double unit, const TimeDistribution& d, double model_error)
+{
+    fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
+               d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
+    fmt::print("  p99 sampling: {}; model: +-{:.0f} % = {:.4g} .. {:.4g}\n", limits(d.p99, unit), 100.0 * model_error,
+               d.p99.value * (1.0 - model_error) / unit, d.p99.value * (1.0 + model_error) / unit);
+}
+
+void print_text(const Prediction& p, const ParallelPlan& plan, double model_error)
+{
+    constexpr double day = 86400.0;
+    constexpr double gigabyte = 1e9;
+    fmt::print("{} dp={}\n", design_text(plan), plan.dp);
+    if (p.infeasible) {
+        fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
+        return;
+    }
+    print_distribution("step time", "s", 1.0, p.step, model_error);
+    print_distribution("training time", "days", day, p.training, model_error);
+    fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
+               100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
+    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
+               100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
+    fmt::print("memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
+               "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
+               p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
+               p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
+               p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+    fmt::print("cost {:.4g} M USD at p99, {:.4g} M USD expected; {} step draws\n", p.cost_usd.value / 1e6,
+               p.expected_cost_usd.value / 1e6, p.draws);
+}
+
+}  // namespace
+
+int predict_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("design", po::value<std::string>()->default_value(""),
+                          "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
+        "draws", po::value<int>(), "step draws (default: as the scenario confirms its front)")(
+        "seed", po::value<std::uint64_t>(), "random seed instead of the scenario's")("json", po::bool_switch(),
+                                                                                     "one JSON object instead of text");
+    const auto values = parse_options("predict", options, "SCENARIO", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
+    if (values->count("seed") > 0) {
+        scenario.seed = (*values)["seed"].as<std::uint64_t>();
+    }
+    const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
+    Rung rung = scenario.search.confirm;
+    if (values->count("draws") > 0) {
+        const int draws = (*values)["draws"].as<int>();
+        if (draws < 1) {
+            throw InputError(fmt::format("--draws {} is not positive; write for example --draws 8192", draws));
+        }
+        // Whole blocks of fleets.
+        rung.fleets = (draws + rung.steps * block_fleets - 1) / (rung.steps * block_fleets) * block_fleets;
+    }
+    const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp}));
+    Predictor predictor(model.problem);
+    Prediction prediction;
+    prediction.infeasible = structural_problem(plan, scenario);
+    if (!prediction.infeasible) {
+        const auto bound = predictor.bound(plan);
+        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+            prediction.infeasible = *refusal;
+        } else {
+            const SamplerOptions sampler = model.sampler(Purpose::confirm);
+            const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, sampler);
+            prediction = predictor.summarise(plan, draws, rung.steps, sampler, Confidence{});
+        }
+    }
+    const double model_error = scenario.cluster.accelerator.model_error;
+    if ((*values)["json"].as<bool>()) {
+        fmt::print("{}\n", to_json(prediction, plan, model_error).dump(2));
+    } else {
+        print_text(prediction, plan, model_error);
+    }
+    return exit_done;
+}
+
+}  // namespace prismopt

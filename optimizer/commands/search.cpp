@@ -1,0 +1,111 @@
+#include "optimizer/affinity.hpp"
+#include "optimizer/commands/command.hpp"
+#include "optimizer/study.hpp"
+
+#include "io/quantity.hpp"
+#include "io/report.hpp"
+#include "io/scenario.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+void add_stop_options(po::options_description& options)
+{
+    options.add_options()("max-time", po::value<std::string>(),
+                          "stop after this wall-clock time with a resumable state, for example \"55 min\"");
+}
+
+std::optional<std::chrono::duration<double>> max_time(const po::variables_map& values)
+{
+    if (values.count("max-time") == 0) {
+        return std::nullopt;
+    }
+    const std::string text = values["max-time"].as<std::string>();
+    const auto time = parse_quantity<Seconds>(text, "55 min");
+    if (const auto* complaint = std::get_if<Complaint>(&time)) {
+        throw InputError(fmt::format("--max-time {} {}", text, complaint->text()));
+    }
+    return std::chrono::duration<double>(std::get<Seconds>(time).si);
+}
+
+void warn_of_pinning(const Call& call)
+{
+    if (call.team.rank() == 0) {
+        if (const std::string warning = affinity_warning(0); !warning.empty()) {
+            spdlog::warn(warning);
+        }
+    }
+}
+
+/// Runs the study and says how it ended.
+int run(const std::function<Scenario()>& read, const StudyOptions& options, const Call& call)
+{
+    warn_of_pinning(call);
+    const StudyEnd end = run_study(read, call.team, options);
+    if (call.team.rank() != 0) {
+        return exit_done;
+    }
+    if (!end.complete) {
+        spdlog::warn(end.results.study.outcome.text);
+        return exit_call_again;
+    }
+    fmt::print("{}\nresults: {}\n", text_report(end.results), options.out);
+    return exit_done;
+}
+
+}  // namespace
+
+int search_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("out", po::value<std::string>(), "results file (default: the scenario's name with .h5, here)")(
+        "force", po::bool_switch(), "replace results that exist")("seed", po::value<std::uint64_t>(),
+                                                                  "random seed instead of the scenario's");
+    add_stop_options(options);
+    const auto values = parse_options("search", options, "SCENARIO", words, call);
+    if (!values) {
+        return exit_done;
+    }
+    const std::string path = (*values)["SCENARIO"].as<std::string>();
+    StudyOptions study;
+    study.out = values->count("out") > 0 ? (*values)["out"].as<std::string>()
+                                         : std::filesystem::path(path).stem().string() + ".h5";
+    study.force = (*values)["force"].as<bool>();
+    study.max_time = max_time(*values);
+    study.command_line = call.command_line;
+    const auto read = [&] {
+        Scenario scenario = read_scenario(path);
+        if (values->count("seed") > 0) {
+            scenario.seed = (*values)["seed"].as<std::uint64_t>();
+        }
+        return scenario;
+    };
+    return run(read, study, call);
+}
+
+int resume_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    add_stop_options(options);
+    const auto values = parse_options("resume", options, "FILE", words, call);
+    if (!values) {
+        return exit_done;
+    }
+    StudyOptions study;
+    study.resume = true;
+    study.max_time = max_time(*values);
+    study.command_line = call.command_line;
+    const std::string path = (*values)["FILE"].as<std::string>();
+    study.out = results_path_of(path);
+    return run([&path] { return journaled_scenario(path); }, study, call);
+}
+
+}  // namespace prismopt

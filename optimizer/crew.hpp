@@ -1,0 +1,58 @@
+#pragma once
+
+/// Ordered work over a team of ranks.
+
+#include "optimizer/communicator.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+namespace prismopt {
+
+/// Hands out items on demand, returns results in the order of submission, whoever computed them and when.
+///
+/// Every rank has one, with the same `work`; rank 0 submits and asks, the others serve. A worker has up to two items, so it
+/// seldom waits for rank 0, which computes items itself in a small team.
+class Crew {
+public:
+    using Work = std::function<Message(const Message&)>;
+
+    /// What a rank did. The rest of its time went into messages and whatever its caller does.
+    struct Account {
+        std::uint64_t items = 0;
+        double busy_s = 0.0;  // in `work`
+        double idle_s = 0.0;  // waiting for an item or, on rank 0, for a result
+    };
+
+    Crew(Communicator& team, Work work);
+
+    // Rank 0. What `work` throws here passes through `next`; the caller is to end the team with `abort`.
+    void submit(Message item);
+    Message next();  // result of the oldest item not yet returned; needs one outstanding
+    std::size_t outstanding() const { return results_.size(); }
+    void release();  // ends `serve` on the other ranks and drops what is outstanding; once
+
+    /// The other ranks: works until released. What `work` throws is printed and ends the program on all ranks with code 1.
+    void serve();
+
+    /// By rank; of ranks other than this one only after `release`, on rank 0.
+    const std::vector<Account>& accounts() const { return accounts_; }
+
+private:
+    Message compute(const Message& item);
+    Arrival receive();
+    void work_until_released();
+    void hand_out();
+    void keep(const Arrival& arrival);
+
+    Communicator& team_;
+    Work work_;
+    std::vector<Account> accounts_;
+    std::vector<int> in_flight_;                  // items that a worker has: in_flight_[rank - 1]
+    std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
+    std::deque<std::optional<Message>> results_;  // of items oldest_, oldest_ + 1, ...
+    std::deque<Message> waiting_;                 // the last of these items, which nobody has yet
+};
+
+}  // namespace prismopt

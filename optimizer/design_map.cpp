@@ -1,0 +1,280 @@
+#include "optimizer/design_map.hpp"
+
+#include "model/layout.hpp"
+#include "model/schedule.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+/// Axes in the order in which they are set: what rules out most comes first.
+enum AxisPosition { gpus, tp, pp, order, microbatch, schedule, v, split, recompute, sharding, dp_overlap };
+
+template <class Enum>
+Axis named_axis(std::string axis, const std::vector<Enum>& values)
+{
+    Axis result{std::move(axis), false, {}};
+    for (const Enum value : values) {
+        result.labels.emplace_back(name(value));
+    }
+    return result;
+}
+
+Axis number_axis(std::string axis, const std::vector<int>& values)
+{
+    Axis result{std::move(axis), true, {}};
+    for (const int value : values) {
+        result.labels.push_back(std::to_string(value));
+    }
+    return result;
+}
+
+std::vector<Axis> axes(const SpaceSettings& s)
+{
+    return {number_axis("gpus", s.gpus),
+            number_axis("tp", s.tp),
+            number_axis("pp", s.pp),
+            named_axis("order", s.order),
+            number_axis("microbatch", s.microbatch),
+            named_axis("schedule", s.schedule),
+            number_axis("v", s.v),
+            named_axis("split", s.split),
+            named_axis("recompute", s.recompute),
+            named_axis("sharding", s.sharding),
+            named_axis("dp_overlap", s.dp_overlap)};
+}
+
+/// The plan as far as the point is set; the other choices keep their defaults.
+ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
+{
+    ParallelPlan plan;
+    const auto set = [&](AxisPosition axis, auto& target, const auto& values) {
+        if (point.size() > static_cast<std::size_t>(axis)) {
+            target = values[point[axis]];
+        }
+    };
+    set(tp, plan.tp, s.tp);
+    set(pp, plan.pp, s.pp);
+    if (point.size() > pp) {
+        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.pp);
+    }
+    set(order, plan.order, s.order);
+    set(microbatch, plan.microbatch, s.microbatch);
+    set(schedule, plan.schedule, s.schedule);
+    set(v, plan.chunks, s.v);
+    set(split, plan.split, s.split);
+    set(recompute, plan.recompute, s.recompute);
+    set(sharding, plan.sharding, s.sharding);
+    set(dp_overlap, plan.dp_overlap, s.dp_overlap);
+    return plan;
+}
+
+// One rule each; the same for the space's constraints and for a single design.
+
+bool tp_fits_nodes(const ParallelPlan& plan, const Cluster& cluster)
+{
+    const int node = cluster.gpus_per_node();
+    return plan.tp <= node ? node % plan.tp == 0 : plan.tp % node == 0;
+}
+
+bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
+{
+    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
+               return phase.global_batch % (plan.dp * plan.microbatch) == 0;
+           });
+}
+
+bool schedule_defined(const ParallelPlan& plan, const std::vector<Phase>& phases)
+{
+    if (plan.schedule != Schedule::interleaved) {
+        return plan.chunks == 1;
+    }
+    return plan.pp > 1 && plan.chunks > 1 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
+               return plan.microbatches(phase.global_batch) % plan.pp == 0;
+           });
+}
+
+bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
+{
+    return plan.pp * plan.chunks <= workload.layers + (plan.split == LayerSplit::slots ? 2 : 0);
+}
+
+std::vector<Constraint> constraints(const Scenario& scenario)
+{
+    const SpaceSettings& s = scenario.space;
+    const std::vector<Phase>& phases = scenario.phases;
+    const auto on_plan = [&s](std::string reason, AxisPosition last, auto rule) {
+        return Constraint{std::move(reason), static_cast<std::size_t>(last) + 1,
+                          [s, rule](std::span<const int> point) { return rule(partial_plan(s, point)); }};
+    };
+    const auto microbatch_of_one = [](ParallelPlan plan) {
+        plan.microbatch = 1;
+        return plan;
+    };
+    return {
+        on_plan("tp does not fit the nodes", tp,
+                [cluster = scenario.cluster](const ParallelPlan& plan) { return tp_fits_nodes(plan, cluster); }),
+        {"gpus not divisible by tp*pp", pp + 1,
+         [s](std::span<const int> point) { return s.gpus[point[gpus]] % (s.tp[point[tp]] * s.pp[point[pp]]) == 0; }},
+        on_plan("global batch not divisible by dp*microbatch", pp,
+                [phases, microbatch_of_one](const ParallelPlan& plan) { return batch_divides(microbatch_of_one(plan), phases); }),
+        // With one stage, one replica or one chunk some choices name the same plan again; only the first stays.
+        {"same plan under another name", order + 1,
+         [s](std::span<const int> point) {
+             const ParallelPlan plan = partial_plan(s, point);
+             return point[order] == 0 || (plan.dp > 1 && plan.pp > 1);
+         }},
+        on_plan("global batch not divisible by dp*microbatch", microbatch,
+                [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
+        on_plan("schedule not defined", v, [phases](const ParallelPlan& plan) { return schedule_defined(plan, phases); }),
+        {"same plan under another name", split + 1,
+         [s](std::span<const int> point) {
+             const ParallelPlan plan = partial_plan(s, point);
+             return point[split] == 0 || plan.pp * plan.chunks > 1;
+         }},
+        on_plan("fewer layers than chunks", split,
+                [workload = scenario.workload](const ParallelPlan& plan) { return chunks_have_layers(plan, workload); }),
+        {"same plan under another name", sharding + 1,
+         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).dp > 1; }},
+        {"same plan under another name", dp_overlap + 1,
+         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).dp > 1; }},
+    };
+}
+
+int parse_number(const std::string& key, const std::string& value)
+{
+    int number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size() || number < 1) {
+        throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
+    }
+    return number;
+}
+
+template <class Enum>
+Enum parse_name(const std::string& key, const std::string& value)
+{
+    if (const auto parsed = parse<Enum>(value)) {
+        return *parsed;
+    }
+    throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
+}
+
+/// The only choice of an axis, or the plan's own default.
+template <class T>
+void take_single(T& target, const std::vector<T>& values)
+{
+    if (values.size() == 1) {
+        target = values.front();
+    }
+}
+
+}  // namespace
+
+DesignMap::DesignMap(const Scenario& scenario) : choices_(scenario.space), space_(axes(scenario.space), constraints(scenario)) {}
+
+ParallelPlan DesignMap::plan(std::span<const int> point) const { return partial_plan(choices_, point); }
+
+ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
+{
+    const SpaceSettings& s = scenario.space;
+    int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
+    ParallelPlan plan;
+    take_single(plan.tp, s.tp);
+    take_single(plan.pp, s.pp);
+    take_single(plan.chunks, s.v);
+    take_single(plan.microbatch, s.microbatch);
+    take_single(plan.schedule, s.schedule);
+    take_single(plan.recompute, s.recompute);
+    take_single(plan.sharding, s.sharding);
+    take_single(plan.split, s.split);
+    take_single(plan.dp_overlap, s.dp_overlap);
+    take_single(plan.order, s.order);
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const auto equals = word.find('=');
+        const std::string key = word.substr(0, equals);
+        const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+        if (key == "gpus") {
+            gpu_count = parse_number(key, value);
+        } else if (key == "tp") {
+            plan.tp = parse_number(key, value);
+        } else if (key == "pp") {
+            plan.pp = parse_number(key, value);
+        } else if (key == "v") {
+            plan.chunks = parse_number(key, value);
+        } else if (key == "microbatch") {
+            plan.microbatch = parse_number(key, value);
+        } else if (key == "schedule") {
+            plan.schedule = parse_name<Schedule>(key, value);
+        } else if (key == "recompute") {
+            plan.recompute = parse_name<Recompute>(key, value);
+        } else if (key == "sharding") {
+            plan.sharding = parse_name<Sharding>(key, value);
+        } else if (key == "split") {
+            plan.split = parse_name<LayerSplit>(key, value);
+        } else if (key == "dp_overlap") {
+            plan.dp_overlap = parse_name<DataParallelOverlap>(key, value);
+        } else if (key == "order") {
+            plan.order = parse_name<PlacementOrder>(key, value);
+        } else {
+            throw InputError("--design: unknown name '" + key +
+                             "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order");
+        }
+    }
+    const int replica = plan.tp * plan.pp;
+    if (gpu_count > scenario.cluster.gpus) {
+        throw InputError("--design: gpus=" + std::to_string(gpu_count) + " is more than the cluster's " +
+                         std::to_string(scenario.cluster.gpus) + "; name at most that many");
+    }
+    if (gpu_count % replica != 0) {
+        throw InputError("--design: tp*pp = " + std::to_string(replica) + " does not divide gpus=" + std::to_string(gpu_count) +
+                         "; change one of them");
+    }
+    plan.dp = gpu_count / replica;
+    return plan;
+}
+
+std::string design_text(const ParallelPlan& plan)
+{
+    std::ostringstream text;
+    text << "gpus=" << plan.gpus() << " tp=" << plan.tp << " pp=" << plan.pp << " v=" << plan.chunks
+         << " microbatch=" << plan.microbatch << " schedule=" << name(plan.schedule) << " recompute=" << name(plan.recompute)
+         << " sharding=" << name(plan.sharding) << " split=" << name(plan.split) << " dp_overlap=" << name(plan.dp_overlap)
+         << " order=" << name(plan.order);
+    return text.str();
+}
+
+std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Scenario& scenario)
+{
+    const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
+    const Workload& w = scenario.workload;
+    if (w.heads % plan.tp != 0) {
+        return say("tp does not divide the heads", "tp=" + std::to_string(plan.tp) + ", " + std::to_string(w.heads) + " heads");
+    }
+    if (!tp_fits_nodes(plan, scenario.cluster)) {
+        return say("tp does not fit the nodes", "tp=" + std::to_string(plan.tp) + " on nodes of " +
+                                                    std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    if (!batch_divides(plan, scenario.phases)) {
+        return say("global batch not divisible by dp*microbatch",
+                   "dp*microbatch = " + std::to_string(plan.dp * plan.microbatch) + " must divide every phase's global_batch (" +
+                       std::to_string(scenario.phases.front().global_batch) + ")");
+    }
+    if (!schedule_defined(plan, scenario.phases)) {
+        return say("schedule not defined", plan.schedule == Schedule::interleaved
+                                               ? "interleaved needs pp > 1, v > 1 and microbatches divisible by pp"
+                                               : std::string(name(plan.schedule)) + " has one chunk a stage: set v=1");
+    }
+    if (!chunks_have_layers(plan, w)) {
+        return say("fewer layers than chunks", "pp*v = " + std::to_string(plan.pp * plan.chunks) + " chunks, " +
+                                                   std::to_string(w.layers) + " layers");
+    }
+    return std::nullopt;
+}
+
+}  // namespace prismopt

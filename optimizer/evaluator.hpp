@@ -1,0 +1,80 @@
+#pragma once
+
+/// Answers a strategy's requests with the work of all ranks.
+
+#include "io/scenario.hpp"
+#include "model/predictor.hpp"
+#include "optimizer/crew.hpp"
+#include "optimizer/design_map.hpp"
+#include "search/strategy.hpp"
+
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// What every rank needs to judge points; built alike on all of them.
+struct StudyModel {
+    StudyModel(const Scenario& scenario_, NoiseTables tables);
+
+    const Scenario& scenario;
+    Problem problem;
+    DesignMap designs;
+    std::vector<const Objective*> objectives;
+
+    SamplerOptions sampler(Purpose purpose) const;
+};
+
+/// The work of one rank: an item in, its result out. Keeps a Predictor of its own.
+class Worker {
+public:
+    explicit Worker(const StudyModel& model) : model_(model), predictor_(model.problem) {}
+    Message operator()(const Message& item);
+
+    /// Bounds of the feasible points in a range, and the reasons of the others.
+    Sweep sweep(const SweepRange& range);
+
+private:
+    const StudyModel& model_;
+    Predictor predictor_;
+};
+
+/// Rank 0's side: cuts requests into items, merges results in index order.
+class Evaluator {
+public:
+    Evaluator(const StudyModel& model, Crew& crew);
+
+    void submit(std::span<const Request> requests);
+    /// The answer to the oldest request that has none yet.
+    Answer next();
+
+    /// Estimates of how many points are compared at once: safe limits hold for all of them together (Bonferroni).
+    void compare_at_once(std::uint64_t points);
+
+    /// Draws of these points on the confirm stream, and all they say.
+    std::vector<Prediction> confirm(std::span<const std::uint64_t> points);
+
+    std::uint64_t draws_made() const { return draws_made_; }
+
+private:
+    struct Pending {
+        Request request;
+        std::size_t items = 0;
+    };
+
+    std::size_t submit_draws(std::uint64_t index, int from_fleet, const Rung& rung, Purpose purpose);
+    void collect_draws(PhaseDraws& draws, std::size_t items);
+    Answer summarise(const PointRequest& request);
+
+    const StudyModel& model_;
+    Crew& crew_;
+    Predictor predictor_;
+    Confidence confidence_;
+    std::deque<Pending> pending_;
+    std::map<std::uint64_t, PhaseDraws> draws_;   // by point, of the search stream
+    std::uint64_t draws_made_ = 0;
+};
+
+}  // namespace prismopt

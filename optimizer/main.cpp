@@ -1,0 +1,75 @@
+/// prismopt: searches ways of training large models, judged by the distribution of their training time.
+
+#include "io/scenario.hpp"
+#include "optimizer/commands/command.hpp"
+#include "optimizer/version.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+void print_help()
+{
+    fmt::print("Usage: prismopt COMMAND ... ; prismopt COMMAND --help shows its options\n\n");
+    for (const auto& command : prismopt::commands()) {
+        fmt::print("  {:<10}{:<10}{}\n", command.name, command.argument, command.does);
+    }
+    fmt::print("\nExit codes: 0 done, 2 wrong input or usage, 75 stopped with a state to resume, 1 anything else\n");
+}
+
+int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
+{
+    if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+        if (call.team.rank() == 0) {
+            print_help();
+        }
+        return words.empty() ? prismopt::exit_wrong_input : prismopt::exit_done;
+    }
+    if (words[0] == "--version") {
+        if (call.team.rank() == 0) {
+            fmt::print("prismopt {} ({})\n", prismopt::program_version, prismopt::program_commit);
+        }
+        return prismopt::exit_done;
+    }
+    for (const auto& command : prismopt::commands()) {
+        if (words[0] == command.name) {
+            return command.run({words.begin() + 1, words.end()}, call);
+        }
+    }
+    throw prismopt::InputError(fmt::format("unknown command '{}'; prismopt --help lists them", words[0]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    auto team = prismopt::Communicator::world(argc, argv);
+    const auto log = spdlog::stderr_color_mt("prismopt");
+    log->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
+    spdlog::set_default_logger(log);
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    std::string command_line = "prismopt";
+    for (const std::string& word : words) {
+        command_line += " " + word;
+    }
+    try {
+        return dispatch(words, {command_line, team});
+    } catch (const prismopt::InputError& error) {
+        if (team.rank() == 0) {
+            fmt::print(stderr, "prismopt: {}\n", error.what());
+        }
+        return prismopt::exit_wrong_input;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "prismopt: rank {}: {}\n", team.rank(), error.what());
+        if (team.size() > 1) {
+            team.abort(prismopt::exit_failure);
+        }
+        return prismopt::exit_failure;
+    }
+}

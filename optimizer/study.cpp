@@ -1,0 +1,395 @@
+#include "optimizer/study.hpp"
+
+#include "io/journal.hpp"
+#include "io/results_file.hpp"
+#include "optimizer/bytes.hpp"
+#include "optimizer/evaluator.hpp"
+#include "optimizer/progress.hpp"
+#include "optimizer/stop.hpp"
+#include "optimizer/work_item.hpp"
+#include "search/archive.hpp"
+#include "search/exact.hpp"
+#include "optimizer/version.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <memory>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::string_view journal_suffix = ".journal";
+
+std::string journal_path(const std::string& out) { return out + std::string(journal_suffix); }
+
+std::uint64_t hash_of(const Scenario& scenario) { return study_hash(scenario.text, scenario.seed, program_version); }
+
+/// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
+Message study_record(const Scenario& scenario)
+{
+    Packer out;
+    out << scenario.path << scenario.text << scenario.seed;
+    return out.take();
+}
+
+Scenario scenario_from(std::span<const std::byte> record)
+{
+    Unpacker in(record);
+    std::string path;
+    std::string text;
+    std::uint64_t seed = 0;
+    in >> path >> text >> seed;
+    Scenario scenario = parse_scenario(text, path);
+    scenario.seed = seed;
+    return scenario;
+}
+
+/// Refuses what would be lost or cannot be written, before anything is computed.
+void check_output(const StudyOptions& options)
+{
+    namespace fs = std::filesystem;
+    const std::string journal = journal_path(options.out);
+    if (!options.force && !options.resume) {
+        for (const std::string& path : {options.out, journal}) {
+            if (fs::exists(path)) {
+                throw InputError(fmt::format("{} exists and is kept; name another file with --out, replace it with --force{}", path,
+                                             fs::exists(journal) ? ", or continue it with prismopt resume" : ""));
+            }
+        }
+    }
+    if (fs::is_directory(options.out)) {
+        throw InputError(fmt::format("{} is a folder; --out needs the name of a file", options.out));
+    }
+    if (options.force && !options.resume) {
+        std::error_code ignored;
+        fs::remove(journal, ignored);
+    }
+}
+
+/// Answers that a journal holds already, then new ones, which it gets.
+class Journal {
+public:
+    Journal(const std::string& path, const Scenario& scenario, bool resume)
+    {
+        if (resume) {
+            JournalContents contents = read_journal(path);
+            if (!contents.damage.empty()) {
+                spdlog::warn("{}: {}; what comes before is used", path, contents.damage);
+            }
+            known_ = std::move(contents.records);
+            next_ = 1;   // behind the study record
+        }
+        try {
+            writer_ = std::make_unique<JournalWriter>(path, hash_of(scenario));
+        } catch (const InputError&) {
+            throw;
+        } catch (const std::runtime_error& error) {
+            throw InputError(fmt::format("{}; name a file with --out in a folder that you may write to", error.what()));
+        }
+        if (known_.empty()) {
+            writer_->append(study_record(scenario));
+            writer_->sync();
+        }
+    }
+
+    std::optional<Answer> known_answer(const Request& request)
+    {
+        if (next_ >= known_.size()) {
+            return std::nullopt;
+        }
+        Answer answer = decode_answer(known_[next_++]);
+        if (!answers(answer, request)) {
+            throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
+        }
+        return answer;
+    }
+
+    void append(const Answer& answer)
+    {
+        writer_->append(encode(answer));
+        const auto now = std::chrono::steady_clock::now();
+        if (now - synced_ > std::chrono::seconds(1)) {
+            writer_->sync();
+            synced_ = now;
+        }
+    }
+    void sync() { writer_->sync(); }
+
+private:
+    static bool answers(const Answer& answer, const Request& request)
+    {
+        if (const auto* sweep = std::get_if<Sweep>(&answer)) {
+            const auto* range = std::get_if<SweepRange>(&request);
+            return range != nullptr && range->begin == sweep->range.begin && range->end == sweep->range.end;
+        }
+        const auto& evaluation = std::get<Evaluation>(answer);
+        const auto* point = std::get_if<PointRequest>(&request);
+        return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung;
+    }
+
+    std::vector<std::vector<std::byte>> known_;
+    std::size_t next_ = 0;
+    std::unique_ptr<JournalWriter> writer_;
+    std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
+};
+
+ExactOptions strategy_options(const StudyModel& model)
+{
+    ExactOptions options;
+    options.space_size = model.designs.space().size();
+    options.objectives = model.objectives.size();
+    options.top_rung = static_cast<int>(model.scenario.search.rungs.size());
+    options.confidence = model.scenario.search.confidence;
+    for (const Objective* objective : model.objectives) {
+        options.bounded.push_back(objective->bound != nullptr);
+    }
+    return options;
+}
+
+/// The search on rank 0.
+class Search {
+public:
+    Search(const StudyModel& model, Crew& crew, const StudyOptions& options)
+        : model_(model), options_(options), evaluator_(model, crew), strategy_(strategy_options(model)),
+          journal_(journal_path(options.out), model.scenario, options.resume), stop_(options.max_time)
+    {
+    }
+
+    /// Nothing, or what stopped it.
+    std::optional<std::string> run()
+    {
+        while (const auto requests = strategy_.ask()) {
+            if (const auto reason = answer(*requests)) {
+                journal_.sync();
+                return reason;
+            }
+        }
+        journal_.sync();
+        progress_.finish();
+        if (archive_.feasible() == 0) {
+            refuse_infeasible(model_.scenario, model_.designs.space().size(), archive_);
+        }
+        return std::nullopt;
+    }
+
+    void fill(Results& results)
+    {
+        results.axes = model_.designs.space().axes();
+        results.raw_tuples = model_.designs.space().size();
+        results.feasible = archive_.feasible();
+        results.rejected = archive_.rejected();
+        for (const Objective* objective : model_.objectives) {
+            results.objectives.push_back(
+                {std::string(objective->name), std::string(objective->units), std::string(objective->long_name)});
+        }
+        for (const Bound& bound : archive_.bounds()) {
+            EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives, {}};
+            if (const auto found = archive_.evaluations().find(bound.index); found != archive_.evaluations().end()) {
+                row.rung = found->second.rung;
+                row.draws = found->second.draws;
+                row.objectives = found->second.objectives;
+            }
+            results.evaluations.push_back(std::move(row));
+        }
+        results.study.outcome = strategy_.outcome();
+        results.progress = progress_.curve();
+    }
+
+    /// Re-estimates the front on a fresh stream, by p99 and so on; marks what turns out dominated.
+    void confirm(Results& results)
+    {
+        const std::vector<std::uint64_t> indices = strategy_.front();
+        const std::vector<Prediction> predictions = evaluator_.confirm(indices);
+        std::vector<std::vector<double>> values;
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            FrontPoint point;
+            point.index = indices[i];
+            point.point = model_.designs.space().point(indices[i]);
+            point.prediction = predictions[i];
+            point.model_error = model_.problem.cluster.accelerator.model_error;
+            values.emplace_back();
+            for (const Objective* objective : model_.objectives) {
+                point.objectives.push_back(objective->value(predictions[i]));
+                values.back().push_back(point.objectives.back().value);
+            }
+            results.front.push_back(std::move(point));
+        }
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            results.front[i].dominated = std::any_of(values.begin(), values.end(), [&, i](const std::vector<double>& other) {
+                return dominates(other, values[i]);
+            });
+        }
+        std::stable_sort(results.front.begin(), results.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
+            return a.objectives.front().value < b.objectives.front().value;
+        });
+    }
+
+private:
+    std::optional<std::string> answer(const std::vector<Request>& requests)
+    {
+        if (std::holds_alternative<PointRequest>(requests.front())) {
+            evaluator_.compare_at_once(archive_.feasible());   // the sweep is complete
+        }
+        std::vector<Answer> answers;
+        while (answers.size() < requests.size()) {
+            auto known = journal_.known_answer(requests[answers.size()]);
+            if (!known) {
+                break;
+            }
+            answers.push_back(std::move(*known));
+        }
+        evaluator_.submit(std::span(requests).subspan(answers.size()));
+        while (answers.size() < requests.size()) {
+            if (const auto reason = stop_.reason()) {
+                return reason;
+            }
+            answers.push_back(evaluator_.next());
+            journal_.append(answers.back());
+        }
+        strategy_.tell(answers);
+        archive_.add(answers);
+        progress_.update(archive_, evaluator_.draws_made(), strategy_.outcome().open);
+        return std::nullopt;
+    }
+
+    const StudyModel& model_;
+    const StudyOptions& options_;
+    Evaluator evaluator_;
+    Exact strategy_;
+    Archive archive_;
+    Progress progress_;
+    Journal journal_;
+    StopRequest stop_;
+};
+
+StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
+{
+    StudyInfo info;
+    info.program_version = program_version;
+    info.commit = program_commit;
+    info.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    info.command_line = options.command_line;
+    const char* job = std::getenv("SLURM_JOB_ID");
+    info.job_id = job == nullptr ? "" : job;
+    info.scenario_path = scenario.path;
+    info.scenario_text = scenario.text;
+    info.scenario_name = scenario.name;
+    info.strategy = "exact";
+    info.seed = scenario.seed;
+    return info;
+}
+
+StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
+{
+    StudyEnd end;
+    Results& results = end.results;
+    results.study = study_info(model.scenario, options);
+    results.threads = sampler_threads();
+    Search search(model, crew, options);
+    const auto stopped = search.run();
+    end.complete = !stopped;
+    search.fill(results);
+    if (end.complete) {
+        search.confirm(results);
+    } else {
+        results.study.outcome.proved = false;
+        results.study.outcome.text = fmt::format("stopped by {}; {} feasible plans are still open; continue with: prismopt resume {}",
+                                                 *stopped, results.study.outcome.open, options.out);
+    }
+    crew.release();
+    for (std::size_t rank = 0; rank < crew.accounts().size(); ++rank) {
+        const Crew::Account& account = crew.accounts()[rank];
+        results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s});
+    }
+    write_results(results, options.out);
+    if (end.complete) {
+        std::error_code ignored;
+        std::filesystem::remove(journal_path(options.out), ignored);
+    }
+    return end;
+}
+
+}  // namespace
+
+StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
+{
+    catch_stop_signals();
+    Message record;
+    std::exception_ptr refusal;
+    if (team.rank() == 0) {
+        try {
+            record = study_record(read());
+            check_output(options);
+        } catch (const InputError&) {
+            refusal = std::current_exception();
+            record.clear();
+        }
+    }
+    record = team.broadcast(std::move(record));   // empty: rank 0 refused, everybody goes home
+    if (refusal) {
+        std::rethrow_exception(refusal);
+    }
+    if (record.empty()) {
+        return {true, {}};
+    }
+    const Scenario scenario = scenario_from(record);
+    const Message tables =
+        team.broadcast(team.rank() == 0 ? build_noise_tables(scenario.variability, scenario.space.tp).encode() : Message{});
+    const StudyModel model(scenario, NoiseTables::decode(tables));
+    Crew crew(team, Worker(model));
+    if (team.rank() != 0) {
+        crew.serve();
+        return {true, {}};
+    }
+    try {
+        return lead(model, crew, options);
+    } catch (const InputError&) {
+        crew.release();
+        throw;
+    }
+}
+
+bool is_journal(const std::string& path) { return path.ends_with(journal_suffix); }
+
+std::string results_path_of(const std::string& path)
+{
+    return is_journal(path) ? path.substr(0, path.size() - journal_suffix.size()) : path;
+}
+
+Scenario journaled_scenario(const std::string& path)
+{
+    const std::string journal = journal_path(results_path_of(path));
+    if (!std::filesystem::exists(journal)) {
+        throw InputError(fmt::format("{}: nothing to resume: there is no {}; a search that ended has removed it", path, journal));
+    }
+    const JournalContents contents = read_journal(journal);
+    if (contents.records.empty()) {
+        throw InputError(fmt::format("{} holds no study; start the search again", journal));
+    }
+    return scenario_from(contents.records.front());
+}
+
+void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive)
+{
+    std::string text = fmt::format("{}: none of the {} plans of the space is feasible:", scenario.path, raw_tuples);
+    for (const Rejected& rejected : archive.rejected()) {
+        if (rejected.count > 0) {
+            text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
+            if (!rejected.nearest.empty()) {
+                text += fmt::format("; the nearest misses by {:.2f} GB: {}", rejected.miss / 1e9, rejected.nearest);
+            }
+        }
+    }
+    throw InputError(text + "\ntry more choices in [space]: larger tp or pp, recompute, smaller microbatch");
+}
+
+}  // namespace prismopt

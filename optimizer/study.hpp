@@ -1,0 +1,46 @@
+#pragma once
+
+/// One search over a team of ranks: ask, evaluate, tell, journal; then confirm the front and write the results.
+
+#include "io/results.hpp"
+#include "io/scenario.hpp"
+#include "optimizer/communicator.hpp"
+#include "search/archive.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace prismopt {
+
+struct StudyOptions {
+    std::string out;              // results file; the journal is `out`.journal
+    bool force = false;           // replace what is there
+    bool resume = false;          // continue the journal that is there
+    std::optional<std::chrono::duration<double>> max_time;
+    std::string command_line;
+};
+
+struct StudyEnd {
+    bool complete = false;        // false: stopped, to be resumed
+    Results results;              // on rank 0
+};
+
+/// Runs the search on all ranks of the team; each calls it, and rank 0 reads the scenario.
+/// Throws InputError on rank 0 (before any search) when the scenario is wrong, or the output is taken or cannot be written;
+/// and when nothing in the space is feasible, with the nearest miss.
+StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options);
+
+/// The results file that a path names, which may be its journal.
+std::string results_path_of(const std::string& path);
+bool is_journal(const std::string& path);
+
+/// The scenario of a journal, as it was read, with its seed. `path`: a results file or its journal. Throws InputError when
+/// there is nothing to resume.
+Scenario journaled_scenario(const std::string& path);
+
+/// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
+[[noreturn]] void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive);
+
+}  // namespace prismopt

@@ -1,0 +1,173 @@
+#include "search/archive.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <numeric>
+
+namespace prismopt {
+namespace {
+
+using Points = std::vector<std::vector<double>>;
+
+/// Area between the points and the reference; the points come in ascending order of the first objective.
+double area(const Points& points, std::span<const double> reference)
+{
+    double sum = 0.0;
+    double lowest = reference[1];
+    for (const std::vector<double>& point : points) {
+        if (point[1] >= lowest) continue;
+        sum += (reference[0] - point[0]) * (lowest - point[1]);
+        lowest = point[1];
+    }
+    return sum;
+}
+
+/// Points lie below the reference in the first `objectives`, and are sorted lexicographically. Three and more objectives
+/// are cut into slices along the last. Source: While et al., IEEE Trans. Evol. Comput. 10 (2006) 29-38 (HSO).
+double volume(const Points& points, std::span<const double> reference, std::size_t objectives)
+{
+    if (points.empty()) return 0.0;
+    if (objectives == 1) return reference[0] - points.front()[0];
+    if (objectives == 2) return area(points, reference);
+
+    const std::size_t last = objectives - 1;
+    std::vector<double> cuts;
+    for (const std::vector<double>& point : points) cuts.push_back(point[last]);
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    cuts.push_back(reference[last]);
+
+    double sum = 0.0;
+    Points slice;
+    for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
+        slice.clear();
+        RunningFront front(last);
+        for (const std::vector<double>& point : points) {
+            if (point[last] <= cuts[c] && front.add(std::span(point).first(last))) slice.push_back(point);
+        }
+        sum += volume(slice, reference, last) * (cuts[c + 1] - cuts[c]);
+    }
+    return sum;
+}
+
+}  // namespace
+
+bool dominates(std::span<const double> a, std::span<const double> b)
+{
+    bool better = false;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        if (a[k] > b[k]) return false;
+        better = better || a[k] < b[k];
+    }
+    return better;
+}
+
+std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> points)
+{
+    std::vector<std::size_t> order(points.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+
+    std::vector<std::size_t> kept;
+    RunningFront front(points.empty() ? 0 : points.front().size());
+    for (const std::size_t position : order) {
+        if (front.add(points[position])) kept.push_back(position);
+    }
+    std::sort(kept.begin(), kept.end());
+    return kept;
+}
+
+double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference)
+{
+    if (reference.empty()) return 0.0;
+    Points inside;
+    for (const std::vector<double>& point : points) {
+        if (std::equal(point.begin(), point.end(), reference.begin(), reference.end(), std::less<>())) inside.push_back(point);
+    }
+    std::sort(inside.begin(), inside.end());
+    return volume(inside, reference, reference.size());
+}
+
+bool RunningFront::covers(std::span<const double> point) const
+{
+    if (objectives_ <= 3) {
+        const auto next = stairs_.upper_bound(second(point));
+        return next != stairs_.begin() && std::prev(next)->second <= third(point);
+    }
+    for (auto member = members_.begin(); member != members_.end(); member += static_cast<std::ptrdiff_t>(objectives_)) {
+        if (std::equal(point.begin(), point.end(), member, std::greater_equal<>())) return true;
+    }
+    return false;
+}
+
+bool RunningFront::add(std::span<const double> point)
+{
+    if (!last_.empty() && std::equal(point.begin(), point.end(), last_.begin())) return last_kept_;
+    last_.assign(point.begin(), point.end());
+    last_kept_ = !covers(point);
+    if (!last_kept_) return false;
+    if (objectives_ > 3) {
+        members_.insert(members_.end(), point.begin(), point.end());
+        return true;
+    }
+    auto next = stairs_.lower_bound(second(point));
+    while (next != stairs_.end() && next->second >= third(point)) next = stairs_.erase(next);
+    stairs_.emplace_hint(next, second(point), third(point));
+    return true;
+}
+
+void Archive::add(std::span<const Answer> answers)
+{
+    for (const Answer& answer : answers) {
+        std::visit([this](const auto& told) { add(told); }, answer);
+    }
+}
+
+void Archive::add(const Sweep& sweep)
+{
+    const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
+    const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
+    bounds_.insert(bounds_.end(), sweep.feasible.begin(), sweep.feasible.end());
+    if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {
+        std::inplace_merge(bounds_.begin(), bounds_.begin() + known, bounds_.end(), by_index);
+    }
+
+    for (const Rejected& rejected : sweep.rejected) {
+        const auto same = std::find_if(rejected_.begin(), rejected_.end(),
+                                       [&](const Rejected& other) { return other.reason == rejected.reason; });
+        if (same == rejected_.end()) {
+            rejected_.push_back(rejected);
+            continue;
+        }
+        if (rejected.count > 0 && (same->count == 0 || rejected.miss < same->miss)) {
+            same->miss = rejected.miss;
+            same->nearest = rejected.nearest;
+        }
+        same->count += rejected.count;
+    }
+}
+
+void Archive::add(const Evaluation& evaluation)
+{
+    Evaluation& kept = evaluations_[evaluation.index];
+    if (evaluation.rung < kept.rung) return;
+    draws_ = draws_ - kept.draws + evaluation.draws;
+    kept = evaluation;
+}
+
+std::vector<std::uint64_t> Archive::front() const
+{
+    std::vector<std::uint64_t> indices;
+    Points values;
+    for (const auto& entry : evaluations_) {
+        indices.push_back(entry.first);
+        std::vector<double>& value = values.emplace_back();
+        for (const Estimate& objective : entry.second.objectives) value.push_back(objective.value);
+    }
+    std::vector<std::uint64_t> front;
+    for (const std::size_t position : non_dominated(values)) front.push_back(indices[position]);
+    return front;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,37 @@
+#include "search/limits.hpp"
+
+#include "search/archive.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace prismopt {
+
+void Limits::add(std::size_t owner, const std::vector<double>& high)
+{
+    if (!std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); })) return;
+    for (const Limit& other : limits_) {
+        if (std::equal(high.begin(), high.end(), other.high.begin(), std::greater_equal<>())) return;
+    }
+    std::erase_if(limits_, [&](const Limit& other) { return dominates(high, other.high); });
+    limits_.push_back({++newest_, owner, high});
+}
+
+bool Limits::rule_out(std::size_t owner, std::span<const double> low, std::uint64_t after) const
+{
+    for (auto limit = limits_.rbegin(); limit != limits_.rend() && limit->number > after; ++limit) {
+        if (limit->owner != owner && dominates(limit->high, low)) return true;
+    }
+    return false;
+}
+
+std::vector<std::vector<double>> Limits::sorted() const
+{
+    std::vector<std::vector<double>> sorted;
+    for (const Limit& limit : limits_) sorted.push_back(limit.high);
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,131 @@
+#include "io/catalog.hpp"
+
+#include "io/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Catalog, EmbedsTheFilesByteForByte)
+{
+    const auto files = catalog_files();
+    ASSERT_EQ(files.size(), 4u);
+    for (const CatalogFile& file : files) {
+        std::ifstream stream(PRISMOPT_SOURCE_DIR "/model/catalog/" + file.name, std::ios::binary);
+        ASSERT_TRUE(stream) << file.name;
+        EXPECT_EQ(file.text, std::string(std::istreambuf_iterator<char>(stream), {})) << file.name;
+    }
+}
+
+TEST(Catalog, EveryEntryLoads)
+{
+    EXPECT_THAT(catalog_accelerators(), ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "h100-sxm"));
+    EXPECT_THAT(catalog_links(), ElementsAre("ib-hdr", "ib-ndr", "nvlink3", "nvlink4", "roce-400g"));
+    EXPECT_THAT(catalog_workloads(),
+                ElementsAre("gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b", "llama3-70b", "llama3-8b"));
+    EXPECT_THAT(catalog_variabilities(), ElementsAre("hpc-2024"));
+    for (const std::string& name : catalog_accelerators()) {
+        const Accelerator accelerator = catalog_accelerator(name);
+        EXPECT_EQ(accelerator.name, name);
+        EXPECT_GT(accelerator.memory, accelerator.memory_reserved);
+    }
+    for (const std::string& name : catalog_links()) {
+        EXPECT_GT(catalog_link(name).bandwidth.si, 1e9) << name;
+    }
+    for (const std::string& name : catalog_workloads()) {
+        EXPECT_EQ(catalog_workload(name).name, name);
+    }
+}
+
+/// A figure without a source on its line cannot be checked.
+TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
+{
+    for (const CatalogFile& file : catalog_files()) {
+        std::istringstream lines(file.text);
+        int figures = 0;
+        for (std::string line; std::getline(lines, line);) {
+            const auto equals = line.find(" = ");
+            if (line.starts_with('#') || equals == std::string::npos || line.starts_with("source") ||
+                line.starts_with("family")) {
+                continue;
+            }
+            ++figures;
+            const bool sourced = line.find('#') != std::string::npos || line.find("source = ") != std::string::npos;
+            EXPECT_TRUE(sourced) << file.name << ": " << line;
+        }
+        EXPECT_GT(figures, 10) << file.name;
+    }
+}
+
+TEST(Catalog, KnownFigures)
+{
+    const Accelerator h100 = catalog_accelerator("h100-sxm");
+    EXPECT_DOUBLE_EQ(h100.peak_bf16.si, 989.4e12);
+    EXPECT_EQ(h100.multiprocessors, 132);
+    EXPECT_DOUBLE_EQ(h100.memory.si, 81559.0 * 1048576.0);
+    EXPECT_DOUBLE_EQ(h100.memory_bandwidth.si, 3.35e12);
+    EXPECT_DOUBLE_EQ(h100.power.si, 700.0);
+    EXPECT_DOUBLE_EQ(catalog_accelerator("a100-sxm-80gb").memory_bandwidth.si, 2.039e12);
+    EXPECT_DOUBLE_EQ(catalog_link("nvlink4").bandwidth.si, 450e9);
+    EXPECT_DOUBLE_EQ(catalog_link("ib-hdr").bandwidth.si, 25e9);
+    EXPECT_DOUBLE_EQ(catalog_link("roce-400g").bandwidth.si, 50e9);
+}
+
+/// The shapes give the parameter counts that the names promise.
+TEST(Catalog, WorkloadsHaveTheirPublishedSizes)
+{
+    const std::pair<const char*, double> sizes[] = {{"llama3-8b", 8.03e9}, {"llama3-70b", 70.6e9}, {"llama3-405b", 405.9e9},
+                                                    {"gpt-22b", 22e9},     {"gpt3-175b", 174.6e9}, {"gpt-530b", 529.6e9},
+                                                    {"gpt-1t", 1008.0e9}};
+    for (const auto& row : sizes) {
+        const Workload w = catalog_workload(row.first);
+        const double h = w.hidden;
+        const double head = h / w.heads;
+        const double attention = 2.0 * h * h + 2.0 * h * head * w.kv_heads;
+        const double mlp = (w.activation == Activation::swiglu ? 3.0 : 2.0) * h * w.feed_forward;
+        const double embedding = (w.tied_embedding ? 1.0 : 2.0) * h * w.vocabulary;
+        EXPECT_NEAR((w.layers * (attention + mlp) + embedding) / row.second, 1.0, 0.005) << row.first;
+    }
+}
+
+TEST(Catalog, VariabilityProfile)
+{
+    const Variability hpc = catalog_variability("hpc-2024");
+    EXPECT_DOUBLE_EQ(std::get<Normal>(hpc.gpu.family).cv, 0.016);
+    EXPECT_DOUBLE_EQ(hpc.gpu.slow.probability, 0.0128);
+    EXPECT_DOUBLE_EQ(hpc.gpu.slow.excess, 0.089);
+    EXPECT_TRUE(std::holds_alternative<Constant>(hpc.site.family));
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(hpc.residual[static_cast<std::size_t>(KernelClass::p2p)].family).cv, 0.30);
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(hpc.residual[static_cast<std::size_t>(KernelClass::gemm)].family).cv, 0.02);
+    for (const Law& law : hpc.residual) {
+        EXPECT_FALSE(law.source.empty());
+    }
+    EXPECT_THAT(hpc.gpu.source, HasSubstr("Longhorn"));
+}
+
+TEST(Catalog, UnknownNameShowsTheNearest)
+{
+    try {
+        catalog_accelerator("h100-smx");
+        FAIL() << "accepted";
+    } catch (const InputError& error) {
+        EXPECT_STREQ(error.what(),
+                     "\"h100-smx\" is not in the catalog (it has a100-sxm-40gb, a100-sxm-80gb, h100-sxm); "
+                     "did you mean \"h100-sxm\"?");
+    }
+    EXPECT_THROW(catalog_link("wet-string"), InputError);
+    EXPECT_THROW(catalog_workload("llama4"), InputError);
+    EXPECT_THROW(catalog_variability(""), InputError);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,167 @@
+#include "io/report.hpp"
+
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// The sample without its axis of labels that need quotes and more than one byte a character.
+Results plain()
+{
+    Results results = sample_results();
+    results.axes.pop_back();
+    for (FrontPoint& point : results.front) {
+        point.point.pop_back();
+    }
+    results.study.seed = 7;
+    return results;
+}
+
+std::vector<std::string> lines(const std::string& text)
+{
+    std::vector<std::string> all;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        all.push_back(line);
+    }
+    return all;
+}
+
+TEST(TextReport, TellsTheWholeStudy)
+{
+    EXPECT_EQ(text_report(plain()),
+              R"(Study sample: front of 2 points, minimising training_time_p99, gpus
+
+point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
+                                                              days (95 %)  M USD             s  free %     %     %
+   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12  41.3  90.5
+  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
+* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose it.
+
+How far to trust it (point 30, p99 training time 58.4 days):
+  sampling interval  57.4 to 59.4 days: 95 % limits for the number of draws, were the model exact
+  model interval     53.7 to 63.1 days: value * (1 +- 8.0 %), the model's error on published runs
+
+Space: 32 raw tuples, 3 feasible (9.4 %); rejected:
+  28  87.5 %  out of memory
+   1   3.1 %  dp does not divide the batch
+
+Search: proved complete
+  strategy exact; 2 points drawn, 1 excluded by their bound, 0 open; 2176 step draws, 16384 more to confirm the front
+  seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z, job 42
+)");
+}
+
+TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
+{
+    Results results = plain();
+    results.front.clear();
+    results.evaluations.clear();
+    results.feasible = 0;
+    results.rejected.push_back(Rejected{.reason = "too few layers", .count = 3, .miss = 2.0, .nearest = ""});
+    results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
+    results.study.job_id = "";
+    EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
+
+The front is empty: no point was evaluated to the end.
+
+Space: 32 raw tuples, 0 feasible (0.0 %); rejected:
+  28  87.5 %  out of memory
+   1   3.1 %  dp does not divide the batch
+   3   9.4 %  too few layers
+Nothing is feasible. The nearest miss by reason:
+  out of memory: stage 0 needs 81.5 GB, 80.0 GB present
+  too few layers: by 2
+
+Search: nothing to search
+  strategy exact; 0 points drawn, 0 excluded by their bound, 0 open; 0 step draws, 0 more to confirm the front
+  seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z
+)");
+}
+
+TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
+{
+    Results results = plain();
+    results.front.back().dominated = false;
+    EXPECT_THAT(text_report(results), Not(HasSubstr("*21")));
+    EXPECT_THAT(text_report(results), Not(HasSubstr("dominated")));
+}
+
+TEST(TextReport, TellsFurtherAxesThatVary)
+{
+    EXPECT_THAT(text_report(sample_results()), HasSubstr("tp 8 pp 16 dp 128 v 4 mb 1 interleaved link IB 400  58.4"));
+}
+
+TEST(TextReport, ShowsAsManyDigitsAsTheLimitsSupport)
+{
+    constexpr double day = 86400.0;
+    Results results = plain();
+    Estimate& time = results.front.front().prediction.training.p99;
+    time.low = 58.37 * day;
+    time.high = 58.43 * day;
+    EXPECT_THAT(text_report(results), HasSubstr("58.40 (58.37 to 58.43)"));
+    time.high = std::numeric_limits<double>::infinity();
+    EXPECT_THAT(text_report(results), HasSubstr("58.4 (58.4 to inf)"));
+}
+
+TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
+{
+    const std::vector<std::string> csv = lines(front_csv(plain()));
+    ASSERT_EQ(csv.size(), 3U);
+    EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,draws,step_time_mean_s,"
+                                   "step_time_mean_low_s,step_time_mean_high_s,"));
+    EXPECT_THAT(csv[0], HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,cost_usd,cost_low_usd,"
+                                  "cost_high_usd,expected_cost_usd,"));
+    EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
+    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,8192,2,1.75,2.5,10.214,10.1,10.3,"));
+    EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
+    EXPECT_THAT(csv[1], EndsWith(",0.08"));
+    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,8192,"));
+    for (const std::string& line : csv) {
+        EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
+    }
+}
+
+TEST(FrontCsv, QuotesWhatWouldBreakALine)
+{
+    Results results = plain();
+    results.axes.back().labels[1] = "a, \"b\"";
+    EXPECT_THAT(lines(front_csv(results))[1], StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
+}
+
+TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
+{
+    Results results = plain();
+    results.front.clear();
+    EXPECT_EQ(lines(front_csv(results)).size(), 1U);
+}
+
+TEST(Summary, IsOneParagraph)
+{
+    EXPECT_EQ(
+        summary(plain()),
+        "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 raw tuples, 3 feasible, 2 drawn with 2176 step draws. "
+        "Front of 2 points, p99 training time 58.4 to 60.2 days. Outcome: proved complete\n");
+    Results results = plain();
+    results.front.clear();
+    EXPECT_EQ(
+        summary(results),
+        "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 raw tuples, 3 feasible, 2 drawn with 2176 step draws. "
+        "The front is empty. Outcome: proved complete\n");
+}
+
+}  // namespace
+
+}  // namespace prismopt

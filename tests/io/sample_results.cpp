@@ -1,0 +1,108 @@
+#include "tests/io/sample_results.hpp"
+
+#include "io/front_columns.hpp"
+
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double day = 86400.0;
+
+/// Safe limits are not stored, and come back as infinite.
+Estimate estimate(double value, double low, double high) { return {value, low, high, -infinity, infinity}; }
+
+FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
+{
+    FrontPoint member;
+    member.index = index;
+    member.point = std::move(point);
+    double next = 1.0;
+    for (const auto& column : front_estimates()) {  // every column another value, so that none can be mistaken for another
+        next += 1.0;
+        column.of(member) = estimate(next, next - 0.25, next + 0.5);
+    }
+    for (const auto& column : front_numbers()) {
+        next += 1.0;
+        column.of(member) = next;
+    }
+    for (const auto& column : front_quantiles()) {
+        for (const double probability : reported_probabilities) {
+            column.of(member).push_back(next + probability);
+        }
+        next += 1.0;
+    }
+    Prediction& p = member.prediction;
+    p.gpus = gpus;
+    p.draws = 8192;
+    p.memory.stage = 3;
+    p.training.p99 = estimate(p99_days * day, (p99_days - 1.0) * day, (p99_days + 1.0) * day);
+    p.cost_usd = estimate(123.4e6, 121.0e6, infinity);
+    p.step.p50 = estimate(10.214, 10.1, 10.3);
+    p.step.p99 = estimate(11.431, 11.2, 11.7);
+    p.memory_headroom = 0.124;
+    p.mfu = 0.4132;
+    p.ettr = 0.905;
+    member.model_error = 0.08;
+    member.objectives = {p.training.p99, estimate(gpus, gpus, gpus)};
+    return member;
+}
+
+}  // namespace
+
+Results sample_results()
+{
+    Results results;
+    results.study = {.program_version = "0.1.0",
+                     .commit = "0123abc",
+                     .created = "2025-01-02T03:04:05Z",
+                     .command_line = "prismopt search sample.toml",
+                     .job_id = "42",
+                     .scenario_path = "sample.toml",
+                     .scenario_text = "# 405 Mrd. Parameter, größer\nname = \"sample\"\n",
+                     .scenario_name = "sample",
+                     .strategy = "exact",
+                     .seed = 18446744073709551615U,
+                     .outcome = {.proved = true, .confidence = 0.95, .text = "proved complete", .pruned = 1, .open = 0}};
+    results.axes = {Axis{.name = "gpus", .ordered = true, .labels = {"8192", "16384"}},
+                    Axis{.name = "tp", .ordered = true, .labels = {"4", "8"}},
+                    Axis{.name = "pp", .ordered = true, .labels = {"16"}},
+                    Axis{.name = "v", .ordered = true, .labels = {"1", "4"}},
+                    Axis{.name = "microbatch", .ordered = true, .labels = {"1"}},
+                    Axis{.name = "schedule", .ordered = false, .labels = {"1f1b", "interleaved"}},
+                    Axis{.name = "link", .ordered = false, .labels = {"IB 400", "größer"}}};
+    results.raw_tuples = 32;
+    results.feasible = 3;
+    results.rejected = {
+        Rejected{.reason = "out of memory", .count = 28, .miss = 1.5e9, .nearest = "stage 0 needs 81.5 GB, 80.0 GB present"},
+        Rejected{.reason = "dp does not divide the batch", .count = 1, .miss = 0.0, .nearest = ""}};
+    results.objectives = {ObjectiveInfo{.name = "training_time_p99", .units = "s", .long_name = "p99 training time"},
+                          ObjectiveInfo{.name = "gpus", .units = "1", .long_name = "GPUs"}};
+    results.evaluations = {
+        EvaluatedPoint{
+            .index = 7, .point = {0, 1, 0, 0, 0, 0, 1}, .rung = 0, .draws = 0, .bounds = {50.0 * day, 8192.0}, .objectives = {}},
+        EvaluatedPoint{.index = 21,
+                       .point = {1, 0, 0, 1, 0, 1, 0},
+                       .rung = 1,
+                       .draws = 128,
+                       .bounds = {40.0 * day, 16384.0},
+                       .objectives = {estimate(60.0 * day, 55.0 * day, infinity), estimate(16384.0, 16384.0, 16384.0)}},
+        EvaluatedPoint{.index = 30,
+                       .point = {1, 1, 0, 1, 0, 1, 0},
+                       .rung = 2,
+                       .draws = 2048,
+                       .bounds = {41.0 * day, 16384.0},
+                       .objectives = {estimate(58.4 * day, 57.4 * day, 59.4 * day), estimate(16384.0, 16384.0, 16384.0)}}};
+    results.front = {member(30, {1, 1, 0, 1, 0, 1, 0}, 16384, 58.4), member(21, {1, 0, 0, 1, 0, 1, 0}, 16384, 60.25)};
+    results.front.back().dominated = true;
+    results.progress = {ProgressPoint{.evaluations = 1, .draws = 128, .hypervolume = 0.25, .elapsed_s = 0.5},
+                        ProgressPoint{.evaluations = 2, .draws = 2176, .hypervolume = 0.5, .elapsed_s = 1.25}};
+    results.ranks = {RankWork{.rank = 0, .items = 3, .busy_s = 1.0, .idle_s = 0.25},
+                     RankWork{.rank = 1, .items = 2, .busy_s = 0.75, .idle_s = 0.5}};
+    results.threads = 4;
+    return results;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,352 @@
+#include "good_scenario.hpp"
+#include "io/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <utility>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// What is refused, with the whole message.
+
+/// What the reader says to the good scenario with `from` replaced by `to`, without the place, which must be the line where the
+/// replacement begins plus `further` lines.
+std::string refusal(const std::string& from, const std::string& to, int further = 0)
+{
+    const std::string text = with(from, to);
+    const auto line = 1 + further + std::count(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(good.find(from)), '\n');
+    const std::string place = "x.toml:" + std::to_string(line) + ": ";
+    try {
+        parse_scenario(text, "x.toml");
+    } catch (const InputError& error) {
+        const std::string message = error.what();
+        return message.starts_with(place) ? message.substr(place.size()) : message;
+    }
+    return "accepted";
+}
+
+TEST(ScenarioRefuses, UnknownKeys)
+{
+    EXPECT_EQ(refusal("oversubscription = 2", "oversubscripton = 2"),
+              "unknown key 'oversubscripton' (did you mean 'oversubscription'?)");
+    EXPECT_EQ(refusal("link = \"ib-hdr\"", "bandwith = \"25 GB/s\"\nlatency = \"6 us\"\nefficiency = 0.8"),
+              "unknown key 'bandwith' (did you mean 'bandwidth'?)");
+    EXPECT_EQ(refusal("headroom = 0.05", "headroom = 0.05\ncolour = 3", 1),
+              "unknown key 'colour' (known here: headroom); remove it or write one of these");
+    EXPECT_EQ(refusal("[space]", "[spcae]"), "unknown key 'spcae' (did you mean 'space'?)");
+    EXPECT_EQ(refusal("[memory]", "[memroy]"), "unknown key 'memroy' (did you mean 'memory'?)");
+    EXPECT_EQ(refusal("p2p = {", "p2q = {"), "unknown key 'p2q' (did you mean 'p2p'?)");
+    EXPECT_EQ(refusal("cap = 5", "caps = 5"), "unknown key 'caps' (did you mean 'cap'?)");
+    EXPECT_EQ(refusal("steps = 4", "steps = 4, step = 1"), "unknown key 'step' (did you mean 'steps'?)");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 64\naccelerator_override = { pwoer = \"300 W\" }", 1),
+              "unknown key 'pwoer' (did you mean 'power'?)");
+}
+
+TEST(ScenarioRefuses, AbsentKeys)
+{
+    EXPECT_EQ(refusal("name = \"test\"", ""), "the file has no 'name' (it must be given); add name = \"my-study\"");
+    EXPECT_EQ(refusal("[cluster]\naccelerator = \"a100-sxm-80gb\"", "[cluster]"),
+              "[cluster] has no 'accelerator' (it must be given); add accelerator = \"h100-sxm\"");
+    EXPECT_EQ(refusal("[[phase]]\ntokens = 3e11", "[[phase]]"),
+              "[phase] has no 'tokens' (it must be given); add tokens = 15.6e12");
+    EXPECT_EQ(refusal("model = \"gpt-22b\"", "layers = 4", -1),
+              "[workload] has no 'hidden' (it must be given); add hidden = 12288");
+    EXPECT_EQ(
+        refusal("link = \"ib-hdr\"", "", -2),
+        "[tier] has no 'bandwidth' (it must be given); add link = \"nvlink4\", or bandwidth = \"450 GB/s\" with efficiency and "
+        "latency");
+    EXPECT_EQ(refusal("profile = \"hpc-2024\"", "", -1),
+              "[variability] has no 'gpu' (it must be given); add gpu = { family = \"lognormal\", cv = 0.02 }");
+    EXPECT_EQ(refusal("group = 8", "", -3),
+              "[tier] has no 'group' (it must be given); add group = 8 (GPUs; only the last tier may omit it)");
+}
+
+TEST(ScenarioRefuses, QuantitiesWithoutOrWithWrongUnits)
+{
+    EXPECT_EQ(refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\nbandwidth = 450", 1),
+              "bandwidth = 450 has no unit (needs bytes per second); write \"450 GB/s\"");
+    EXPECT_EQ(
+        refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\nbandwidth = \"450 GB\"", 1),
+        "bandwidth = \"450 GB\" is not a quantity of the right kind (needs bytes per second, and GB is for bytes); write for "
+        "example \"450 GB/s\"");
+    EXPECT_EQ(refusal("\"10 min\"", "10.5"), "restart = 10.5 has no unit (needs a time); write \"10.5 min\"");
+    EXPECT_EQ(refusal("\"10 min\"", "\"10 minutes\""),
+              "restart = \"10 minutes\" has the unknown unit \"minutes\" (needs a time); use one of ns, us, ms, s, min, h, day");
+    EXPECT_EQ(refusal("\"10 min\"", "\"-10 min\""),
+              "restart = \"-10 min\" is negative (needs a time); write for example \"10 min\"");
+    EXPECT_EQ(refusal("\"3.60 USD/h\"", "\"0 USD/h\""),
+              "gpu_price = \"0 USD/h\" is zero (needs US dollars per hour, more than zero); write for example \"2.50 USD/h\"");
+    EXPECT_EQ(refusal("\"3.60 USD/h\"", "true"),
+              "gpu_price = true is a boolean (needs US dollars per hour); write for example \"2.50 USD/h\"");
+    EXPECT_EQ(refusal("\"8.64e-3 /day\"", "nan"),
+              "node_failure_rate = nan is not a finite number (needs events per time); write for example \"3.79e-3 /day\"");
+}
+
+TEST(ScenarioRefuses, NumbersOutOfRange)
+{
+    EXPECT_EQ(refusal("headroom = 0.05", "headroom = 1.0"),
+              "headroom = 1.0 is not in [0, 1) (the share of memory that must stay free); write for example 0.05");
+    EXPECT_EQ(refusal("headroom = 0.05", "headroom = nan"),
+              "headroom = nan is not in [0, 1) (the share of memory that must stay free); write for example 0.05");
+    EXPECT_EQ(refusal("seed = 7", "seed = -1"),
+              "seed = -1 is not in [0, 9.2e+18] (the seed of all random numbers); write for example 1");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 0"),
+              "gpus = 0 is not in [1, 10000000] (GPUs of the cluster); write for example 16384");
+    EXPECT_EQ(refusal("tokens = 3e11", "tokens = inf"),
+              "tokens = inf is not in [1, 1e+18] (tokens to train on); write for example 15.6e12");
+    EXPECT_EQ(
+        refusal("tokens = 3e11", "tokens = 1000000"),
+        "tokens = 1000000 is less than one step (a step has 512 sequences of 2048 tokens); write tokens as a plain count, as in "
+        "15.6e12");
+    EXPECT_EQ(
+        refusal("oversubscription = 2", "oversubscription = 0.5"),
+        "oversubscription = 0.5 is not in [1, 10000] (how many times more bandwidth enters the tier below than leaves it); write "
+        "for example 7");
+}
+
+TEST(ScenarioRefuses, WrongTypes)
+{
+    EXPECT_EQ(refusal("gpus = 64", "gpus = \"64\""), "gpus = \"64\" is a text (needs an integer); write for example 16384");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 64.0"),
+              "gpus = 64.0 is a floating-point number (needs an integer); write for example 16384");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 1979-05-27"),
+              "gpus = (date or time) is a date or time (needs an integer); write for example 16384");
+    EXPECT_EQ(refusal("name = \"test\"", "name = 3"),
+              "name = 3 is an integer (needs a text in quotes); write for example \"my-study\"");
+    EXPECT_EQ(refusal("name = \"test\"", "name = \" \""), "name = \" \" is empty (needs a text); write for example \"my-study\"");
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = 8"), "tp = 8 is an integer (needs an array); write for example [1, 2, 4, 8]");
+    EXPECT_EQ(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncausal = 1", 1),
+              "causal = 1 is an integer (needs a yes or no); write true or false, without quotes");
+    EXPECT_EQ(
+        refusal("[[phase]]", "[phase]"),
+        "phase = {...} is a table (needs an array); write for example [[phase]] with tokens, sequence_length and global_batch");
+    EXPECT_EQ(refusal("[memory]\nheadroom = 0.05", "[[memory]]\nheadroom = 0.05"),
+              "memory = [{...}] is an array (needs a table); write for example [memory] with headroom = 0.05");
+}
+
+TEST(ScenarioRefuses, UnknownNames)
+{
+    EXPECT_EQ(
+        refusal("\"a100-sxm-80gb\"", "\"a100-smx-80gb\""),
+        "accelerator = \"a100-smx-80gb\" is not one of a100-sxm-40gb, a100-sxm-80gb, h100-sxm (accelerators of the catalog); did "
+        "you mean \"a100-sxm-80gb\"?");
+    EXPECT_EQ(
+        refusal("\"nvlink3\"", "\"string\""),
+        "link = \"string\" is not one of ib-hdr, ib-ndr, nvlink3, nvlink4, roce-400g (links of the catalog); write one of these");
+    EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(workloads of the catalog); did you mean \"gpt-22b\"?"));
+    EXPECT_EQ(refusal("\"hpc-2024\"", "\"hpc\""),
+              "profile = \"hpc\" is not one of hpc-2024 (variability profiles of the catalog); did you mean \"hpc-2024\"?");
+    EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
+    EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
+    EXPECT_EQ(refusal("\"1f1b\"", "\"1f2b\""),
+              "schedule = \"1f2b\" is not one of gpipe, 1f1b, interleaved (choices of this axis); write one or more of these");
+}
+
+TEST(ScenarioRefuses, WorkloadsWhoseHeadsDoNotDivide)
+{
+    EXPECT_EQ(refusal("\"gpt-22b\"", "\"gpt-22b\"\nheads = 7\nkv_heads = 7", 1),
+              "heads = 7 gives 7 attention heads for a hidden size of 6144 (heads must divide hidden); change one of the two");
+    EXPECT_EQ(
+        refusal("\"gpt-22b\"", "\"gpt-22b\"\nkv_heads = 5", 1),
+        "kv_heads = 5 gives 5 key and value heads for 64 attention heads (kv_heads must divide heads); write kv_heads = 64 or a "
+        "divisor");
+}
+
+TEST(ScenarioRefuses, TiersThatDoNotNest)
+{
+    EXPECT_EQ(refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\ngroup = 60", 1),
+              "group = 60 does not join the whole cluster (the cluster has 64 GPUs and the last tier joins them all); remove it "
+              "or write "
+              "64");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 60"),
+              "gpus = 60 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 56 or 64");
+    const std::string rack = "group = 8\n\n[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = ";
+    EXPECT_EQ(refusal("group = 8", rack + "12", 5),
+              "group = 12 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16");
+    EXPECT_EQ(refusal("group = 8", rack + "8", 5),
+              "group = 8 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16");
+    EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
+}
+
+TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
+{
+    EXPECT_EQ(refusal("gpus = 64", "gpus = 64\naccelerator_override = { memory_reserved = \"80 GiB\" }", 1),
+              "memory_reserved = \"80 GiB\" leaves no memory to the training (memory_reserved must be less than memory); lower "
+              "memory_reserved or raise memory");
+}
+
+TEST(ScenarioRefuses, BadLaws)
+{
+    EXPECT_EQ(
+        refusal("family = \"gamma\"", "family = \"gama\""),
+        "family = \"gama\" is not one of constant, normal, lognormal, gamma, empirical (families of distributions); did you mean "
+        "\"gamma\"?");
+    EXPECT_EQ(refusal("cv = 0.01", "cv = 3.5"),
+              "cv = 3.5 is not in [0, 3] (standard deviation over mean); write for example 0.02");
+    EXPECT_EQ(refusal("cv = 0.01, ", ""), "[node] has no 'cv' (it must be given); add cv = 0.02");
+    EXPECT_EQ(
+        refusal("family = \"gamma\"", "family = \"constant\""),
+        "cv = 0.01 does not belong to the family \"constant\" (cv is for normal, lognormal and gamma); remove it or change the "
+        "family");
+    EXPECT_EQ(
+        refusal("\"empirical\"", "\"normal\""),
+        "values = [1.0, 2, 3.5] does not belong to the family \"normal\" (values are for empirical); remove it or write family = "
+        "\"empirical\"");
+    EXPECT_EQ(refusal("slow_probability = 0.001", "slow_probability = 1.5"),
+              "slow_probability = 1.5 is not in [0, 1] (a probability); write for example 0.01");
+    EXPECT_EQ(refusal(" slow_excess = 0.5,", ""),
+              "slow_probability = 0.001 has no slow_excess beside it (a slow mode needs both); add slow_excess = 0.1");
+    EXPECT_EQ(refusal(" slow_probability = 0.001,", ""),
+              "slow_excess = 0.5 has no slow_probability beside it (a slow mode needs both); add slow_probability = 0.01");
+    EXPECT_EQ(refusal("values = [1.0, 2, 3.5]", "values = [1.0, 0]"),
+              "values = 0 is not in (0, 1e+18] (a measured duration, in any unit); write for example 1.02");
+    EXPECT_EQ(refusal("cap = 5", "cap = 1"),
+              "cap = 1 is not in (1, 1000000] (the longest factor before truncation); write for example 20");
+}
+
+TEST(ScenarioRefuses, TensorParallelDegreesThatDivideNoHeads)
+{
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1, 12]"),
+              "tp = 12 does not divide 64 attention heads (each GPU computes whole heads); try 8 or 16");
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1,\n 128]", 1),
+              "tp = 128 does not divide 64 attention heads (each GPU computes whole heads); try 64");
+    const std::string grouped = with("\"gpt-22b\"", "\"gpt-22b\"\nheads = 96\nkv_heads = 6");
+    try {
+        parse_scenario(std::string(grouped).replace(grouped.find("tp = [8"), 7, "tp = [4"), "x.toml");
+        FAIL() << "accepted";
+    } catch (const InputError& error) {
+        EXPECT_THAT(error.what(),
+                    HasSubstr("tp = 4 does not fit 6 key and value heads (one must be a multiple of the other); try 3 or 6"));
+    }
+}
+
+TEST(ScenarioRefuses, BadAxes)
+{
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, 2, 1]"),
+              "pp = 1 is listed twice (each choice is one design); remove one of the two");
+    EXPECT_EQ(refusal("\"1f1b\", \"interleaved\"", "\"1f1b\", \"1f1b\""),
+              "schedule = \"1f1b\" is listed twice (each choice is one design); remove one of the two");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = []"), "pp = [] is empty (needs one value or more); write for example [1, 2, 4, 8]");
+    EXPECT_EQ(refusal("[\"1f1b\", \"interleaved\"]", "[]"),
+              "schedule = [] is empty (needs one value or more); write for example [\"gpipe\"]");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, \"2\"]"), "pp = \"2\" is a text (needs an integer); write for example 8");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [0]"), "pp = 0 is not in [1, 10000] (pipeline stages); write for example 8");
+    EXPECT_EQ(refusal("{ from = 16, to = 64, step = 16 }", "[32, 128]"),
+              "gpus = 128 is more than there are ([cluster] has 64 GPUs); write 64 or less");
+    EXPECT_EQ(refusal("to = 64", "to = 80"), "to = 80 is more than there are ([cluster] has 64 GPUs); write 64 or less");
+    EXPECT_EQ(refusal("to = 64", "to = 60"), "to = 60 is not reached (steps of 16 from 16 must end at it); write 48 or 64");
+    EXPECT_EQ(refusal("to = 64", "to = 8"), "to = 8 is not reached (steps of 16 from 16 must end at it); write 16 or 32");
+    EXPECT_EQ(refusal("step = 16", "step = 0"), "step = 0 is not in [1, 10000000] (GPUs to use); write for example 2048");
+    EXPECT_EQ(refusal("from = 16, to = 64, step = 16", "from = 1, to = 9000000, step = 1"),
+              "step = 1 is too small (it makes 9000000 choices); write 90 or more");
+}
+
+TEST(ScenarioRefuses, BadSearchSettings)
+{
+    EXPECT_EQ(refusal("fleets = 256", "fleets = 100"),
+              "fleets = 100 is not a multiple of 64 (fleets are drawn in blocks); try 64 or 128");
+    EXPECT_EQ(refusal("fleets = 256", "fleets = 64"),
+              "fleets = 64 is not more than the rung before (each rung adds fleets); write 128 or more");
+    EXPECT_EQ(refusal("fleets = 256, steps = 2", "fleets = 256, steps = 4"),
+              "steps = 4 differs from the rung before (a rung extends the draws of the one before it); write 2");
+    EXPECT_EQ(refusal("confirm = {", "confidence = 1.0\nconfirm = {"),
+              "confidence = 1.0 is not in [0.5, 1) (confidence of the whole study); write for example 0.95");
+    EXPECT_EQ(refusal("\"cost\"]", "\"training_time_p99\"]"),
+              "minimise = \"training_time_p99\" is listed twice (each objective counts once); remove one of the two");
+}
+
+TEST(ScenarioRefuses, WhatIsNotToml)
+{
+    EXPECT_THAT(refusal("gpus = 64", "gpus = 64 GPUs"), StartsWith("gpus = 64 GPUs is not TOML ("));
+    EXPECT_THAT(
+        refusal("gpus = 64", "gpus = 64 GPUs"),
+        HasSubstr("); correct the line: text and quantities stand in quotes, as in bandwidth = \"450 GB/s\", a key stands once, "
+                  "quotes and brackets are closed"));
+    EXPECT_THAT(refusal("seed = 7", "name = \"again\""), StartsWith("name = \"again\" is not TOML ("));
+    EXPECT_THAT(refusal("[memory]", "[memory"), StartsWith("[memory is not TOML ("));
+    EXPECT_EQ(refusal("seed = 7", std::string("seed\0 = 7", 9)),
+              "the file is binary (it has a zero byte); give a scenario in TOML");
+    EXPECT_THROW(parse_scenario("", "x.toml"), InputError);
+    EXPECT_THROW(parse_scenario(std::string(100'000, '['), "x.toml"), InputError);
+    EXPECT_THROW(parse_scenario("a = " + std::string(100'000, '['), "x.toml"), InputError);
+    EXPECT_THROW(parse_scenario("name = \"\xff\xfe\"", "x.toml"), InputError);
+}
+
+/// Cut anywhere, a scenario is refused or complete, and nothing else happens.
+TEST(ScenarioRefuses, TruncatedFiles)
+{
+    int accepted = 0;
+    for (std::size_t size = 0; size < good.size(); ++size) {
+        try {
+            parse_scenario(good.substr(0, size), "x.toml");
+            ++accepted;
+        } catch (const InputError& error) {
+            ASSERT_THAT(error.what(), StartsWith("x.toml:"));
+        }
+    }
+    EXPECT_LT(accepted, 150);  // what follows [objectives] has defaults
+    EXPECT_GT(accepted, 0);
+}
+
+/// Whatever a hand or a disk does to a few bytes, the answer is a scenario or an InputError.
+TEST(ScenarioRefuses, DamagedFiles)
+{
+    std::minstd_rand random(1);
+    int refused = 0;
+    for (int i = 0; i < 3000; ++i) {
+        std::string text = good;
+        for (int edits = 0; edits <= i % 3; ++edits) {
+            const std::size_t at = random() % text.size();
+            const std::size_t other = random() % text.size();
+            switch (random() % 4) {
+                case 0: text[at] = static_cast<char>(random() % 256); break;
+                case 1: text.erase(at, 1 + random() % 20); break;
+                case 2: text.insert(at, text.substr(other, 1 + random() % 20)); break;
+                default: std::swap(text[at], text[other]); break;
+            }
+        }
+        try {
+            parse_scenario(text, "x.toml");
+        } catch (const InputError& error) {
+            ASSERT_THAT(error.what(), StartsWith("x.toml:"));
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 1500);
+    EXPECT_LT(refused, 3000);
+}
+
+TEST(ScenarioRefuses, UnreadableFiles)
+{
+    const auto message = [](const std::string& path) -> std::string {
+        try {
+            read_scenario(path);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    const std::string advice = "); give the path of a scenario file, such as jobs/scenarios/small.toml";
+    EXPECT_EQ(message("/no/such/scenario.toml"), "/no/such/scenario.toml: cannot be read (No such file or directory" + advice);
+    EXPECT_EQ(message("/"), "/: cannot be read (it is a directory" + advice);
+    EXPECT_EQ(message("/dev/zero"), "/dev/zero: cannot be read (it is not a regular file" + advice);
+    const auto path = std::filesystem::path(testing::TempDir()) / "prismopt_scenario_test.toml";
+    std::ofstream(path, std::ios::binary) << std::string("\x89HDF\r\n\x1a\n\0\0\0", 11);
+    EXPECT_EQ(message(path.string()), path.string() + ":3: the file is binary (it has a zero byte); give a scenario in TOML");
+    std::ofstream(path, std::ios::binary) << std::string(5'000'000, ' ');
+    EXPECT_EQ(message(path.string()),
+              path.string() + ": cannot be read (it has 5000000 bytes, a scenario has 4194304 at most" + advice);
+    std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace prismopt

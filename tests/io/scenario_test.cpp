@@ -1,0 +1,132 @@
+#include "io/scenario.hpp"
+
+#include "good_scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Scenario, ReadsEverySection)
+{
+    const Scenario scenario = parse_scenario(good, "x.toml");
+    EXPECT_EQ(scenario.name, "test");
+    EXPECT_EQ(scenario.path, "x.toml");
+    EXPECT_EQ(scenario.text, good);
+    EXPECT_EQ(scenario.seed, 7u);
+    EXPECT_EQ(scenario.workload.name, "gpt-22b");
+    EXPECT_EQ(scenario.workload.layers, 48);
+    ASSERT_EQ(scenario.phases.size(), 1u);
+    EXPECT_DOUBLE_EQ(scenario.phases[0].tokens, 3e11);
+    EXPECT_EQ(scenario.phases[0].sequence, 2048);
+    EXPECT_EQ(scenario.phases[0].global_batch, 512);
+    EXPECT_EQ(scenario.cluster.accelerator.name, "a100-sxm-80gb");
+    EXPECT_EQ(scenario.cluster.gpus, 64);
+    EXPECT_DOUBLE_EQ(scenario.cluster.gpu_price.si, 0.001);
+    ASSERT_EQ(scenario.cluster.tiers.size(), 2u);
+    EXPECT_EQ(scenario.cluster.tiers[0].name, "node");
+    EXPECT_EQ(scenario.cluster.tiers[0].group_gpus, 8);
+    EXPECT_DOUBLE_EQ(scenario.cluster.tiers[0].bandwidth.si, 300e9);
+    EXPECT_DOUBLE_EQ(scenario.cluster.tiers[0].oversubscription, 1.0);
+    EXPECT_EQ(scenario.cluster.tiers[1].group_gpus, 64);
+    EXPECT_DOUBLE_EQ(scenario.cluster.tiers[1].oversubscription, 2.0);
+    EXPECT_DOUBLE_EQ(scenario.memory_headroom, 0.05);
+    EXPECT_DOUBLE_EQ(scenario.reliability.node_failure_rate.si, 1e-7);
+    EXPECT_DOUBLE_EQ(scenario.reliability.restart.si, 600.0);
+    EXPECT_DOUBLE_EQ(scenario.reliability.checkpoint_interval.si, 0.0);
+    EXPECT_DOUBLE_EQ(scenario.reliability.checkpoint_write.si, 30.0);
+    EXPECT_THAT(scenario.objectives, ElementsAre("training_time_p99", "cost"));
+    ASSERT_EQ(scenario.search.rungs.size(), 2u);
+    EXPECT_EQ(scenario.search.rungs[1].fleets, 256);
+    EXPECT_EQ(scenario.search.confirm.fleets, 512);
+    EXPECT_EQ(scenario.search.confirm.steps, 4);
+    EXPECT_EQ(scenario.search.strategy, "auto");
+}
+
+TEST(Scenario, ReadsTheSpaceInOrder)
+{
+    const SpaceSettings space = parse_scenario(good, "x.toml").space;
+    EXPECT_THAT(space.gpus, ElementsAre(16, 32, 48, 64));
+    EXPECT_THAT(space.tp, ElementsAre(1, 2, 8));  // degrees ascend
+    EXPECT_THAT(space.pp, ElementsAre(1, 2));
+    EXPECT_THAT(space.v, ElementsAre(1));
+    EXPECT_THAT(space.schedule, ElementsAre(Schedule::one_f_one_b, Schedule::interleaved));
+    EXPECT_THAT(space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));  // names stay as written
+}
+
+TEST(Scenario, LawsChangeTheProfile)
+{
+    const Variability variability = parse_scenario(good, "x.toml").variability;
+    EXPECT_DOUBLE_EQ(std::get<Normal>(variability.gpu.family).cv, 0.016);  // the profile's
+    EXPECT_DOUBLE_EQ(std::get<Gamma>(variability.node.family).cv, 0.01);
+    EXPECT_DOUBLE_EQ(variability.node.slow.probability, 0.001);
+    EXPECT_DOUBLE_EQ(variability.node.slow.excess, 0.5);
+    EXPECT_DOUBLE_EQ(variability.node.cap, 5.0);
+    EXPECT_EQ(variability.node.source, "our cluster");
+    const Law& p2p = variability.residual[static_cast<std::size_t>(KernelClass::p2p)];
+    EXPECT_THAT(std::get<Empirical>(p2p.family).values, ElementsAre(1.0, 2.0, 3.5));
+    EXPECT_EQ(p2p.source, "scenario");
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(variability.residual[0].family).cv, 0.02);  // the profile's
+}
+
+TEST(Scenario, FieldsChangeTheCatalog)
+{
+    const Scenario workload = parse_scenario(with("gpt-22b\"", "gpt-22b\"\nlayers = 4\nattention = \"flash\""), "x.toml");
+    EXPECT_EQ(workload.workload.layers, 4);
+    EXPECT_EQ(workload.workload.hidden, 6144);
+    EXPECT_EQ(workload.workload.attention, AttentionKernel::flash);
+    EXPECT_EQ(workload.workload.name, "gpt-22b (changed)");
+    const Scenario memory = parse_scenario(
+        with("gpus = 64", "gpus = 64\naccelerator_override = { memory = \"96 GB\", efficiency = { gemm = 0.5 } }"), "x");
+    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.memory.si, 96e9);
+    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.gemm, 0.5);
+    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.memory, 0.8);
+    EXPECT_EQ(memory.cluster.accelerator.name, "a100-sxm-80gb (changed)");
+    const Scenario link = parse_scenario(with("link = \"nvlink3\"", "link = \"nvlink3\"\nlatency = \"1 us\""), "x");
+    EXPECT_DOUBLE_EQ(link.cluster.tiers[0].latency.si, 1e-6);
+    EXPECT_DOUBLE_EQ(link.cluster.tiers[0].bandwidth.si, 300e9);
+    const Scenario own =
+        parse_scenario(with("link = \"nvlink3\"", "bandwidth = \"1 TB/s\"\nefficiency = 1\nlatency = \"0 s\""), "x");
+    EXPECT_DOUBLE_EQ(own.cluster.tiers[0].bandwidth.si, 1e12);
+}
+
+TEST(Scenario, SeveralPhases)
+{
+    const Scenario scenario = parse_scenario(
+        with("[cluster]", "[[phase]]\ntokens = 800_000_000_000\nsequence_length = 131072\nglobal_batch = 16\n\n[cluster]"),
+        "x.toml");
+    ASSERT_EQ(scenario.phases.size(), 2u);
+    EXPECT_DOUBLE_EQ(scenario.phases[1].tokens, 8e11);
+    EXPECT_EQ(scenario.phases[1].sequence, 131072);
+}
+
+TEST(Scenario, AllPublishedScenariosParse)
+{
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(PRISMOPT_SOURCE_DIR "/jobs/scenarios")) {
+        if (entry.path().extension() == ".toml") {
+            EXPECT_NO_THROW(read_scenario(entry.path().string())) << entry.path();
+            ++count;
+        }
+    }
+    EXPECT_GE(count, 2);
+}
+
+TEST(Scenario, MainScenario)
+{
+    const Scenario scenario = read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml");
+    EXPECT_EQ(scenario.name, "llama3-405b-16k");
+    EXPECT_THAT(scenario.space.gpus, ElementsAre(2048, 4096, 6144, 8192, 10240, 12288, 14336, 16384));
+    EXPECT_EQ(scenario.cluster.tiers[1].group_gpus, 3072);
+    EXPECT_EQ(scenario.cluster.tiers[2].group_gpus, 24576);
+    EXPECT_DOUBLE_EQ(scenario.phases[0].sequence * static_cast<double>(scenario.phases[0].global_batch), 16777216.0);
+    EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0, 1.0);  // the published interruptions
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,48 @@
+# Shows that layers.cmake finds each kind of offence in a small tree, and none in a clean one.
+# Usage: cmake -DCHECK=<layers.cmake> -DSCRATCH=<directory> -P layers_test.cmake
+
+# Writes `line` into `file` of an otherwise clean tree; the check must say `expected`, or pass when that is empty.
+function(expect name file line expected)
+  set(tree ${SCRATCH}/${name})
+  file(REMOVE_RECURSE ${tree})
+  file(WRITE ${tree}/model/plan.hpp "#include <vector>\n")
+  file(WRITE ${tree}/search/space.cpp "#include \"search/space.hpp\"\n\n#include \"model/estimate.hpp\"\n")
+  file(WRITE ${tree}/io/toml.cpp "#include \"model/plan.hpp\"\n#include <toml++/toml.h>\n")
+  file(WRITE ${tree}/optimizer/communicator.cpp "#include <mpi.h>\n")
+  file(APPEND ${tree}/${file} "${line}\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${tree} -P ${CHECK} RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_QUIET)
+  string(REGEX REPLACE "[ \n]+" " " said "${said}")
+  string(FIND "${said}" "${expected}" found)
+  if(expected STREQUAL "" AND NOT status EQUAL 0)
+    message(SEND_ERROR "${name}: a clean tree was refused: ${said}")
+  elseif(NOT expected STREQUAL "" AND (status EQUAL 0 OR found EQUAL -1))
+    message(SEND_ERROR "${name}: expected \"${expected}\", got status ${status} and \"${said}\"")
+  endif()
+endfunction()
+
+expect(clean model/plan.hpp "// #include <mpi.h>" "")
+expect(allowed io/scenario.hpp "#include \"search/space.hpp\"" "")
+expect(openmp_allowed model/sampler.cpp "#pragma omp parallel for" "")
+
+expect(upwards model/plan.hpp "#include \"search/space.hpp\""
+  "model/plan.hpp includes search/space.hpp: model may not know it")
+expect(upwards_search search/space.cpp "#  include \"io/scenario.hpp\""
+  "search/space.cpp includes io/scenario.hpp: search may not know it")
+expect(upwards_angle io/scenario.hpp "#include <optimizer/options.hpp>"
+  "io/scenario.hpp includes optimizer/options.hpp: io may not know it")
+expect(search_sees_training search/space.cpp "#include \"model/plan.hpp\""
+  "search/space.cpp includes model/plan.hpp: search may not know it")
+expect(relative model/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
+expect(same_folder model/plan.hpp "#include \"units.hpp\"" "write the path from the root")
+expect(second_mpi optimizer/main.cpp "#include <mpi.h>"
+  "optimizer/main.cpp includes mpi.h: only optimizer/communicator.cpp may")
+expect(second_hdf5 io/report.cpp "#include <hdf5_hl.h>" "only io/hdf5_file.cpp may")
+expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/nlopt_search.cpp may")
+expect(second_toml io/scenario.cpp "#include <toml++/toml.h>" "only io/toml.cpp may")
+expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/sampler.cpp may")
+expect(in_subfolder model/network/ring.cpp "#include <mpi.h>" "model/network/ring.cpp includes mpi.h")
+
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${SCRATCH}/nothing -P ${CHECK} RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+if(status EQUAL 0)
+  message(SEND_ERROR "a tree without sources passed")
+endif()

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Format and lint checks of the project's own sources.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...]]
+
+  --format  fails where clang-format would change a file
+  --fix     lets clang-format change them
+  --tidy    runs clang-tidy with the compile commands of build/release, on FILE... or on all sources
+TEXT
+}
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+mapfile -t sources < <(find model search io optimizer tests -name '*.cpp' -o -name '*.hpp' | sort)
+
+case ${1:-} in
+    --format)
+        clang-format --dry-run -Werror "${sources[@]}"
+        echo "lint.sh: ${#sources[@]} files are formatted"
+        ;;
+    --fix)
+        clang-format -i "${sources[@]}"
+        ;;
+    --tidy)
+        commands=build/release/compile_commands.json
+        if [[ ! -f $commands ]]; then
+            echo "lint.sh: $commands is missing; clang-tidy needs it: cmake --preset release" >&2
+            exit 1
+        fi
+        shift
+        if [[ $# -gt 0 ]]; then
+            files=("$@")
+        else
+            mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$')
+        fi
+        printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/release --quiet
+        echo "lint.sh: clang-tidy has no complaint about ${#files[@]} files"
+        ;;
+    -h | --help) usage ;;
+    *)
+        echo "lint.sh: unknown argument '${1:-}'" >&2
+        usage >&2
+        exit 2
+        ;;
+esac

@@ -1,0 +1,154 @@
+#include "optimizer/crew.hpp"
+
+#include "tests/optimizer/mpi/team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+
+namespace prismopt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Scattered values below 2^32, the same everywhere (Knuth's multiplicative hash).
+std::uint32_t scattered(int index) { return static_cast<std::uint32_t>(index) * 2654435761u; }
+
+Message echo(const Message& item) { return item; }
+
+Message sleepy(const Message& item)
+{
+    std::this_thread::sleep_for(std::chrono::microseconds(scattered(value_of<int>(item)) % 4000));
+    return item;
+}
+
+Message rounded(const Message& item) { return message_of(std::sin(value_of<int>(item)) / 3.0); }
+
+/// Rank 0 submits `items` indices with at most `ahead` outstanding and hands each result to `use`; the others serve.
+template <class Use>
+std::vector<Crew::Account> run_crew(const Crew::Work& work, int items, int ahead, Use use)
+{
+    team().broadcast({});
+    Crew crew(team(), work);
+    if (team().rank() != 0) {
+        crew.serve();
+        return {};
+    }
+    int submitted = 0;
+    for (int asked = 0; asked < items; ++asked) {
+        while (submitted < items && submitted < asked + ahead) {
+            crew.submit(message_of(submitted++));
+        }
+        EXPECT_EQ(crew.outstanding(), static_cast<std::size_t>(submitted - asked));
+        use(asked, crew.next());
+    }
+    crew.release();
+    return crew.accounts();
+}
+
+TEST(Crew, ReturnsManyTinyItemsInOrder)
+{
+    constexpr int items = 10'000;
+    const auto start = Clock::now();
+    run_crew(echo, items, items, [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
+    if (team().rank() == 0) {
+        std::printf("%d ranks: %.0f empty items a second\n", team().size(), items / seconds_since(start));
+    }
+}
+
+TEST(Crew, KeepsTheOrderOfItemsOfAnyDuration)
+{
+    for (const int ahead : {1, 3, 100}) {
+        run_crew(sleepy, 100, ahead, [](int index, const Message& result) { ASSERT_EQ(value_of<int>(result), index); });
+    }
+}
+
+TEST(Crew, SumsAsOneRankDoes)
+{
+    constexpr int items = 2'000;
+    double serial = 0.0;
+    for (int i = 0; i < items; ++i) {
+        serial += value_of<double>(rounded(message_of(i)));
+    }
+    double sum = 0.0;
+    run_crew(rounded, items, 64, [&sum](int, const Message& result) { sum += value_of<double>(result); });
+    if (team().rank() == 0) {
+        EXPECT_EQ(sum, serial);  // bit for bit
+    }
+}
+
+TEST(Crew, SharesTheWorkAndAccountsForIt)
+{
+    constexpr int items = 200;
+    const auto start = Clock::now();
+    const auto accounts = run_crew(sleepy, items, items, [](int, const Message&) {});
+    if (team().rank() != 0) {
+        return;
+    }
+    const double wall_s = seconds_since(start);
+    ASSERT_EQ(accounts.size(), static_cast<std::size_t>(team().size()));
+    std::uint64_t sum = 0;
+    for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
+        const Crew::Account& account = accounts[rank];
+        const bool coordinates = rank == 0 && team().size() > 16;
+        EXPECT_EQ(account.items == 0, coordinates) << "rank " << rank;
+        EXPECT_EQ(account.busy_s > 0.0, account.items > 0) << "rank " << rank;
+        EXPECT_LE(account.busy_s + account.idle_s, wall_s) << "rank " << rank;
+        sum += account.items;
+    }
+    EXPECT_EQ(sum, static_cast<std::uint64_t>(items));
+}
+
+TEST(Crew, ReleaseDropsWhatIsOutstanding)
+{
+    team().broadcast({});
+    const auto slow = [](const Message& item) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        return item;
+    };
+    Crew crew(team(), slow);
+    if (team().rank() != 0) {
+        crew.serve();
+        return;
+    }
+    for (int i = 0; i < 10 * team().size(); ++i) {
+        crew.submit(message_of(i));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    crew.release();
+    EXPECT_EQ(crew.outstanding(), 0u);
+    for (const Crew::Account& account : crew.accounts()) {
+        EXPECT_LE(account.items, 1u);  // the item that a worker has begun, not the second it holds
+    }
+}
+
+TEST(Crew, CarriesLargeItemsAndResults)
+{
+    team().broadcast({});
+    Crew crew(team(), [](const Message& item) { return Message(item.rbegin(), item.rend()); });
+    if (team().rank() != 0) {
+        crew.serve();
+        return;
+    }
+    Message item(2'000'000);
+    for (std::size_t i = 0; i < item.size(); ++i) {
+        item[i] = static_cast<std::byte>(i / 7);
+    }
+    for (int i = 0; i < 12; ++i) {
+        item[0] = std::byte(i);
+        crew.submit(item);
+    }
+    for (int i = 0; i < 12; ++i) {
+        item[0] = std::byte(i);
+        EXPECT_TRUE(crew.next() == Message(item.rbegin(), item.rend()));
+    }
+    crew.release();
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is shared: warnings, tests, layers, format; with --all sanitizers and linters too.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+usage: bash tests/run.sh [--all]
+
+Installs packages, builds build/release with warnings as errors, runs its tests (ctest) and the format check.
+  --all    also: tests labelled `long`, builds and tests under AddressSanitizer with UndefinedBehaviorSanitizer (dev) and
+           ThreadSanitizer (tsan), clang-tidy
+TEXT
+}
+
+all=false
+for argument in "$@"; do
+    case $argument in
+        --all) all=true ;;
+        -h | --help) usage; exit 0 ;;
+        *)
+            echo "run.sh: unknown argument '$argument'" >&2
+            usage >&2
+            exit 2
+            ;;
+    esac
+done
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+# Runs a check to its end, so that one failure does not hide another.
+failed=()
+check() {
+    printf '\n== %s\n' "$*"
+    if ! "$@"; then
+        failed+=("$*")
+    fi
+}
+
+# build_and_test PRESET [cmake option...]
+build_and_test() {
+    cmake --preset "$1" "${@:2}" && cmake --build --preset "$1" && ctest --preset "$1" --parallel "$(nproc)"
+}
+
+if $all; then
+    bash jobs/install.sh --all
+else
+    bash jobs/install.sh
+fi
+check bash tests/lint.sh --format
+if $all; then
+    check build_and_test dev
+    check build_and_test tsan
+fi
+check build_and_test release -DPRISMOPT_WARNINGS_AS_ERRORS=ON
+if $all; then
+    check ctest --preset long
+    check bash tests/lint.sh --tidy
+fi
+
+if [[ ${#failed[@]} -gt 0 ]]; then
+    printf '\nrun.sh: failed:\n'
+    printf '  %s\n' "${failed[@]}"
+    exit 1
+fi
+printf '\nrun.sh: all checks passed\n'

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# jobs/slurm/search.sbatch, with stand-ins for Slurm.
+source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
+
+# shellcheck disable=SC2016  # expanded by the stand-ins
+stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
+stand_in scontrol ''
+results=$scratch/a.h5
+job=(env SLURM_CPUS_PER_TASK=8 SLURM_JOB_ID=42)
+script=(bash "$root/jobs/slurm/search.sbatch" "a scenario.toml" "$results")
+search="srun --mpi=pmix build/release/prismopt search a scenario.toml --out $results"
+
+passes_its_arguments_on() {
+    run "${job[@]}" "${script[@]}" --seed 7
+    expect_status 0
+    expect_call "$search --seed 7"
+    expect_call "threads 8, cpus 8"
+    expect_no_call scontrol
+}
+
+the_program_may_lie_elsewhere() {
+    run "${job[@]}" PRISMOPT=/opt/prismopt "${script[@]}"
+    expect_call "srun --mpi=pmix /opt/prismopt search a scenario.toml --out $results"
+}
+
+a_stopped_search_is_requeued() {
+    run "${job[@]}" search_status=75 "${script[@]}"
+    expect_status 75
+    expect_call "scontrol requeue 42"
+}
+
+a_failed_search_is_not() {
+    run "${job[@]}" search_status=2 "${script[@]}"
+    expect_status 2
+    expect_no_call scontrol
+}
+
+a_later_leg_resumes() {
+    : >"$results.journal"
+    run "${job[@]}" SLURM_RESTART_COUNT=1 "${script[@]}" --seed 7
+    expect_status 0
+    expect_call "srun --mpi=pmix build/release/prismopt resume $results"
+    rm "$results.journal"
+}
+
+a_later_leg_without_a_journal_searches() {
+    run "${job[@]}" SLURM_RESTART_COUNT=1 "${script[@]}"
+    expect_call "$search"
+}
+
+a_first_leg_leaves_an_old_journal_to_the_program() {
+    : >"$results.journal"
+    run "${job[@]}" "${script[@]}"
+    expect_call "$search"
+    rm "$results.journal"
+}
+
+too_few_arguments() {
+    run "${job[@]}" bash "$root/jobs/slurm/search.sbatch" "a scenario.toml"
+    expect_status 2
+    expect_said "usage:"
+    expect_no_call srun
+}
+
+passes_its_arguments_on
+the_program_may_lie_elsewhere
+a_stopped_search_is_requeued
+a_failed_search_is_not
+a_later_leg_resumes
+a_later_leg_without_a_journal_searches
+a_first_leg_leaves_an_old_journal_to_the_program
+too_few_arguments
+finish
