@@ -39,9 +39,7 @@ started=$SECONDS
 "${search[@]}"
 took=$((SECONDS - started))
 
-printf '\n$ build/release/prismopt report %s\n' "$results"
-build/release/prismopt report "$results"
-build/release/prismopt report "$results" --csv "$table"
+build/release/prismopt report "$results" --csv "$table" >/dev/null
 
 cat <<TEXT
 

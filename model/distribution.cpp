@@ -71,7 +71,9 @@ LawQuantile::LawQuantile(const Law& law) : law_(law)
         }
     }
     if (!constant()) {
-        mean_ = moments([this](double p, bool upper) { return raw(p, upper); }).mean;
+        // The mean of the mixture follows from the core's: its own quantile function may jump, which no quadrature likes.
+        mean_ = moments([this](double p, bool upper) { return component(p, upper); }).mean *
+                (1.0 + law_.slow.probability * law_.slow.excess);
     }
 }
 

@@ -108,13 +108,16 @@ struct NoiseFreeStep {
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
 
-/// Lengths of paths through the graph that are critical when one stage is slow: constant + sum of compute by stage.
-/// The largest over the paths bounds a replica's step from below and stands in for it when replicas are compared.
-struct CriticalPaths {
-    int stages = 1;
-    std::vector<float> communication_s;   // [path]
-    std::vector<float> compute_s;         // [path * stages + stage], at factor one
+/// A path through the graph: its length is the sum of what lies on it.
+struct CriticalPath {
+    float communication_s = 0.0F;       // transfers and collectives inside ops
+    std::vector<float> compute_s;       // [stage], at factor one
+    int gathered_part = -1;             // waits for this part's parameters at the start; -1: does not
+    std::vector<int> reduced_parts;     // gradient collectives at the end
 };
-CriticalPaths critical_paths(const ExecutionGraph& graph);
+
+/// Paths that are critical when one stage is slow. The longest of them bounds a replica's step from below and stands in for it
+/// when replicas are compared.
+std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph);
 
 }  // namespace prismopt

@@ -78,12 +78,9 @@ void multiply(const Floats& a, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
-void longest_path(float constant, const float* weight, const Floats* factor, int n, const Floats& c, Floats& out)
+void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out)
 {
-    Floats sum;
-    for (int l = 0; l < lanes; ++l) {
-        sum.at[l] = constant * c.at[l];
-    }
+    Floats sum = shared;
     for (int i = 0; i < n; ++i) {
         for (int l = 0; l < lanes; ++l) {
             sum.at[l] += weight[i] * factor[i].at[l];

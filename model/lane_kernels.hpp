@@ -31,8 +31,8 @@ void add(const Floats& a, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
 
-/// out = max(out, constant * c + sum over n of weight[i] * factor[i]): length of one path.
-void longest_path(float constant, const float* weight, const Floats* factor, int n, const Floats& c, Floats& out);
+/// out = max(out, shared + sum over n of weight[i] * factor[i]): length of one path.
+void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);
 
 /// Keeps the `kept` largest values and their owners, largest first; a new value goes behind equal ones.
 void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints* owners);

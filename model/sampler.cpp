@@ -15,7 +15,7 @@ namespace {
 /// One block of fleets in one step: what all its replicas share, and the buffers they run in.
 class BlockSampler {
 public:
-    BlockSampler(const ExecutionGraph& graph, const NoiseTables& noise, const CriticalPaths& paths, const SamplerOptions& options)
+    BlockSampler(const ExecutionGraph& graph, const NoiseTables& noise, const std::vector<CriticalPath>& paths, const SamplerOptions& options)
         : graph_(graph), noise_(noise), paths_(paths), options_(options), stages_(graph.stages()),
           replicas_(graph.placement.replicas), factor_(static_cast<std::size_t>(stages_) * replicas_),
           gathered_(graph.all_gather_s.size()), reduce_(graph.reduce_scatter_s.size()), stage_factor_(stages_),
@@ -213,14 +213,30 @@ private:
         path_.assign(replicas_, Floats{});
         chosen_.assign(simulated, Ints{});
         chosen_path_.assign(simulated, Floats{});
-        const auto count = static_cast<int>(paths_.communication_s.size());
+        shared_.resize(paths_.size());
+        for (std::size_t p = 0; p < paths_.size(); ++p) {
+            add_shared(paths_[p], shared_[p]);
+        }
         for (int replica = 0; replica < replicas_; ++replica) {
             Floats& length = path_[replica];
-            for (int p = 0; p < count; ++p) {
-                longest_path(paths_.communication_s[p], &paths_.compute_s[static_cast<std::size_t>(p) * stages_],
-                             &factor(replica, 0), stages_, common_communication_, length);
+            for (std::size_t p = 0; p < paths_.size(); ++p) {
+                longest_path(shared_[p], paths_[p].compute_s.data(), &factor(replica, 0), stages_, length);
             }
             insert_largest(length, replica, simulated - 1, chosen_path_.data(), chosen_.data());
+        }
+    }
+
+    /// What a path takes in every replica alike: mean communication in this step's regime, and the drawn collectives.
+    void add_shared(const CriticalPath& path, Floats& length)
+    {
+        for (int l = 0; l < lanes; ++l) {
+            length.at[l] = path.communication_s * common_communication_.at[l];
+        }
+        if (path.gathered_part >= 0) {
+            add(gathered_[path.gathered_part], length);
+        }
+        for (const int part : path.reduced_parts) {
+            add(reduce_[part], length);
         }
     }
 
@@ -364,7 +380,7 @@ private:
 
     const ExecutionGraph& graph_;
     const NoiseTables& noise_;
-    const CriticalPaths& paths_;
+    const std::vector<CriticalPath>& paths_;
     const SamplerOptions& options_;
     int stages_;
     int replicas_;
@@ -388,6 +404,7 @@ private:
     std::vector<Floats> slot_;            // [slot]
     std::vector<Floats> microbatch_;      // [microbatch]; empty when the law is constant
     std::vector<Floats> path_;            // [replica]
+    std::vector<Floats> shared_;          // [path]: the part of its length that is the same in all replicas
     std::vector<Ints> chosen_;            // [simulated]: replica, by lane
     std::vector<Floats> chosen_path_;     // [simulated]
     std::vector<Residual> residuals_;
@@ -399,7 +416,7 @@ std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables&
                                  const SamplerOptions& options)
 {
     const bool all = graph.placement.replicas <= options.replicas_simulated;
-    const CriticalPaths paths = all ? CriticalPaths{} : critical_paths(graph);
+    const auto paths = all ? std::vector<CriticalPath>{} : critical_paths(graph);
     std::vector<double> seconds(static_cast<std::size_t>(range.fleets) * range.steps);
     const int units = range.fleets / block_fleets * range.steps;
 #pragma omp parallel

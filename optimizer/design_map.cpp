@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <set>
 #include <sstream>
 
 namespace prismopt {
@@ -81,10 +83,19 @@ bool tp_fits_nodes(const ParallelPlan& plan, const Cluster& cluster)
     return plan.tp <= node ? node % plan.tp == 0 : plan.tp % node == 0;
 }
 
+/// Tensor parallel GPUs hold whole attention heads, and key and value heads whole or as whole copies.
+bool tp_divides_heads(const ParallelPlan& plan, const Workload& workload)
+{
+    return workload.heads % plan.tp == 0 && (workload.kv_heads % plan.tp == 0 || plan.tp % workload.kv_heads == 0);
+}
+
+/// Sequences that all replicas compute at once.
+std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
+
 bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
     return plan.dp > 0 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-               return phase.global_batch % (plan.dp * plan.microbatch) == 0;
+               return phase.global_batch % sequences_at_once(plan) == 0;
            });
 }
 
@@ -98,9 +109,17 @@ bool schedule_defined(const ParallelPlan& plan, const std::vector<Phase>& phases
            });
 }
 
+std::int64_t chunk_count(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.pp) * plan.chunks; }
+
 bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
 {
-    return plan.pp * plan.chunks <= workload.layers + (plan.split == LayerSplit::slots ? 2 : 0);
+    return chunk_count(plan) <= workload.layers + (plan.split == LayerSplit::slots ? 2 : 0);
+}
+
+bool one_microbatch(const ParallelPlan& plan, const std::vector<Phase>& phases)
+{
+    return std::all_of(phases.begin(), phases.end(),
+                       [&plan](const Phase& phase) { return plan.microbatches(phase.global_batch) == 1; });
 }
 
 std::vector<Constraint> constraints(const Scenario& scenario)
@@ -122,7 +141,7 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          [s](std::span<const int> point) { return s.gpus[point[gpus]] % (s.tp[point[tp]] * s.pp[point[pp]]) == 0; }},
         on_plan("global batch not divisible by dp*microbatch", pp,
                 [phases, microbatch_of_one](const ParallelPlan& plan) { return batch_divides(microbatch_of_one(plan), phases); }),
-        // With one stage, one replica or one chunk some choices name the same plan again; only the first stays.
+        // With one stage, replica, chunk or microbatch some choices name the same plan again; only the first stays.
         {"same plan under another name", order + 1,
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
@@ -130,6 +149,12 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          }},
         on_plan("global batch not divisible by dp*microbatch", microbatch,
                 [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
+        {"same plan under another name", schedule + 1,
+         [s, phases](std::span<const int> point) {
+             const auto chosen = s.schedule.begin() + point[schedule];
+             return *chosen == Schedule::interleaved || !one_microbatch(partial_plan(s, point), phases) ||
+                    std::all_of(s.schedule.begin(), chosen, [](Schedule other) { return other == Schedule::interleaved; });
+         }},
         on_plan("schedule not defined", v, [phases](const ParallelPlan& plan) { return schedule_defined(plan, phases); }),
         {"same plan under another name", split + 1,
          [s](std::span<const int> point) {
@@ -195,10 +220,14 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     take_single(plan.dp_overlap, s.dp_overlap);
     take_single(plan.order, s.order);
     std::istringstream words(text);
+    std::set<std::string> named;
     for (std::string word; words >> word;) {
         const auto equals = word.find('=');
         const std::string key = word.substr(0, equals);
         const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+        if (!named.insert(key).second) {
+            throw InputError("--design: " + key + " is given twice; remove one of the two");
+        }
         if (key == "gpus") {
             gpu_count = parse_number(key, value);
         } else if (key == "tp") {
@@ -226,7 +255,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
                              "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order");
         }
     }
-    const int replica = plan.tp * plan.pp;
+    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp;
     if (gpu_count > scenario.cluster.gpus) {
         throw InputError("--design: gpus=" + std::to_string(gpu_count) + " is more than the cluster's " +
                          std::to_string(scenario.cluster.gpus) + "; name at most that many");
@@ -235,7 +264,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
         throw InputError("--design: tp*pp = " + std::to_string(replica) + " does not divide gpus=" + std::to_string(gpu_count) +
                          "; change one of them");
     }
-    plan.dp = gpu_count / replica;
+    plan.dp = static_cast<int>(gpu_count / replica);
     return plan;
 }
 
@@ -253,8 +282,9 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
 {
     const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
     const Workload& w = scenario.workload;
-    if (w.heads % plan.tp != 0) {
-        return say("tp does not divide the heads", "tp=" + std::to_string(plan.tp) + ", " + std::to_string(w.heads) + " heads");
+    if (!tp_divides_heads(plan, w)) {
+        return say("tp does not divide the heads", "tp=" + std::to_string(plan.tp) + ", " + std::to_string(w.heads) + " heads, " +
+                                                       std::to_string(w.kv_heads) + " key and value heads");
     }
     if (!tp_fits_nodes(plan, scenario.cluster)) {
         return say("tp does not fit the nodes", "tp=" + std::to_string(plan.tp) + " on nodes of " +
@@ -262,7 +292,7 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     }
     if (!batch_divides(plan, scenario.phases)) {
         return say("global batch not divisible by dp*microbatch",
-                   "dp*microbatch = " + std::to_string(plan.dp * plan.microbatch) + " must divide every phase's global_batch (" +
+                   "dp*microbatch = " + std::to_string(sequences_at_once(plan)) + " must divide every phase's global_batch (" +
                        std::to_string(scenario.phases.front().global_batch) + ")");
     }
     if (!schedule_defined(plan, scenario.phases)) {
@@ -271,7 +301,7 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
                                                : std::string(name(plan.schedule)) + " has one chunk a stage: set v=1");
     }
     if (!chunks_have_layers(plan, w)) {
-        return say("fewer layers than chunks", "pp*v = " + std::to_string(plan.pp * plan.chunks) + " chunks, " +
+        return say("fewer layers than chunks", "pp*v = " + std::to_string(chunk_count(plan)) + " chunks, " +
                                                    std::to_string(w.layers) + " layers");
     }
     return std::nullopt;

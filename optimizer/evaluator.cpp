@@ -89,10 +89,10 @@ Evaluator::Evaluator(const StudyModel& model, Crew& crew) : model_(model), crew_
 
 void Evaluator::compare_at_once(std::uint64_t points)
 {
-    // One-sided limits: each may fail with probability (1 - confidence) / limits, an Estimate's level counts both sides.
-    const auto limits = static_cast<double>(std::max<std::uint64_t>(1, points)) *
-                        static_cast<double>(model_.scenario.search.rungs.size());
-    confidence_.safe = 1.0 - 2.0 * (1.0 - model_.scenario.search.confidence) / limits;
+    // Both limits of an interval are used: the upper of one point against the lower of another.
+    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points)) *
+                           static_cast<double>(model_.scenario.search.rungs.size() * model_.objectives.size());
+    confidence_.safe = 1.0 - (1.0 - model_.scenario.search.confidence) / intervals;
 }
 
 void Evaluator::submit(std::span<const Request> requests)

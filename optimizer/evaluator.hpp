@@ -50,7 +50,7 @@ public:
     /// The answer to the oldest request that has none yet.
     Answer next();
 
-    /// Estimates of how many points are compared at once: safe limits hold for all of them together (Bonferroni).
+    /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
 
     /// Draws of these points on the confirm stream, and all they say.

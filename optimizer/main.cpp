@@ -1,5 +1,6 @@
 /// prismopt: searches ways of training large models, judged by the distribution of their training time.
 
+#include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/version.hpp"
@@ -42,7 +43,13 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
             return command.run({words.begin() + 1, words.end()}, call);
         }
     }
-    throw prismopt::InputError(fmt::format("unknown command '{}'; prismopt --help lists them", words[0]));
+    std::vector<std::string> names;
+    for (const auto& command : prismopt::commands()) {
+        names.emplace_back(command.name);
+    }
+    const std::string near = prismopt::nearest(words[0], names);
+    throw prismopt::InputError(fmt::format("unknown command '{}'{}; prismopt --help lists all", words[0],
+                                           near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
 }
 
 }  // namespace

@@ -53,25 +53,37 @@ Scenario scenario_from(std::span<const std::byte> record)
     return scenario;
 }
 
+bool exists(const std::string& path)
+{
+    std::error_code ignored;   // what cannot be looked at cannot be opened either, and then says why
+    return std::filesystem::exists(path, ignored);
+}
+
+void remove_journal(const StudyOptions& options)
+{
+    std::error_code ignored;
+    std::filesystem::remove(journal_path(options.out), ignored);
+}
+
 /// Refuses what would be lost or cannot be written, before anything is computed.
 void check_output(const StudyOptions& options)
 {
-    namespace fs = std::filesystem;
     const std::string journal = journal_path(options.out);
-    if (!options.force && !options.resume) {
-        for (const std::string& path : {options.out, journal}) {
-            if (fs::exists(path)) {
-                throw InputError(fmt::format("{} exists and is kept; name another file with --out, replace it with --force{}", path,
-                                             fs::exists(journal) ? ", or continue it with prismopt resume" : ""));
-            }
-        }
-    }
-    if (fs::is_directory(options.out)) {
+    if (std::error_code ignored; std::filesystem::is_directory(options.out, ignored)) {
         throw InputError(fmt::format("{} is a folder; --out needs the name of a file", options.out));
     }
-    if (options.force && !options.resume) {
-        std::error_code ignored;
-        fs::remove(journal, ignored);
+    if (options.resume) {
+        return;
+    }
+    if (options.force) {
+        remove_journal(options);
+        return;
+    }
+    for (const std::string& path : {options.out, journal}) {
+        if (exists(path)) {
+            throw InputError(fmt::format("{} exists and is kept; name another file with --out, replace it with --force{}", path,
+                                         exists(journal) ? ", or continue it with prismopt resume" : ""));
+        }
     }
 }
 
@@ -93,7 +105,7 @@ public:
         } catch (const InputError&) {
             throw;
         } catch (const std::runtime_error& error) {
-            throw InputError(fmt::format("{}; name a file with --out in a folder that you may write to", error.what()));
+            throw InputError(error.what());   // nothing is computed yet: another place is for the user to choose
         }
         if (known_.empty()) {
             writer_->append(study_record(scenario));
@@ -176,6 +188,7 @@ public:
         journal_.sync();
         progress_.finish();
         if (archive_.feasible() == 0) {
+            remove_journal(options_);
             refuse_infeasible(model_.scenario, model_.designs.space().size(), archive_);
         }
         return std::nullopt;
@@ -302,8 +315,8 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
         search.confirm(results);
     } else {
         results.study.outcome.proved = false;
-        results.study.outcome.text = fmt::format("stopped by {}; {} feasible plans are still open; continue with: prismopt resume {}",
-                                                 *stopped, results.study.outcome.open, options.out);
+        results.study.outcome.text =
+            fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped, results.study.outcome.text, options.out);
     }
     crew.release();
     for (std::size_t rank = 0; rank < crew.accounts().size(); ++rank) {
@@ -312,8 +325,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     }
     write_results(results, options.out);
     if (end.complete) {
-        std::error_code ignored;
-        std::filesystem::remove(journal_path(options.out), ignored);
+        remove_journal(options);
     }
     return end;
 }
@@ -368,28 +380,41 @@ std::string results_path_of(const std::string& path)
 Scenario journaled_scenario(const std::string& path)
 {
     const std::string journal = journal_path(results_path_of(path));
-    if (!std::filesystem::exists(journal)) {
-        throw InputError(fmt::format("{}: nothing to resume: there is no {}; a search that ended has removed it", path, journal));
+    if (!exists(journal)) {
+        if (exists(results_path_of(path))) {
+            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}", path,
+                                         journal, results_path_of(path)));
+        }
+        throw InputError(fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
+                                     "stopped",
+                                     path, journal));
     }
     const JournalContents contents = read_journal(journal);
     if (contents.records.empty()) {
-        throw InputError(fmt::format("{} holds no study; start the search again", journal));
+        throw InputError(fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
+                                     "--force",
+                                     journal));
     }
     return scenario_from(contents.records.front());
 }
 
 void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive)
 {
-    std::string text = fmt::format("{}: none of the {} plans of the space is feasible:", scenario.path, raw_tuples);
+    std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, raw_tuples);
+    bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count > 0) {
-            text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
-            if (!rejected.nearest.empty()) {
-                text += fmt::format("; the nearest misses by {:.2f} GB: {}", rejected.miss / 1e9, rejected.nearest);
-            }
+        if (rejected.count == 0) {
+            continue;
+        }
+        text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
+        if (!rejected.nearest.empty()) {
+            memory = memory || rejected.miss > 0.0;   // the only miss with a size
+            const std::string by = rejected.miss > 0.0 ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
+            text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
         }
     }
-    throw InputError(text + "\ntry more choices in [space]: larger tp or pp, recompute, smaller microbatch");
+    throw InputError(text + (memory ? "\ntry larger tp or pp, recompute, a smaller microbatch, or an accelerator with more memory"
+                                    : "\ntry more choices in [space] that meet these rules"));
 }
 
 }  // namespace prismopt

@@ -192,22 +192,18 @@ std::vector<std::size_t> Exact::unsettled_leaders()
     return chosen;
 }
 
-/// Racing candidates by layers of their values.
+/// The next of the race, in the order of first requests: that of the layers of bounds, so promising ones come early.
 std::vector<std::size_t> Exact::rivals()
 {
     std::vector<std::size_t> chosen;
     while (chosen.empty()) {
-        if (rivals_done_ == rivals_.size()) {
+        if (rivals_done_ == racing_.size()) {
             std::erase_if(racing_, [this](std::size_t c) { return settled(c); });
-            if (racing_.empty()) break;
-            std::vector<std::vector<double>> values;
-            for (const std::size_t c : racing_) values.push_back(candidates_[c].value);
-            rivals_.clear();
             rivals_done_ = 0;
-            for (const std::size_t position : non_dominated(values)) rivals_.push_back(racing_[position]);
+            if (racing_.empty()) break;
         }
-        while (chosen.size() < options_.batch && rivals_done_ < rivals_.size()) {
-            const std::size_t rival = rivals_[rivals_done_++];
+        while (chosen.size() < options_.batch && rivals_done_ < racing_.size()) {
+            const std::size_t rival = racing_[rivals_done_++];
             if (!settled(rival)) chosen.push_back(rival);
         }
     }

@@ -77,10 +77,9 @@ private:
     std::vector<Candidate> candidates_;  // in order of their first request
     std::vector<std::size_t> racing_;    // candidates, all that are not settled among them
     std::vector<std::size_t> leaders_;   // candidates whose value no leader dominated when it was told
-    std::vector<std::size_t> rivals_;    // candidates to promote when there is nothing new to look at
-    std::size_t rivals_done_ = 0;
-    std::vector<std::size_t> asked_;  // candidates, in the order they were asked for
-    std::size_t told_ = 0;            // of asked_
+    std::size_t rivals_done_ = 0;        // of racing_, in this pass
+    std::vector<std::size_t> asked_;     // candidates, in the order they were asked for
+    std::size_t told_ = 0;               // of asked_
     std::uint64_t evaluated_ = 0;
     std::uint64_t settled_ = 0;
 

@@ -1,9 +1,8 @@
 #include "optimizer/commands/command.hpp"
 
-#include "io/scenario.hpp"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace prismopt {
@@ -13,12 +12,17 @@ namespace po = boost::program_options;
 const std::vector<Command>& commands()
 {
     static const std::vector<Command> list{
-        {"search", "SCENARIO", "search the design space; alone or under mpirun/srun", search_command},
-        {"resume", "FILE", "continue a search that was stopped (results file or journal)", resume_command},
-        {"predict", "SCENARIO", "one design: distribution, breakdown, memory", predict_command},
-        {"validate", "SCENARIO", "check a scenario and count its space", validate_command},
-        {"report", "RESULTS", "the front as a table, with how far to trust it; CSV", report_command},
-        {"inspect", "FILE", "what a results file or a journal holds", inspect_command},
+        {"search", "SCENARIO", "search the design space; alone or under mpirun/srun",
+         "mpirun -n 4 prismopt search small.toml --out small.h5 --max-time \"55 min\"", search_command},
+        {"resume", "FILE", "continue a search that was stopped (results file or journal)",
+         "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command},
+        {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
+         "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
+        {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
+        {"report", "RESULTS", "the front as a table, with how far to trust it; CSV",
+         "prismopt report small.h5 --csv small.csv", report_command},
+        {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
+        {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
     };
     return list;
 }
@@ -32,9 +36,11 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
     all.add_options()("help,h", "this text");
     po::options_description with_argument;
     with_argument.add(all);
-    with_argument.add_options()(positional.c_str(), po::value<std::string>());
     po::positional_options_description place;
-    place.add(positional.c_str(), 1);
+    if (!positional.empty()) {
+        with_argument.add_options()(positional.c_str(), po::value<std::string>());
+        place.add(positional.c_str(), 1);
+    }
     po::variables_map values;
     try {
         po::store(po::command_line_parser(words).options(with_argument).positional(place).run(), values);
@@ -48,13 +54,33 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
         }
         std::ostringstream text;
         text << all;
-        fmt::print("Usage: prismopt {} {} [options]\n\n{}", command, positional, text.str());
+        const auto described = std::find_if(commands().begin(), commands().end(),
+                                            [&command](const Command& other) { return other.name == command; });
+        fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.empty() ? "" : " ", positional,
+                   described->does, text.str(), described->example);
         return std::nullopt;
     }
-    if (values.count(positional) == 0) {
+    if (!positional.empty() && values.count(positional) == 0) {
         throw InputError(fmt::format("prismopt {} needs a {}; see prismopt {} --help", command, positional, command));
     }
     return values;
+}
+
+void add_seed_option(po::options_description& options)
+{
+    options.add_options()("seed", po::value<std::int64_t>(), "random seed instead of the scenario's");
+}
+
+void take_seed(const po::variables_map& values, Scenario& scenario)
+{
+    if (values.count("seed") == 0) {
+        return;
+    }
+    const auto seed = values["seed"].as<std::int64_t>();
+    if (seed < 0) {
+        throw InputError(fmt::format("--seed {} is negative; write a whole number, for example --seed 1", seed));
+    }
+    scenario.seed = static_cast<std::uint64_t>(seed);
 }
 
 }  // namespace prismopt

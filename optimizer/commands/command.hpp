@@ -2,6 +2,7 @@
 
 /// The commands of the program. Each takes the words behind its name and returns the exit code.
 
+#include "io/scenario.hpp"
 #include "optimizer/communicator.hpp"
 
 #include <boost/program_options.hpp>
@@ -28,6 +29,7 @@ int search_command(const std::vector<std::string>& words, const Call& call);
 int resume_command(const std::vector<std::string>& words, const Call& call);
 int predict_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
+int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
@@ -35,16 +37,21 @@ struct Command {
     const char* name;
     const char* argument;   // its positional argument
     const char* does;
+    const char* example;    // what --help shows
     int (*run)(const std::vector<std::string>&, const Call&);
 };
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 
-/// Options of one command, its positional argument `name` among them. Throws InputError for what cannot be parsed, with the
+/// Options of one command, its positional argument (may be empty) among them. Throws InputError for what cannot be parsed, with the
 /// way to help; prints help and returns nothing for --help.
 std::optional<boost::program_options::variables_map> parse_options(const std::string& command,
                                                                    const boost::program_options::options_description& options,
                                                                    const std::string& positional,
                                                                    const std::vector<std::string>& words, const Call& call);
+
+/// The option --seed, and its value in place of the scenario's.
+void add_seed_option(boost::program_options::options_description& options);
+void take_seed(const boost::program_options::variables_map& values, Scenario& scenario);
 
 }  // namespace prismopt

@@ -17,6 +17,8 @@ namespace po = boost::program_options;
 
 namespace {
 
+constexpr int most_draws = 100'000'000;   // 0.8 GB for each phase
+
 /// JSON has no infinity: an interval that the draws cannot support is null.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
@@ -118,25 +120,23 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("design", po::value<std::string>()->default_value(""),
                           "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
         "draws", po::value<int>(), "step draws (default: as the scenario confirms its front)")(
-        "seed", po::value<std::uint64_t>(), "random seed instead of the scenario's")("json", po::bool_switch(),
-                                                                                     "one JSON object instead of text");
+        "json", po::bool_switch(), "one JSON object instead of text");
+    add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    if (values->count("seed") > 0) {
-        scenario.seed = (*values)["seed"].as<std::uint64_t>();
-    }
+    take_seed(*values, scenario);
     const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
     Rung rung = scenario.search.confirm;
     if (values->count("draws") > 0) {
         const int draws = (*values)["draws"].as<int>();
-        if (draws < 1) {
-            throw InputError(fmt::format("--draws {} is not positive; write for example --draws 8192", draws));
+        if (draws < 1 || draws > most_draws) {
+            throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192", draws, most_draws));
         }
-        // Whole blocks of fleets.
-        rung.fleets = (draws + rung.steps * block_fleets - 1) / (rung.steps * block_fleets) * block_fleets;
+        const int block = rung.steps * block_fleets;
+        rung.fleets = (draws + block - 1) / block * block_fleets;   // whole blocks
     }
     const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp}));
     Predictor predictor(model.problem);

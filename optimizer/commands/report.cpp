@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace prismopt {
@@ -27,11 +28,15 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     const Results results = read_results((*values)["RESULTS"].as<std::string>());
     if (values->count("csv") > 0) {
         const std::string path = (*values)["csv"].as<std::string>();
+        std::error_code error;
+        if (std::filesystem::equivalent(path, (*values)["RESULTS"].as<std::string>(), error)) {
+            throw InputError(fmt::format("--csv {} is the results file itself, which would be lost; name another file", path));
+        }
         std::ofstream file(path);
         file << front_csv(results);
         file.close();
         if (!file) {
-            throw InputError(fmt::format("{}: {}; name a file with --csv in a folder that you may write to", path,
+            throw InputError(fmt::format("--csv {} cannot be written ({}); name a file in a folder that you may write to", path,
                                          std::strerror(errno)));
         }
     }

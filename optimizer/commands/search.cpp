@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace prismopt {
@@ -33,7 +34,12 @@ std::optional<std::chrono::duration<double>> max_time(const po::variables_map& v
     if (const auto* complaint = std::get_if<Complaint>(&time)) {
         throw InputError(fmt::format("--max-time {} {}", text, complaint->text()));
     }
-    return std::chrono::duration<double>(std::get<Seconds>(time).si);
+    const double seconds = std::get<Seconds>(time).si;
+    if (seconds <= 0.0) {
+        throw InputError(fmt::format("--max-time {} leaves no time to work; write for example \"55 min\"", text));
+    }
+    constexpr double for_ever_s = 1e9;   // a clock's range ends at about 9e9 s
+    return std::chrono::duration<double>(std::min(seconds, for_ever_s));
 }
 
 void warn_of_pinning(const Call& call)
@@ -67,8 +73,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("out", po::value<std::string>(), "results file (default: the scenario's name with .h5, here)")(
-        "force", po::bool_switch(), "replace results that exist")("seed", po::value<std::uint64_t>(),
-                                                                  "random seed instead of the scenario's");
+        "force", po::bool_switch(), "replace results that exist");
+    add_seed_option(options);
     add_stop_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
     if (!values) {
@@ -83,9 +89,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     study.command_line = call.command_line;
     const auto read = [&] {
         Scenario scenario = read_scenario(path);
-        if (values->count("seed") > 0) {
-            scenario.seed = (*values)["seed"].as<std::uint64_t>();
-        }
+        take_seed(*values, scenario);
         return scenario;
     };
     return run(read, study, call);

@@ -29,7 +29,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         refuse_infeasible(scenario, size, archive);
     }
     if ((*values)["json"].as<bool>()) {
-        nlohmann::json json{{"valid", true}, {"raw_tuples", size}, {"feasible", archive.feasible()}, {"rejected", {}}};
+        nlohmann::json json{{"valid", true}, {"raw_tuples", size}, {"feasible", archive.feasible()}};
+        json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : archive.rejected()) {
             json["rejected"][rejected.reason] = rejected.count;
         }
@@ -38,7 +39,9 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     fmt::print("{}: valid\n{:>12} raw tuples\n{:>12} feasible\n", scenario.path, size, archive.feasible());
     for (const Rejected& rejected : archive.rejected()) {
-        fmt::print("{:>12} {}\n", rejected.count, rejected.reason);
+        if (rejected.count > 0) {
+            fmt::print("{:>12} rejected: {}\n", rejected.count, rejected.reason);
+        }
     }
     return exit_done;
 }

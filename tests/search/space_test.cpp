@@ -20,7 +20,7 @@ std::vector<Axis> axes_of(const std::vector<int>& sizes)
     std::vector<Axis> axes(sizes.size());
     for (std::size_t a = 0; a < sizes.size(); ++a) {
         axes[a].name = "axis" + std::to_string(a);
-        axes[a].labels.resize(static_cast<std::size_t>(sizes[a]), "label");
+        axes[a].labels.assign(static_cast<std::size_t>(sizes[a]), "label");
     }
     return axes;
 }
@@ -28,6 +28,7 @@ std::vector<Axis> axes_of(const std::vector<int>& sizes)
 std::vector<std::uint64_t> counts(const std::vector<Rejected>& rejected)
 {
     std::vector<std::uint64_t> counts;
+    counts.reserve(rejected.size());
     for (const Rejected& entry : rejected) counts.push_back(entry.count);
     return counts;
 }

@@ -1,0 +1,67 @@
+#pragma once
+
+/// A small job with every kind of noise, for tests that need a whole problem.
+
+#include "model/predictor.hpp"
+
+#include <array>
+
+namespace prismopt {
+
+inline Variability lively_variability()
+{
+    Variability v;
+    v.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
+    v.node = {Normal{0.01}, {}, 20.0, "test"};
+    v.site = {LogNormal{0.005}, {}, 20.0, "test"};
+    v.common_compute = {Normal{0.01}, {}, 20.0, "test"};
+    v.common_communication = {LogNormal{0.10}, {}, 20.0, "test"};
+    v.stage = {Gamma{0.01}, {}, 20.0, "test"};
+    v.microbatch = {LogNormal{0.03}, {}, 20.0, "test"};
+    const std::array<double, kernel_classes> cv{0.03, 0.04, 0.04, 0.15, 0.30, 0.15};
+    for (std::size_t k = 0; k < kernel_classes; ++k) {
+        v.residual[k] = {LogNormal{cv[k]}, {}, 20.0, "test"};
+    }
+    return v;
+}
+
+/// Nodes of 8 GPUs, pods of 64, on figures of the A100 generation.
+inline Cluster example_cluster(int gpus)
+{
+    using namespace literals;
+    Cluster cluster;
+    cluster.accelerator = {"example", 312_TFLOP_per_s, 108,   80_GB, 2_GB,
+                           BytesPerSecond{2e12}, Watts{400}, 4_us, {0.8, 0.55, 0.45, 0.8}, 0.05};
+    cluster.gpus = gpus;
+    cluster.tiers = {{"node", 8, 300_GB_per_s, 0.8, 3_us, 1.0},
+                     {"pod", 64, 25_GB_per_s, 0.8, 6_us, 1.0},
+                     {"cluster", gpus, 25_GB_per_s, 0.8, 8_us, 4.0}};
+    cluster.gpu_price = DollarsPerSecond{2.0 / 3600.0};
+    return cluster;
+}
+
+inline Workload example_workload()
+{
+    Workload w;
+    w.name = "example";
+    w.layers = 16;
+    w.hidden = 2048;
+    w.heads = 16;
+    w.kv_heads = 16;
+    w.feed_forward = 8192;
+    w.vocabulary = 32000;
+    return w;
+}
+
+inline Problem example_problem(const Variability& variability, int global_batch, std::span<const int> widths)
+{
+    Problem problem;
+    problem.workload = example_workload();
+    problem.phases = {{1e11, 2048, global_batch}};
+    problem.cluster = example_cluster(4096);
+    problem.reliability = {PerSecond{4e-3 / 86400.0}, Seconds{600.0}, Seconds{3600.0}, Seconds{30.0}};
+    problem.noise = build_noise_tables(variability, widths);
+    return problem;
+}
+
+}  // namespace prismopt

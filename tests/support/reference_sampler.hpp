@@ -1,0 +1,176 @@
+#pragma once
+
+/// The slow, obvious judge of the sampler: one draw at a time, in double precision, every replica op by op, times found by
+/// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision.
+
+#include "model/execution_graph.hpp"
+#include "model/random.hpp"
+#include "model/schedule.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace prismopt {
+
+class ReferenceStep {
+public:
+    ReferenceStep(const ExecutionGraph& graph, const NoiseTables& noise, std::uint64_t seed, Purpose purpose, std::uint32_t fleet,
+                  std::uint32_t step)
+        : graph_(graph), noise_(noise), seed_(seed), purpose_(purpose), fleet_(fleet), step_(step),
+          orders_(std::get<TaskOrders>(task_orders(graph.program->shape)))
+    {
+        const auto common = words(step_, shared_by_replicas, 0, Stream::common);
+        common_compute_ = noise.common_compute(common[0]);
+        common_communication_ = noise.common_communication(common[1]);
+        common_compute_ *= static_cast<double>(noise.site(words(0, shared_by_replicas, 0, Stream::site)[0]));
+    }
+
+    double seconds()
+    {
+        double last_gradient = 0.0;
+        double optimizer = 0.0;
+        for (int replica = 0; replica < graph_.placement.replicas; ++replica) {
+            replica_ = replica;
+            end_.clear();
+            for (int stage = 0; stage < graph_.stages(); ++stage) {
+                last_gradient = std::max(last_gradient, gradients_end(stage));
+                optimizer = std::max(optimizer, static_cast<double>(graph_.optimizer_s[stage]) * persistent_factor(stage));
+            }
+        }
+        return last_gradient + optimizer;
+    }
+
+private:
+    std::array<std::uint32_t, 4> words(std::uint32_t step, std::uint32_t replica, std::uint32_t event, Stream stream,
+                                       std::uint32_t kind = 0) const
+    {
+        return philox(seed_, {fleet_, step_replica(step, replica), event, use(stream, purpose_, kind)});
+    }
+    std::uint32_t own() const { return static_cast<std::uint32_t>(replica_); }
+
+    double node_factor(int node) const
+    {
+        const auto n = static_cast<std::uint32_t>(node);
+        return noise_.node(words(0, shared_by_replicas, n / 4, Stream::node)[n % 4]);
+    }
+
+    double persistent_factor(int stage) const
+    {
+        const Placement& at = graph_.placement;
+        const auto group = static_cast<std::uint32_t>(at.group(replica_, stage));
+        const double factor = graph_.group(words(0, shared_by_replicas, group / 4, Stream::gpu)[group % 4]);
+        const int first = at.gpu(replica_, stage) / at.gpus_per_node;
+        const int last = (at.gpu(replica_, stage) + at.tp - 1) / at.gpus_per_node;
+        double slowest_node = 0.0;
+        for (int node = first; node <= last; ++node) {
+            slowest_node = std::max(slowest_node, node_factor(node));
+        }
+        return factor * slowest_node * common_compute_;
+    }
+
+    double compute_factor(int stage, int microbatch) const
+    {
+        const auto s = static_cast<std::uint32_t>(stage);
+        const auto mb = static_cast<std::uint32_t>(microbatch);
+        return persistent_factor(stage) * static_cast<double>(noise_.stage(words(step_, own(), s / 4, Stream::stage)[s % 4])) *
+               static_cast<double>(noise_.microbatch(words(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
+    }
+
+    std::array<double, 2> collectives(int part) const
+    {
+        const auto stage = static_cast<std::uint32_t>(part / graph_.chunks());
+        const auto w = words(step_, shared_by_replicas, (stage << 16) | graph_.first_slot[part], Stream::dp_collective);
+        const auto time = [&](float mean, std::uint32_t bits) {
+            return static_cast<double>(mean) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
+        };
+        return {time(graph_.reduce_scatter_s[part], w[0]), time(graph_.all_gather_s[part], w[1])};
+    }
+
+    double parameters_gathered(int stage, int chunk) const
+    {
+        double sum = 0.0;
+        const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
+        for (int c = 0; c < (overlapped ? chunk + 1 : graph_.chunks()); ++c) {
+            sum += collectives(stage * graph_.chunks() + c)[1];
+        }
+        return sum;
+    }
+
+    /// End of the task at this place in its stage's order.
+    double end(int stage, std::size_t place)
+    {
+        const auto key = std::make_pair(stage, place);
+        if (const auto found = end_.find(key); found != end_.end()) {
+            return found->second;
+        }
+        const Task& task = orders_[stage][place];
+        const int part = stage * graph_.chunks() + task.chunk;
+        const OpLaw& law = graph_.law[2 * part + static_cast<int>(task.pass)];
+        double start = place == 0 ? 0.0 : end(stage, place - 1);
+        const bool first_forward =
+            std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place), [&](const Task& t) {
+                return t.pass == Pass::forward && t.chunk == task.chunk;
+            });
+        if (task.pass == Pass::forward && first_forward) {
+            start = std::max(start, parameters_gathered(stage, task.chunk));
+        }
+        const auto w = words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part],
+                             Stream::residual, static_cast<std::uint32_t>(task.pass));
+        const int neighbour = task.chunk * graph_.stages() + stage + (task.pass == Pass::forward ? -1 : 1);
+        if (neighbour >= 0 && neighbour < graph_.stages() * graph_.chunks()) {
+            const int from_stage = neighbour % graph_.stages();
+            const int from_chunk = neighbour / graph_.stages();
+            const auto& order = orders_[from_stage];
+            const auto feeder = std::find_if(order.begin(), order.end(), [&](const Task& t) {
+                return t.pass == task.pass && t.chunk == from_chunk && t.microbatch == task.microbatch;
+            });
+            const double transfer =
+                static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.p2p(w[2]));
+            start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
+        }
+        const double compute = static_cast<double>(law.compute_s) * compute_factor(stage, task.microbatch) *
+                               (1.0 + static_cast<double>(law.compute_cv) *
+                                          static_cast<double>(noise_.standard[law.compute_law](w[0])));
+        const double communication = static_cast<double>(law.communication_s) * common_communication_ *
+                                     (1.0 + static_cast<double>(law.communication_cv) *
+                                                static_cast<double>(noise_.standard[law.communication_law](w[1])));
+        return end_[key] = start + compute + communication;
+    }
+
+    /// Reduce-scatters in the order in which the chunks' last backwards end; beside compute, or after all of it.
+    double gradients_end(int stage)
+    {
+        const auto& order = orders_[stage];
+        double done = 0.0;
+        for (std::size_t place = 0; place < order.size(); ++place) {
+            const Task& task = order[place];
+            const bool last_backward =
+                task.pass == Pass::backward &&
+                std::none_of(order.begin() + static_cast<std::ptrdiff_t>(place) + 1, order.end(),
+                             [&](const Task& t) { return t.pass == Pass::backward && t.chunk == task.chunk; });
+            if (!last_backward) {
+                continue;
+            }
+            const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
+            const double ready = end(stage, overlapped ? place : order.size() - 1);
+            done = std::max(done, ready) + collectives(stage * graph_.chunks() + task.chunk)[0];
+        }
+        return done;
+    }
+
+    const ExecutionGraph& graph_;
+    const NoiseTables& noise_;
+    std::uint64_t seed_;
+    Purpose purpose_;
+    std::uint32_t fleet_;
+    std::uint32_t step_;
+    TaskOrders orders_;
+    int replica_ = 0;
+    double common_compute_ = 1.0;
+    double common_communication_ = 1.0;
+    std::map<std::pair<int, std::size_t>, double> end_;   // of the replica at hand
+};
+
+}  // namespace prismopt
