@@ -15,7 +15,8 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
-/// independent draws, between 1 and the cluster size.
+/// independent draws, between 1 and the cluster size. Fewer than two clusters' worth of draws on one side of x cannot tell (if
+/// x is the largest draw the variance is zero): then the worst is assumed.
 double design_effect(std::span<const double> draws, std::size_t cluster, double x, double probability)
 {
     const std::size_t clusters = draws.size() / cluster;
@@ -32,10 +33,14 @@ double design_effect(std::span<const double> draws, std::size_t cluster, double 
         sum += below;
         squares += below * below;
     }
+    const auto size = static_cast<double>(cluster);
     const auto n = static_cast<double>(clusters);
+    if (std::min(sum, n * size - sum) < 2.0 * size) {
+        return size;
+    }
     const double variance = (squares - sum * sum / n) / (n - 1.0);   // of a cluster's count
-    const double independent = static_cast<double>(cluster) * probability * (1.0 - probability);
-    return std::clamp(variance / independent, 1.0, static_cast<double>(cluster));
+    const double independent = size * probability * (1.0 - probability);
+    return std::clamp(variance / independent, 1.0, size);
 }
 
 /// Limits of the quantile among sorted draws worth n / deff independent ones: the order statistics X(l), X(u) with
@@ -53,7 +58,7 @@ Limits order_statistic_limits(const std::vector<double>& sorted, double deff, do
     const double step = static_cast<double>(sorted.size()) / worth;
 
     // Largest l with P(count <= l - 1) <= tail; smallest u with P(count >= u) <= tail.
-    double l = std::floor(quantile(count, tail));
+    double l = std::floor(quantile(count, tail)) + 1.0;
     while (l > 0.0 && cdf(count, l - 1.0) > tail) {
         l -= 1.0;
     }

@@ -54,13 +54,9 @@ template <class Visit>
 void visit(NoiseTables& tables, Visit&& number)
 {
     const auto table = [&](QuantileTable& t) {
-        t.base().resize(2 * QuantileTable::segments);
-        t.rise().resize(2 * QuantileTable::segments);
-        for (float& x : t.base()) {
-            number(x);
-        }
-        for (float& x : t.rise()) {
-            number(x);
+        t.pieces().resize(2 * QuantileTable::segments);
+        for (std::uint64_t& piece : t.pieces()) {
+            number(piece);
         }
     };
     for (auto* list : {&tables.residual.cv, &tables.residual.skewness}) {

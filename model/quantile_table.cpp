@@ -19,8 +19,7 @@ double knot(int segment)
 
 QuantileTable::QuantileTable(const Quantile& quantile)
 {
-    base_.resize(2 * segments);
-    rise_.resize(2 * segments);
+    pieces_.resize(2 * segments);
     for (int side = 0; side < 2; ++side) {
         std::vector<double> value(segments);
         for (int s = 0; s < segments; ++s) {
@@ -28,19 +27,18 @@ QuantileTable::QuantileTable(const Quantile& quantile)
         }
         for (int s = 0; s < segments; ++s) {
             const double next = s + 1 < segments ? value[s + 1] : value[s];
-            base_[side * segments + s] = static_cast<float>(value[s]);
-            rise_[side * segments + s] = static_cast<float>(next - value[s]);
+            pieces_[side * segments + s] = pack({static_cast<float>(value[s]), static_cast<float>(next - value[s])});
         }
     }
 }
 
-QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight)
-    : base_(a.base_), rise_(a.rise_)
+QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight) : pieces_(a.pieces_)
 {
     const auto w = static_cast<float>(weight);
-    for (std::size_t i = 0; i < base_.size(); ++i) {
-        base_[i] += w * (b.base_[i] - a.base_[i]);
-        rise_[i] += w * (b.rise_[i] - a.rise_[i]);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        const Piece from = unpack(a.pieces_[i]);
+        const Piece to = unpack(b.pieces_[i]);
+        pieces_[i] = pack({from.base + w * (to.base - from.base), from.rise + w * (to.rise - from.rise)});
     }
 }
 
@@ -49,10 +47,10 @@ double QuantileTable::mean() const
     double sum = 0.0;
     for (int side = 0; side < 2; ++side) {
         // Below the first knot the sampler sees the first value only (distance 1/2 is its end).
-        sum += knot(0) * base_[side * segments];
+        sum += knot(0) * static_cast<double>(unpack(pieces_[side * segments]).base);
         for (int s = 0; s + 1 < segments; ++s) {
-            const int i = side * segments + s;
-            sum += (knot(s + 1) - knot(s)) * (static_cast<double>(base_[i]) + 0.5 * static_cast<double>(rise_[i]));
+            const Piece piece = unpack(pieces_[side * segments + s]);
+            sum += (knot(s + 1) - knot(s)) * (static_cast<double>(piece.base) + 0.5 * static_cast<double>(piece.rise));
         }
     }
     return sum * 0x1p-32;

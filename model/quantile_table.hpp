@@ -36,15 +36,15 @@ public:
         const auto pattern = std::bit_cast<std::uint32_t>(x);
         const std::uint32_t segment = (pattern >> mantissa_shift) - first_pattern + top * segments;
         const float within = static_cast<float>(static_cast<std::int32_t>(pattern & mantissa_mask)) * mantissa_scale;
-        return base_[segment] + rise_[segment] * within;
+        const Piece piece = unpack(pieces_[segment]);
+        return piece.base + piece.rise * within;
     }
 
     /// Mean over all probabilities, by the same linear pieces.
     double mean() const;
 
     /// Plain numbers for broadcasting: equal tables on every rank whatever its mathematics library.
-    std::vector<float>& base() { return base_; }
-    std::vector<float>& rise() { return rise_; }
+    std::vector<std::uint64_t>& pieces() { return pieces_; }
 
 private:
     static constexpr std::uint32_t mantissa_shift = 23 - 4;              // keeps 4 bits of mantissa: 16 segments an octave
@@ -52,8 +52,21 @@ private:
     static constexpr std::uint32_t mantissa_mask = (1U << mantissa_shift) - 1;
     static constexpr float mantissa_scale = 1.0F / static_cast<float>(1U << mantissa_shift);
 
-    std::vector<float> base_;   // [side * segments + segment]: value at the segment's end towards the tail
-    std::vector<float> rise_;   // change across it
+    struct Piece {
+        float base;   // value at the segment's end towards the tail
+        float rise;   // change across it
+    };
+    static Piece unpack(std::uint64_t piece)
+    {
+        return {std::bit_cast<float>(static_cast<std::uint32_t>(piece)), std::bit_cast<float>(static_cast<std::uint32_t>(piece >> 32))};
+    }
+    static std::uint64_t pack(Piece piece)
+    {
+        return (static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(piece.rise)) << 32) | std::bit_cast<std::uint32_t>(piece.base);
+    }
+
+    // One load a lookup: 64-bit gathers take half the time of pairs of 32-bit ones.
+    std::vector<std::uint64_t> pieces_;   // [side * segments + segment]
 };
 
 /// Moments of a law from its quantile function.

@@ -9,7 +9,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@ void print_help()
 {
     fmt::print("Usage: prismopt COMMAND ... ; prismopt COMMAND --help shows its options\n\n");
     for (const auto& command : prismopt::commands()) {
-        fmt::print("  {:<10}{:<10}{}\n", command.name, command.argument, command.does);
+        fmt::print("  {:<13}{:<10}{}\n", command.name, command.argument, command.does);
     }
     fmt::print("\nExit codes: 0 done, 2 wrong input or usage, 75 stopped with a state to resume, 1 anything else\n");
 }
@@ -66,7 +68,11 @@ int main(int argc, char** argv)
         command_line += " " + word;
     }
     try {
-        return dispatch(words, {command_line, team});
+        const int code = dispatch(words, {command_line, team});
+        if (std::fflush(stdout) != 0) {
+            throw std::runtime_error("standard output cannot be written; check where it goes, and that there is space");
+        }
+        return code;
     } catch (const prismopt::InputError& error) {
         if (team.rank() == 0) {
             fmt::print(stderr, "prismopt: {}\n", error.what());

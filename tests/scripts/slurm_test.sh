@@ -5,6 +5,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 # shellcheck disable=SC2016  # expanded by the stand-ins
 stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
 stand_in scontrol ''
+unset SLURM_RESTART_COUNT PRISMOPT
+
 results=$scratch/a.h5
 job=(env SLURM_CPUS_PER_TASK=8 SLURM_JOB_ID=42)
 script=(bash "$root/jobs/slurm/search.sbatch" "a scenario.toml" "$results")

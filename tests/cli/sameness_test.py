@@ -1,0 +1,47 @@
+"""One study gives the same results file for any number of ranks and threads."""
+
+import h5py
+
+import support
+from support import CliTest
+
+
+class Sameness(CliTest):
+    def search(self, out, *more, **how):
+        self.output("search", support.SMALL, "--out", out, *more, **how)
+
+    def test_ranks_and_threads(self):
+        self.search("alone.h5")
+        self.assertFalse((self.folder / "alone.h5.journal").exists())
+        self.assert_worth_comparing("alone.h5")
+        for ranks in (1, 2, 4):
+            for threads in (1, 2):
+                with self.subTest(ranks=ranks, threads=threads):
+                    out = f"{ranks}x{threads}.h5"
+                    self.search(out, ranks=ranks, threads=threads)
+                    self.assert_same_results("alone.h5", out)
+                    with h5py.File(self.folder / out) as file:
+                        self.assertEqual(len(file["ranks/items"]), ranks)
+                        self.assertTrue(all(file["ranks/items"][()] > 0), "a rank had nothing to do")
+                        self.assertEqual(file["ranks"].attrs["threads"], threads)
+
+    def assert_worth_comparing(self, out):
+        """The study uses all that could differ: pruning, both rungs, a front of several points."""
+        with h5py.File(self.folder / out) as file:
+            self.assertGreaterEqual(file["space"].attrs["feasible"], 100)
+            self.assertEqual(file["study"].attrs["proved"], 1)
+            self.assertGreater(file["study"].attrs["pruned"], 0)
+            self.assertEqual(set(file["evaluations/rung"][()]), {0, 1, 2})
+            self.assertGreaterEqual(len(file["front/front"]), 2)
+
+    def test_another_seed_is_another_study(self):
+        self.search("one.h5")
+        self.search("two.h5", "--seed", 2)
+        one, two = (support.contents_of(self.folder / out) for out in ("one.h5", "two.h5"))
+        self.assertEqual(one["/space/rejected_count"], two["/space/rejected_count"])
+        for name in ("/front/training_time_quantile", "/front/step_time_p99", "/progress/hypervolume"):
+            self.assertNotEqual(one[name], two[name], name)
+
+
+if __name__ == "__main__":
+    support.main()

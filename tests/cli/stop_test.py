@@ -1,0 +1,192 @@
+"""A search that was stopped or killed and then resumed ends with the results of one that was not."""
+
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import time
+import zlib
+
+import support
+from support import CALL_AGAIN, DONE, CliTest
+
+HEADER_BYTES = 24
+SIGKILL_CODES = {-signal.SIGKILL, 128 + signal.SIGKILL}
+TIMEOUT_S = 100
+
+
+class Stop(CliTest):
+    reference = None  # contents of the results of a search that nobody stopped
+
+    def setUp(self):
+        super().setUp()
+        # No bound holds for a median, so every plan is drawn: some hundred answers, over a second or more.
+        self.toml = self.scenario(minimise='["training_time_p50", "memory", "gpus"]')
+        if Stop.reference is None:
+            self.output("search", self.toml, "--out", "reference.h5")
+            # The path is an attribute, and each test has another.
+            Stop.reference = self.contents("reference.h5")
+
+    def contents(self, out):
+        contents = support.contents_of(self.folder / out)
+        del contents["attributes of /"]["scenario_path"]
+        return contents
+
+    @property
+    def journal(self):
+        return self.folder / "study.h5.journal"
+
+    def journal_bytes(self):
+        return self.journal.stat().st_size if self.journal.exists() else 0
+
+    def start_and_wait(self, *arguments, grow, **how):
+        """Returns a running process whose journal has grown by so many bytes."""
+        before = self.journal_bytes()
+        process = self.start_program(*arguments, **how)
+        deadline = time.monotonic() + TIMEOUT_S
+        while self.journal_bytes() < before + grow and process.poll() is None:
+            self.assertLess(time.monotonic(), deadline, "the journal does not grow")
+            time.sleep(0.002)
+        return process
+
+    def end(self, process):
+        errors = process.communicate(timeout=TIMEOUT_S)[1]
+        return process.returncode, errors
+
+    def assert_stopped(self, process, why):
+        code, errors = self.end(process)
+        self.assertEqual(code, CALL_AGAIN, errors)
+        self.assertRegex(errors, rf"stopped by {why}; .*continue with: prismopt resume study\.h5")
+        self.assertTrue(self.journal.exists())
+        self.assertRegex(self.output("inspect", "study.h5"), rf"Study small .*stopped by {why}")
+        self.assertRegex(self.output("report", "study.h5"), rf"Search: stopped by {why}")
+        self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .* answers, .*undamaged')
+
+    def assert_resumes_to_the_end(self, file="study.h5", **how):
+        self.output("resume", file, **how)
+        self.assertFalse(self.journal.exists())
+        self.assertEqual(sorted(p.name for p in self.folder.glob("study.h5*")), ["study.h5"])
+        contents = self.contents("study.h5")
+        self.assertEqual(list(contents), list(Stop.reference))
+        for name, value in Stop.reference.items():
+            self.assertEqual(contents[name], value, f"{name} differs from the study that was not stopped")
+
+    def test_max_time(self):
+        finished = self.run_program("search", self.toml, "--out", "study.h5", "--max-time", "0.05 s")
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        self.assertRegex(finished.stderr, r"stopped by --max-time; incomplete: .*continue with: prismopt resume study\.h5")
+        self.assertRegex(self.output("report", "study.h5"), "stopped by --max-time")
+        self.output("resume", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
+        self.assert_resumes_to_the_end(ranks=2)
+
+    def test_sigusr1_under_mpirun(self):
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
+        process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks
+        self.assert_stopped(process, "SIGUSR1")
+        self.assert_resumes_to_the_end(threads=2)
+
+    def test_sigterm(self):
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000)
+        process.send_signal(signal.SIGTERM)
+        self.assert_stopped(process, "SIGTERM")
+        process = self.start_and_wait("resume", "study.h5.journal", grow=2_000, threads=2)
+        process.send_signal(signal.SIGTERM)
+        self.assert_stopped(process, "SIGTERM")
+        self.assert_resumes_to_the_end("study.h5.journal", ranks=2)
+
+    def test_sigkill_again_and_again(self):
+        chance = random.Random(1)
+        arguments = ("search", self.toml, "--out", "study.h5")
+        kills = 0
+        for ranks in (0, 2, 1, 0):
+            process = self.start_and_wait(*arguments, grow=chance.randrange(1, 20_000), ranks=ranks)
+            if process.poll() is not None:
+                break
+            os_kill(process, ranks)
+            self.assertNotIn(self.end(process)[0], (DONE, CALL_AGAIN))
+            self.assertFalse((self.folder / "study.h5").exists())
+            arguments = ("resume", "study.h5")
+            kills += 1
+        self.assertGreaterEqual(kills, 3)
+        self.assert_resumes_to_the_end()
+
+    def test_sigterm_to_mpirun_leaves_a_journal(self):
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
+        process.send_signal(signal.SIGTERM)
+        self.assertNotEqual(self.end(process)[0], DONE)
+        self.assert_resumes_to_the_end()
+
+    def stopped_journal(self):
+        """A study with some hundred answers in its journal, as a kill leaves it."""
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=30_000)
+        process.kill()
+        process.wait()
+        return self.journal.read_bytes()
+
+    def test_a_damaged_tail_is_reported_and_left_out(self):
+        whole = self.stopped_journal()
+        for name, damaged in {
+            "cut": whole[:-3],
+            "zeros": whole + bytes(4096),
+            "flipped": whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:],
+        }.items():
+            with self.subTest(name):
+                (self.folder / "study.h5").unlink(missing_ok=True)
+                self.journal.write_bytes(damaged)
+                self.assertRegex(self.output("inspect", "study.h5.journal"), r"damaged: record \d+ at byte \d+ is ")
+                finished = self.run_program("resume", "study.h5")
+                self.assertEqual(finished.returncode, DONE, finished.stderr)
+                self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
+                self.assertEqual(self.contents("study.h5"), Stop.reference)
+
+    def test_a_journal_without_a_whole_record_is_refused(self):
+        whole = self.stopped_journal()
+        for name, damaged in {"header only": whole[:HEADER_BYTES], "half a header": whole[:10], "empty": b""}.items():
+            with self.subTest(name):
+                self.journal.write_bytes(damaged)
+                errors = self.refusal("resume", "study.h5")
+                self.assertRegex(errors, r"prismopt: study\.h5\.journal .*start the search again|is not a journal")
+                self.assertEqual(self.journal.read_bytes(), damaged)
+
+    def test_a_journal_of_another_study_is_refused(self):
+        whole = self.stopped_journal()
+        length = struct.unpack_from("<I", whole, HEADER_BYTES)[0]
+        record = whole[HEADER_BYTES + 8:HEADER_BYTES + 8 + length]
+        changed = record.replace(b"tokens = 1e10", b"tokens = 2e10")
+        self.assertNotEqual(changed, record)
+        checksum = zlib.crc32(struct.pack("<I", length) + changed)
+        others = whole[:HEADER_BYTES] + struct.pack("<II", length, checksum) + changed + whole[HEADER_BYTES + 8 + length:]
+        self.journal.write_bytes(others)
+        for ranks in (0, 2):
+            errors = self.refusal("resume", "study.h5", ranks=ranks)
+            self.assertRegex(errors, r"study\.h5\.journal belongs to another study \(its scenario, seed or program version differs\)")
+            self.assertEqual(self.journal.read_bytes(), others)
+        # A search never touches the journal that is there, whatever its scenario.
+        other = self.scenario("other.toml", tokens="2e10")
+        self.assertRegex(self.refusal("search", other, "--out", "study.h5"), "study.h5.journal exists and is kept; .*prismopt resume")
+        self.assertEqual(self.journal.read_bytes(), others)
+        self.output("search", other, "--out", "study.h5", "--force")
+        self.assertFalse(self.journal.exists())
+
+    def test_resume_of_nothing(self):
+        small = pathlib.Path(support.SMALL)
+        self.output("search", small, "--out", "done.h5")
+        before = (self.folder / "done.h5").read_bytes()
+        for file in ("done.h5", "done.h5.journal"):
+            self.assertRegex(self.refusal("resume", file), r"nothing to resume: the search has ended .*prismopt report done\.h5")
+        self.assertEqual((self.folder / "done.h5").read_bytes(), before)
+        self.assertRegex(self.refusal("resume", "none.h5"), r"none\.h5: nothing to resume: there is neither .*none\.h5\.journal; give")
+
+
+def os_kill(process, ranks):
+    """Kills the program itself; under mpirun one of its ranks."""
+    if ranks == 0:
+        process.kill()
+        return
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True)
+    subprocess.run(["kill", "-KILL", children.stdout.split()[-1]], check=False)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,203 @@
+#include "optimizer/design_map.hpp"
+
+#include "tiny_study.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+
+/// Every rule of the space rejects something here, and every choice is listed so that the first of equals is not the default.
+Scenario wide(int second_batch = 16)
+{
+    return tiny_scenario(R"(gpus = [4, 6, 8, 16]
+tp = [1, 2, 4, 8]
+pp = [1, 2, 3, 4, 5]
+v = [1, 2, 3]
+microbatch = [1, 2, 3, 8]
+schedule = ["interleaved", "1f1b", "gpipe"]
+recompute = ["none", "full"]
+sharding = ["zero1", "none"]
+split = ["slots", "layers"]
+dp_overlap = ["off", "on"]
+order = ["tp-dp-pp", "tp-pp-dp"]
+)",
+                         "", second_batch);
+}
+
+auto as_tuple(const ParallelPlan& p)
+{
+    return std::tuple(p.tp, p.pp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.sharding, p.split, p.dp_overlap,
+                      p.order);
+}
+
+/// The plan with every choice that has no effect on it at one fixed value: equal for two names of one plan.
+ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
+{
+    if (plan.dp == 1) {
+        plan.sharding = Sharding::none;
+        plan.dp_overlap = DataParallelOverlap::off;
+    }
+    if (plan.dp == 1 || plan.pp == 1) {
+        plan.order = PlacementOrder::tp_pp_dp;
+    }
+    if (plan.pp * plan.chunks == 1) {
+        plan.split = LayerSplit::layers;
+    }
+    bool one_microbatch = true;
+    for (const Phase& phase : scenario.phases) {
+        one_microbatch = one_microbatch && phase.global_batch == plan.dp * plan.microbatch;
+    }
+    if (one_microbatch && plan.schedule == Schedule::gpipe) {
+        plan.schedule = Schedule::one_f_one_b;
+    }
+    return plan;
+}
+
+/// The plan of a raw tuple by the labels of its axes; none where the GPUs do not divide.
+std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
+{
+    ParallelPlan plan;
+    int gpus = 0;
+    for (std::size_t a = 0; a < point.size(); ++a) {
+        const std::string& axis = space.axes()[a].name;
+        const std::string& label = space.axes()[a].labels[point[a]];
+        if (axis == "gpus") {
+            gpus = std::stoi(label);
+        } else if (axis == "tp") {
+            plan.tp = std::stoi(label);
+        } else if (axis == "pp") {
+            plan.pp = std::stoi(label);
+        } else if (axis == "v") {
+            plan.chunks = std::stoi(label);
+        } else if (axis == "microbatch") {
+            plan.microbatch = std::stoi(label);
+        } else if (axis == "schedule") {
+            plan.schedule = *parse<Schedule>(label);
+        } else if (axis == "recompute") {
+            plan.recompute = *parse<Recompute>(label);
+        } else if (axis == "sharding") {
+            plan.sharding = *parse<Sharding>(label);
+        } else if (axis == "split") {
+            plan.split = *parse<LayerSplit>(label);
+        } else if (axis == "dp_overlap") {
+            plan.dp_overlap = *parse<DataParallelOverlap>(label);
+        } else if (axis == "order") {
+            plan.order = *parse<PlacementOrder>(label);
+        } else {
+            ADD_FAILURE() << "unknown axis " << axis;
+        }
+    }
+    if (gpus % (plan.tp * plan.pp) != 0) {
+        return std::nullopt;
+    }
+    plan.dp = gpus / (plan.tp * plan.pp);
+    return plan;
+}
+
+class DesignMapOfBatch : public testing::TestWithParam<int> {};
+
+TEST_P(DesignMapOfBatch, SpaceHoldsWhatStandsTheRulesOnceEach)
+{
+    const Scenario scenario = wide(GetParam());
+    const DesignMap designs(scenario);
+    const Space& space = designs.space();
+    std::vector<std::uint64_t> expected;
+    std::set<decltype(as_tuple({}))> seen;
+    for (std::uint64_t index = 0; index < space.size(); ++index) {
+        const auto plan = named_plan(space, space.point(index));
+        if (plan && !structural_problem(*plan, scenario) && seen.insert(as_tuple(without_idle_choices(*plan, scenario))).second) {
+            expected.push_back(index);
+        }
+    }
+    ASSERT_GT(expected.size(), 500U);
+
+    std::vector<std::uint64_t> allowed;
+    std::uint64_t rejected = 0;
+    for (const Rejected& reason : space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
+             allowed.push_back(index);
+             EXPECT_EQ(as_tuple(designs.plan(point)), as_tuple(*named_plan(space, space.point(index)))) << index;
+         })) {
+        EXPECT_GT(reason.count, 0U) << reason.reason << " is not put to the test";
+        rejected += reason.count;
+    }
+    EXPECT_EQ(allowed, expected);
+    EXPECT_EQ(allowed.size() + rejected, space.size());
+}
+
+/// Global batches of the second phase; the first has 8 sequences. With 12 some plans suit one phase only.
+INSTANTIATE_TEST_SUITE_P(Batches, DesignMapOfBatch, testing::Values(8, 12, 16));
+
+TEST(DesignMap, TextNamesThePlan)
+{
+    const Scenario scenario = wide();
+    const DesignMap designs(scenario);
+    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
+        const ParallelPlan plan = designs.plan(point);
+        EXPECT_EQ(as_tuple(parse_design(design_text(plan), scenario)), as_tuple(plan)) << design_text(plan);
+    });
+}
+
+TEST(ParseDesign, TakesWhatIsNotNamedFromTheSpace)
+{
+    const Scenario scenario = tiny_scenario(R"(gpus = [4, 16]
+tp = [2]
+pp = [1, 2]
+microbatch = [4]
+recompute = ["full"]
+)");
+    const ParallelPlan plan = parse_design("pp=2", scenario);
+    EXPECT_EQ(as_tuple(plan), as_tuple(ParallelPlan{.tp = 2, .pp = 2, .dp = 4, .microbatch = 4, .recompute = Recompute::full}));
+    EXPECT_EQ(parse_design("", scenario).pp, 1);   // two choices: the default of a plan
+    EXPECT_EQ(parse_design("gpus=4", scenario).dp, 2);
+}
+
+TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
+{
+    const Scenario scenario = wide();
+    const auto complaint = [&](const std::string& text) -> std::string {
+        try {
+            parse_design(text, scenario);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp pp v"));
+    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a positive whole number; write for example tp=8"));
+    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a positive whole number"));
+    EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));
+    EXPECT_THAT(complaint("tp=2x"), HasSubstr("tp=2x is not"));
+    EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not"));
+    EXPECT_THAT(complaint("tp=2 tp=4"), HasSubstr("tp is given twice; remove one"));
+    EXPECT_THAT(complaint("schedule=dualpipe"), HasSubstr("schedule=dualpipe is unknown; choose from: gpipe, 1f1b, interleaved"));
+    EXPECT_THAT(complaint("gpus=32"), HasSubstr("gpus=32 is more than the cluster's 16"));
+    EXPECT_THAT(complaint("gpus=16 tp=3 pp=2"), HasSubstr("tp*pp = 6 does not divide gpus=16"));
+    EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp*pp = 4294967296 does not divide gpus=16"));
+}
+
+TEST(StructuralProblem, NamesTheRuleAndTheValues)
+{
+    const Scenario scenario = wide();
+    const auto problem = [&](const std::string& design) {
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
+        return found ? found->reason + ": " + found->detail : "none";
+    };
+    EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
+    EXPECT_THAT(problem("gpus=6 tp=3"), HasSubstr("tp does not divide the heads: tp=3, 8 heads"));
+    EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide the heads: tp=16"));
+    EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
+    EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 34359738352"));
+    EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1, v > 1"));
+    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk a stage: set v=1"));
+    EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
+}
+
+}  // namespace
+}  // namespace prismopt
