@@ -6,6 +6,7 @@
 #include "model/layer_cost.hpp"
 #include "model/layout.hpp"
 #include "model/noise_tables.hpp"
+#include "model/op_law.hpp"
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
 #include "model/program.hpp"
@@ -18,20 +19,6 @@
 #include <vector>
 
 namespace prismopt {
-
-/// Law of an op's duration in one step:
-///   compute_s * [group, node, site, stage, microbatch, common compute factors] * (1 + compute_cv * Z)
-///   + communication_s * [common communication factor] * (1 + communication_cv * Z')
-/// with Z, Z' from standard laws; before it a transfer from the neighbouring stage, transfer_s * [common] * [p2p factor].
-struct OpLaw {
-    float compute_s = 0.0F;
-    float compute_cv = 0.0F;
-    float communication_s = 0.0F;
-    float communication_cv = 0.0F;
-    float transfer_s = 0.0F;
-    int compute_law = 0;         // index into NoiseTables::standard
-    int communication_law = 0;
-};
 
 /// Where the tensor parallel groups of a job sit: group of (replica, stage) starts at GPU tp * (replica * replica_stride +
 /// stage * stage_stride).
@@ -99,25 +86,5 @@ private:
     Setting setting_;
     std::map<std::tuple<int, int, Recompute, bool>, LayerCosts> costs_;   // by tp, microbatch, recompute, sequence parallel
 };
-
-/// The step with every duration at its mean. By Jensen's inequality (the step is convex in its durations, and factors are
-/// independent) at most the mean of the step time.
-struct NoiseFreeStep {
-    double step_s = 0.0;
-    StepShares shares;
-};
-NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
-
-/// A path through the graph: its length is the sum of what lies on it.
-struct CriticalPath {
-    float communication_s = 0.0F;       // transfers and collectives inside ops
-    std::vector<float> compute_s;       // [stage], at factor one
-    int gathered_part = -1;             // waits for this part's parameters at the start; -1: does not
-    std::vector<int> reduced_parts;     // gradient collectives at the end
-};
-
-/// Paths that are critical when one stage is slow. The longest of them bounds a replica's step from below and stands in for it
-/// when replicas are compared.
-std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph);
 
 }  // namespace prismopt

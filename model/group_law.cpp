@@ -7,9 +7,9 @@ namespace prismopt {
 
 namespace {
 
-// Nodes in logit(p), symmetric, beyond 2^-34 on both sides.
-constexpr int nodes = 97;
-constexpr double limit = 24.0;
+// Nodes in logit(p), symmetric, to 2^-40 on both sides: a table's last probability, 2^-33, shared by 128 members.
+constexpr int nodes = 113;
+constexpr double limit = 28.0;
 constexpr double spacing = 2.0 * limit / (nodes - 1);
 double logit(int node) { return -limit + spacing * node; }
 

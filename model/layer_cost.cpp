@@ -352,10 +352,11 @@ PassCost operator*(double count, PassCost cost)
 LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster, const ResidualMoments& residual)
 {
     const LayerModel model(workload, shape, cluster, residual);
-    LayerCosts costs{model.layer(), model.embedding(), model.head(), 0.0};
+    LayerCosts costs{model.layer(), model.embedding(), model.head(), 0.0, 0.0};
     // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
     // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
     costs.boundary_bytes = 2.0 * shape.microbatch * static_cast<double>(shape.sequence) * workload.hidden / shape.tp;
+    costs.shared_parameters = workload.tied_embedding ? costs.head.parameters : 0.0;
     return costs;
 }
 

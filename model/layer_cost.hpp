@@ -50,6 +50,7 @@ struct LayerCosts {
     PartCost embedding;
     PartCost head;               // final norm, logits, loss
     double boundary_bytes = 0.0; // activation that one tensor parallel member sends to the next stage
+    double shared_parameters = 0.0; // of embedding and head: a tied matrix is there once where one chunk holds both
 };
 
 /// Shape of what one call computes.

@@ -30,6 +30,12 @@ std::vector<double> peak_activations(const Program& program, const std::vector<d
 
 }  // namespace
 
+double chunk_parameters(const Chunk& chunk, const LayerCosts& costs)
+{
+    return chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
+           (chunk.head ? costs.head.parameters : 0.0) - (chunk.embedding && chunk.head ? costs.shared_parameters : 0.0);
+}
+
 MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
                      const Accelerator& accelerator)
 {
@@ -39,8 +45,7 @@ MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, cons
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const Chunk& chunk = chunks[k];
         const std::size_t stage = k % plan.pp;
-        parameters[stage] += chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
-                             (chunk.head ? costs.head.parameters : 0.0);
+        parameters[stage] += chunk_parameters(chunk, costs);
         saved[k] = chunk.layers * costs.layer.saved_bytes + (chunk.embedding ? costs.embedding.saved_bytes : 0.0) +
                    (chunk.head ? costs.head.saved_bytes : 0.0);
         workspace[stage] = std::max({workspace[stage], chunk.layers > 0 ? costs.layer.workspace_bytes : 0.0,

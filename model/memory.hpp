@@ -13,6 +13,9 @@
 
 namespace prismopt {
 
+/// Parameters of a chunk on one tensor parallel member.
+double chunk_parameters(const Chunk& chunk, const LayerCosts& costs);
+
 /// Use of the fullest stage. Mixed precision as in Megatron-LM: 2 bytes a parameter, 4 bytes a gradient (32-bit sums), 12
 /// bytes of optimizer state (master copy and two moments), the last divided by dp under ZeRO-1.
 /// Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation.

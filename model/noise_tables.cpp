@@ -93,8 +93,11 @@ void visit(NoiseTables& tables, Visit&& number)
 
 int NoiseTables::standard_index(double cv, double skewness)
 {
-    const double wanted = std::max(skewness, 2.0 * cv);
-    return std::clamp(static_cast<int>(std::ceil(wanted * per_unit_skewness - 0.5)), 0, standard_laws - 1);
+    // Up to here the nearest law stays positive to the last probability of its table, 2^-33; beyond, only with skewness 2 cv.
+    constexpr double safe_cv = 0.25;
+    const double nearest = std::ceil(std::max(skewness, 2.0 * cv) * per_unit_skewness - 0.5);
+    const double least = cv > safe_cv ? std::ceil(2.0 * cv * per_unit_skewness) : 0.0;
+    return static_cast<int>(std::clamp(std::max(nearest, least), 0.0, standard_laws - 1.0));
 }
 
 QuantileTable NoiseTables::group_factor(int tensor_parallel, double segment_cv) const

@@ -1,5 +1,7 @@
 #include "model/predictor.hpp"
 
+#include "model/mean_step.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>

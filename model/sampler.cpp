@@ -1,5 +1,6 @@
 #include "model/sampler.hpp"
 
+#include "model/critical_paths.hpp"
 #include "model/lane_kernels.hpp"
 
 #include <omp.h>

@@ -20,6 +20,9 @@ double exponential_minus_one(double x)
     return sum;
 }
 
+/// Young's interval is zero where writes are free, which nothing could do.
+constexpr double shortest_interval_s = 1.0;
+
 constexpr double most_failures_per_interval = 8.0;   // e^8: some 3,000 attempts for each checkpoint
 
 }  // namespace
@@ -37,8 +40,9 @@ FailureModel failure_model(const Reliability& reliability, int nodes)
     model.checkpoint_write_s = reliability.checkpoint_write.si;
     model.checkpoint_interval_s = reliability.checkpoint_interval.si;
     if (model.checkpoint_interval_s == 0.0) {
-        model.checkpoint_interval_s = model.rate > 0.0 ? std::sqrt(2.0 * model.checkpoint_write_s / model.rate)
-                                                       : std::numeric_limits<double>::infinity();
+        model.checkpoint_interval_s =
+            model.rate > 0.0 ? std::max(shortest_interval_s, std::sqrt(2.0 * model.checkpoint_write_s / model.rate))
+                             : std::numeric_limits<double>::infinity();
     }
     return model;
 }
@@ -48,7 +52,8 @@ double expected_training_time(double productive_s, const FailureModel& model)
     if (!std::isfinite(model.checkpoint_interval_s)) {
         return productive_s;
     }
-    const double intervals = std::floor(productive_s / model.checkpoint_interval_s);
+    // No checkpoint after the end: the last interval, whole or in part, is the rest.
+    const double intervals = std::max(0.0, std::ceil(productive_s / model.checkpoint_interval_s) - 1.0);
     const double rest = productive_s - intervals * model.checkpoint_interval_s;
     const double length = model.checkpoint_interval_s + model.checkpoint_write_s;
     if (model.rate == 0.0) {

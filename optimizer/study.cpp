@@ -55,8 +55,12 @@ Scenario scenario_from(std::span<const std::byte> record)
 
 bool exists(const std::string& path)
 {
-    std::error_code ignored;   // what cannot be looked at cannot be opened either, and then says why
-    return std::filesystem::exists(path, ignored);
+    std::error_code error;
+    const bool found = std::filesystem::exists(path, error);
+    if (error) {
+        throw InputError(fmt::format("{}: {}; name another file", path, error.message()));
+    }
+    return found;
 }
 
 void remove_journal(const StudyOptions& options)

@@ -68,7 +68,7 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
 
 void add_seed_option(po::options_description& options)
 {
-    options.add_options()("seed", po::value<std::int64_t>(), "random seed instead of the scenario's");
+    options.add_options()("seed", po::value<std::int64_t>()->value_name("N"), "random seed instead of the scenario's");
 }
 
 void take_seed(const po::variables_map& values, Scenario& scenario)

@@ -117,9 +117,9 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
 int predict_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("design", po::value<std::string>()->default_value(""),
+    options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
                           "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
-        "draws", po::value<int>(), "step draws (default: as the scenario confirms its front)")(
+        "draws", po::value<int>()->value_name("N"), "step draws (default: as the scenario confirms its front)")(
         "json", po::bool_switch(), "one JSON object instead of text");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);

@@ -20,7 +20,7 @@ namespace po = boost::program_options;
 int report_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("csv", po::value<std::string>(), "also write the front as CSV to this file");
+    options.add_options()("csv", po::value<std::string>()->value_name("FILE"), "also write the front as CSV to this file");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

@@ -20,7 +20,7 @@ namespace {
 
 void add_stop_options(po::options_description& options)
 {
-    options.add_options()("max-time", po::value<std::string>(),
+    options.add_options()("max-time", po::value<std::string>()->value_name("TIME"),
                           "stop after this wall-clock time with a resumable state, for example \"55 min\"");
 }
 
@@ -72,7 +72,7 @@ int run(const std::function<Scenario()>& read, const StudyOptions& options, cons
 int search_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("out", po::value<std::string>(), "results file (default: the scenario's name with .h5, here)")(
+    options.add_options()("out", po::value<std::string>()->value_name("FILE"), "results file (default: the scenario's name with .h5, here)")(
         "force", po::bool_switch(), "replace results that exist");
     add_seed_option(options);
     add_stop_options(options);

@@ -4,6 +4,7 @@
 #include "tests/support/example_problem.hpp"
 
 #include "model/lane_kernels.hpp"
+#include "model/mean_step.hpp"
 #include "model/sampler.hpp"
 
 #include <benchmark/benchmark.h>

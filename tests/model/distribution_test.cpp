@@ -2,10 +2,10 @@
 
 #include "model/distribution.hpp"
 
+#include <gtest/gtest.h>
 #include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/lognormal.hpp>
 #include <boost/math/distributions/normal.hpp>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 struct Case {
     const char* name;
     Law law;
-    double cv;   // that was asked for; 0 where the cap or a slow mode changes it
+    double cv;  // that was asked for; 0 where the cap or a slow mode changes it
 };
 
 std::vector<Case> cases()
@@ -73,10 +73,10 @@ TEST(LawQuantile, RisesFromTailToTail)
         const LawQuantile q(c.law);
         double last = 0.0;
         for (int i = -330; i <= 330; ++i) {
-            const double tail = 0.5 * std::exp2(-std::abs(i) / 10.0);   // down to 2^-34
+            const double tail = 0.5 * std::exp2(-std::abs(i) / 10.0);  // down to 2^-34
             const double value = q(tail, i > 0);
             EXPECT_GT(value, 0.0) << c.name;
-            EXPECT_GE(value, last * (1.0 - 1e-9)) << c.name << " at " << tail;   // 1e-9: bisection of mixtures
+            EXPECT_GE(value, last * (1.0 - 1e-9)) << c.name << " at " << tail;  // 1e-9: bisection of mixtures
             last = value;
         }
         EXPECT_NEAR(q(0.3, true), q(0.7, false), 1e-9) << c.name;
@@ -87,7 +87,7 @@ TEST(LawQuantile, HasMeanOneAndTheSpreadThatWasAsked)
 {
     for (const Case& c : cases()) {
         const Spread found = integrated(LawQuantile(c.law));
-        EXPECT_NEAR(found.mean, 1.0, 1e-4) << c.name;   // a jump of the quantile lies within one of 10,000 cells
+        EXPECT_NEAR(found.mean, 1.0, 1e-4) << c.name;  // a jump of the quantile lies within one of 10,000 cells
         if (c.cv > 0.0) {
             EXPECT_NEAR(found.deviation, c.cv, 2e-3 * c.cv) << c.name;
         }
@@ -108,7 +108,7 @@ TEST(LawQuantile, OfFamiliesMatchesBoost)
         EXPECT_NEAR(normal(p, true), quantile(complement(n, p)), 1e-6);
         EXPECT_NEAR(lognormal(p, false), quantile(l, p), 1e-6);
         EXPECT_NEAR(lognormal(p, true), quantile(complement(l, p)), 1e-5);
-        EXPECT_NEAR(gamma(p, false), std::max(1e-3, quantile(g, p)), 1e-6);   // factors are at least 1e-3
+        EXPECT_NEAR(gamma(p, false), std::max(1e-3, quantile(g, p)), 1e-6);  // factors are at least 1e-3
         EXPECT_NEAR(gamma(p, true), quantile(complement(g, p)), 1e-5);
     }
 }
@@ -124,7 +124,7 @@ TEST(LawQuantile, GammaOfCvOneIsExponential)
 
 TEST(LawQuantile, OfAPoolGoesThroughItsSortedRatios)
 {
-    const std::vector<double> sorted{1.0, 2.0, 4.0, 9.0};   // mean 4
+    const std::vector<double> sorted{1.0, 2.0, 4.0, 9.0};  // mean 4
     const LawQuantile q({Empirical{{9.0, 2.0, 1.0, 4.0}}, {}, 20.0, ""});
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         const double p = (static_cast<double>(i) + 0.5) / 4.0;

@@ -58,7 +58,7 @@ TEST(QuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
     EXPECT_EQ(quantile_estimate(counted(368), 1, 0.99, {}).high, 368.0);
     EXPECT_EQ(quantile_estimate(counted(368), 1, 0.99, {}).safe_high, infinite);
 
-    const Estimate five = quantile_estimate(counted(5), 1, 0.5, {});   // 2^-5 > 0.025
+    const Estimate five = quantile_estimate(counted(5), 1, 0.5, {});  // 2^-5 > 0.025
     EXPECT_EQ(five.low, -infinite);
     EXPECT_EQ(five.high, infinite);
 }
@@ -110,12 +110,12 @@ double coverage(const Scheme& scheme, double truth, int repeats, Function estima
     return static_cast<double>(covered) / repeats;
 }
 
-constexpr int repeats = 2000;
-const double margin = 4.0 * std::sqrt(0.95 * 0.05 / repeats);   // four standard errors: 1.9 points
+constexpr int repeats = 1200;
+const double margin = 4.0 * std::sqrt(0.95 * 0.05 / repeats);  // four standard errors: 2.5 points
 
 struct Level {
     double probability;
-    double quantile;   // of the standard normal law
+    double quantile;  // of the standard normal law
 };
 constexpr std::array<Level, 3> levels{{{0.50, 0.0}, {0.95, 1.6448536269514722}, {0.99, 2.3263478740408408}}};
 
@@ -127,7 +127,7 @@ TEST(QuantileEstimate, CoversAsPromisedForIndependentDraws)
                 return quantile_estimate(draws, cluster, level.probability, {});
             });
             EXPECT_GE(found, 0.95 - margin) << level.probability << " of " << n;
-            if (n == 1000) {   // not idle either; with few draws whole ranks leave no choice
+            if (n == 1000) {  // not idle either; with few draws whole ranks leave no choice
                 EXPECT_LE(found, 0.97 + margin) << level.probability << " of " << n;
             }
         }
@@ -136,8 +136,11 @@ TEST(QuantileEstimate, CoversAsPromisedForIndependentDraws)
 
 TEST(QuantileEstimate, CoversForClusteredDraws)
 {
-    for (const Scheme& scheme : {Scheme{"none", 256, 4, 0.0}, {"weak", 256, 4, 0.1}, {"strong", 256, 4, 0.9}, {"all", 256, 4, 1.0},
-                                {"all of few", 64, 4, 1.0}}) {
+    for (const Scheme& scheme : {Scheme{"none", 256, 4, 0.0},
+                                 {"weak", 256, 4, 0.1},
+                                 {"strong", 256, 4, 0.9},
+                                 {"all", 256, 4, 1.0},
+                                 {"all of few", 64, 4, 1.0}}) {
         for (const Level& level : levels) {
             const double found = coverage(scheme, level.quantile, repeats, [&](auto& draws, auto cluster) {
                 return quantile_estimate(draws, cluster, level.probability, {});
@@ -149,9 +152,11 @@ TEST(QuantileEstimate, CoversForClusteredDraws)
 
 TEST(MeanEstimate, CoversAsPromised)
 {
-    for (const Scheme& scheme : {Scheme{"independent", 16, 1, 0.0}, {"weak", 16, 4, 0.1}, {"strong", 16, 4, 0.9}, {"two", 2, 8, 0.5}}) {
-        const double found = coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) { return mean_estimate(draws, cluster, {}); });
-        EXPECT_NEAR(found, 0.95, margin) << scheme.name;   // Student's t is exact for normal cluster means
+    for (const Scheme& scheme :
+         {Scheme{"independent", 16, 1, 0.0}, {"weak", 16, 4, 0.1}, {"strong", 16, 4, 0.9}, {"two", 2, 8, 0.5}}) {
+        const double found =
+            coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) { return mean_estimate(draws, cluster, {}); });
+        EXPECT_NEAR(found, 0.95, margin) << scheme.name;  // Student's t is exact for normal cluster means
     }
 }
 
@@ -163,7 +168,7 @@ TEST(MeanEstimate, MatchesTheTextbook)
     EXPECT_DOUBLE_EQ(e.value, 2.5);
     EXPECT_NEAR(e.high, 2.5 + 3.1824 * 0.6455, 1e-4);
     EXPECT_NEAR(e.low, 2.5 - 3.1824 * 0.6455, 1e-4);
-    EXPECT_EQ(mean_estimate(draws, 4, {}).high, infinite);   // one cluster says nothing of its error
+    EXPECT_EQ(mean_estimate(draws, 4, {}).high, infinite);  // one cluster says nothing of its error
     EXPECT_EQ(mean_estimate(draws, 4, {}).value, 2.5);
 }
 

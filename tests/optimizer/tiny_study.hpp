@@ -41,13 +41,13 @@ global_batch = )" + std::to_string(second_batch) +
 
 [cluster]
 accelerator = "a100-sxm-40gb"
-gpus = 16
+gpus = 24
 gpu_price = "1.50 USD/h"
 
 [[cluster.tier]]
 name = "node"
 link = "nvlink3"
-group = 4
+group = 6
 
 [[cluster.tier]]
 name = "cluster"

@@ -1,0 +1,209 @@
+"""Wrong input ends with exit code 2, before any search, and with a message that says what is wrong, why, and what to try."""
+
+import pathlib
+
+import h5py
+
+import support
+from support import DONE, CliTest
+
+# So long that a test would run into its time limit if the search began.
+ENDLESS = "[{ fleets = 64, steps = 2 }, { fleets = 960000, steps = 2 }]"
+
+
+class BadScenario(CliTest):
+    def assert_refused(self, text, fragment, message):
+        """The message begins with the file and the line that holds `fragment`."""
+        self.write(text)
+        line = text[:text.index(fragment)].count("\n") + 1
+        for name in ("search", "predict", "validate"):
+            errors = self.refusal(name, "study.toml")
+            self.assertRegex(errors, rf"^prismopt: study\.toml:{line}: {message}\n$")
+            self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])
+
+    def changed(self, old, new):
+        text = pathlib.Path(support.SMALL).read_text()
+        self.assertEqual(text.count(old), 1, old)
+        return text.replace(old, new)
+
+    def test_values(self):
+        for old, new, message in (
+            ("hidden = 1024", "hiden = 1024", r"unknown key 'hiden' \(did you mean 'hidden'\?\)"),
+            ('profile = "hpc-2024"', 'profile = "hpc-2024"\ncolour = 3', r"unknown key 'colour' \(known here: .*\); remove it or .*"),
+            ('gpu_price = "1.50 USD/h"', "gpu_price = 1.5", r'gpu_price = 1\.5 has no unit \(needs US dollars per hour\); write "1\.5 USD/h"'),
+            ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" is not a quantity of the right kind \(needs a time, and GB is for bytes\); write for example ".*"'),
+            ('restart = "5 min"', 'restart = "5 fortnights"', r'restart = "5 fortnights" has the unknown unit "fortnights" .*; use one of .*min.*'),
+            ("headroom = 0.05", "headroom = 1.5", r"headroom = 1\.5 is not in \[0, 1\) \(the share of memory that must stay free\); .*"),
+            ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide 16 attention heads \(each GPU computes whole heads\); try 2 or 4"),
+            ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators of the catalog\); did you mean "a100-sxm-40gb"\?'),
+            ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 is more than there are \(\[cluster\] has 64 GPUs\); write 64 or less"),
+            ("fleets = 64, steps", "fleets = 65, steps", r"fleets = 65 is not a multiple of 64 .*; try 64 or 128"),
+        ):
+            with self.subTest(new):
+                self.assert_refused(self.changed(old, new), new.split("\n")[-1], message)
+
+    def test_under_mpirun_the_message_comes_once(self):
+        self.write(self.changed("hidden = 1024", "hiden = 1024"))
+        for name in ("search", "predict", "validate"):
+            self.assertEqual(self.refusal(name, "study.toml", ranks=2).count("unknown key 'hiden'"), 1)
+
+    def test_empty_space(self):
+        text = self.changed("gpus = [16, 32, 64]", "gpus = [48]").replace("tp = [1, 2, 4]", "tp = [1, 2]")
+        self.write(text)
+        for arguments, ranks in ((("search", "study.toml"), 0), (("validate", "study.toml"), 0), (("search", "study.toml"), 2)):
+            errors = self.refusal(*arguments, ranks=ranks)
+            self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 plans of \[space\] is feasible:\n"
+                                     r"  global batch not divisible by dp\*microbatch: 144\n"
+                                     r"try more choices in \[space\]")
+            self.assertEqual(errors.count("prismopt:"), 1)
+            self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])  # no journal is left behind
+
+    def test_everything_out_of_memory(self):
+        text = pathlib.Path(support.SMALL).read_text()
+        begin, end = text.index("[workload]"), text.index("[[phase]]")
+        self.write(text[:begin] + '[workload]\nmodel = "llama3-405b"\n\n' + text[end:])
+        for name in ("search", "validate"):
+            errors = self.refusal(name, "study.toml")
+            miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+; the nearest misses by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
+            self.assertRegex(plan, "tp=4 pp=4 .*recompute=full")
+            self.assertRegex(errors, r"\ntry larger tp or pp, recompute, a smaller microbatch, or an accelerator with more memory\n$")
+            self.assertGreater(float(miss), 1.0)
+        # That plan alone says the same.
+        alone = self.output("predict", "study.toml", "--design", plan)
+        self.assertRegex(alone, "infeasible: out of memory: ")
+
+    def assertMatch(self, text, pattern):
+        self.assertRegex(text, pattern)
+        return support.re.search(pattern, text).groups()
+
+    def test_unreadable(self):
+        (self.folder / "folder").mkdir()
+        for path, why in (("none.toml", "No such file or directory"), ("folder", "it is a directory"), ("/dev/null", "it is not a regular file")):
+            for name in ("search", "validate", "predict"):
+                self.assertRegex(self.refusal(name, path), rf"^prismopt: {path}: cannot be read \({why}\); give the path of .*\n$")
+
+
+class BadOutput(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.toml = self.scenario(rungs=ENDLESS)
+
+    def test_cannot_be_written(self):
+        (self.folder / "folder").mkdir()
+        for out, message in (
+            ("none/study.h5", r"cannot write none/study\.h5\.journal \(No such file or directory\); check that its folder exists"),
+            ("study.toml/study.h5", r"cannot write .* \(Not a directory\); check"),
+            ("/proc/study.h5", r"cannot write /proc/study\.h5\.journal \(.*\); check"),
+            ("x" * 300 + ".h5", r"x+\.h5: File name too long; name another file"),
+            ("folder", r"folder is a folder; --out needs the name of a file"),
+        ):
+            for ranks in (0, 2) if out.startswith("none") else (0,):
+                with self.subTest(out=out, ranks=ranks):
+                    errors = self.refusal("search", self.toml, "--out", out, ranks=ranks, timeout=30)
+                    self.assertRegex(errors, f"prismopt: {message}")
+                    self.assertEqual(errors.count("prismopt: "), 1)
+
+    def test_what_exists_is_kept(self):
+        results, journal = self.folder / "study.h5", self.folder / "study.h5.journal"
+        results.write_bytes(b"precious")
+        for ranks in (0, 2):
+            errors = self.refusal("search", self.toml, ranks=ranks, timeout=30)  # the default name is that of the scenario
+            self.assertRegex(errors, r"prismopt: study\.h5 exists and is kept; name another file with --out, replace it with --force\n")
+            self.assertEqual(errors.count("is kept"), 1)
+        journal.write_bytes(b"precious too")
+        errors = self.refusal("search", self.toml, timeout=30)
+        self.assertRegex(errors, r"study\.h5 exists and is kept; .* --force, or continue it with prismopt resume\n")
+        # Neither does a wrong scenario with --force cost anything.
+        self.scenario("wrong.toml", headroom="2")
+        self.refusal("search", "wrong.toml", "--out", "study.h5", "--force")
+        self.assertEqual(results.read_bytes(), b"precious")
+        self.assertEqual(journal.read_bytes(), b"precious too")
+
+    def test_force_replaces(self):
+        results = self.folder / "small.h5"
+        results.write_bytes(b"old")
+        (self.folder / "small.h5.journal").write_bytes(b"old too")
+        self.output("search", support.SMALL, "--force")
+        self.assertEqual(results.read_bytes()[1:4], b"HDF")
+        self.assertFalse((self.folder / "small.h5.journal").exists())
+
+
+class BadCommandLine(CliTest):
+    def assert_refused(self, arguments, message):
+        with self.subTest(arguments=arguments):
+            self.assertRegex(self.refusal(*arguments, timeout=30), rf"^prismopt: {message}\n$")
+
+    def test_usage(self):
+        small = support.SMALL
+        for arguments, message in (
+            (["serch", small], r"unknown command 'serch' \(did you mean 'search'\?\); prismopt --help lists all"),
+            (["xyzzy"], r"unknown command 'xyzzy'; prismopt --help lists all"),
+            (["search", small, "--fast"], r"prismopt search: unrecognised option '--fast'; see prismopt search --help"),
+            (["search"], r"prismopt search needs a SCENARIO; see prismopt search --help"),
+            (["resume"], r"prismopt resume needs a FILE; see prismopt resume --help"),
+            (["search", small, small], r"prismopt search: too many positional options .*; see prismopt search --help"),
+            (["search", small, "--out"], r"prismopt search: the required argument for option '--out' is missing; see .*"),
+            (["search", small, "--seed", "x"], r"prismopt search: the argument \('x'\) for option '--seed' is invalid; see .*"),
+            (["search", small, "--seed=-1"], r"--seed -1 is negative; write a whole number, for example --seed 1"),
+            (["predict", small, "--draws", "0"], r"--draws 0 is not between 1 and \d+; write for example --draws 8192"),
+            (["predict", small, "--draws", "2000000000"], r"--draws 2000000000 is not between .*"),
+            (["predict", small, "--seed=-1"], r"--seed -1 is negative; .*"),
+            (["search", small, "--max-time", "soon"], r'--max-time soon does not begin with a number \(needs a time\); write for example "55 min"'),
+            (["search", small, "--max-time", "55"], r'--max-time 55 has no unit \(needs a time\); write "55 min"'),
+            (["search", small, "--max-time", "5 GB"], r"--max-time 5 GB is not a quantity of the right kind .*"),
+            (["search", small, "--max-time=-5 min"], r'--max-time -5 min leaves no time to work; write for example "55 min"'),
+            (["search", small, "--max-time", "0 s"], r"--max-time 0 s leaves no time to work; .*"),
+        ):
+            self.assert_refused(arguments, message)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_usage_under_mpirun(self):
+        for arguments, message in ((["serch"], "unknown command"), (["search", support.SMALL, "--fast"], "unrecognised option"),
+                                   (["search", support.SMALL, "--max-time", "55"], "has no unit")):
+            self.assertEqual(self.refusal(*arguments, ranks=2, timeout=30).count(message), 1)
+
+    def test_designs(self):
+        for design, message in (
+            ("tq=2", r"--design: unknown name 'tq'; names are gpus tp pp v microbatch schedule .*"),
+            ("tp=two", r"--design: tp=two is not a positive whole number; write for example tp=8"),
+            ("schedule=zigzag", r"--design: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved"),
+            ("gpus=64 tp=3 pp=7", r"--design: tp\*pp = 21 does not divide gpus=64; change one of them"),
+            ("gpus=128", r"--design: gpus=128 is more than the cluster's 64; name at most that many"),
+        ):
+            self.assert_refused(["predict", support.SMALL, "--design", design], message)
+            self.assert_refused(["predict", support.SMALL, "--json", "--design", design], message)
+
+    def test_files_that_are_no_results(self):
+        self.scenario()
+        self.output("search", support.SMALL, "--out", "good.h5")
+        good = (self.folder / "good.h5").read_bytes()
+        (self.folder / "cut.h5").write_bytes(good[:len(good) // 2])
+        with h5py.File(self.folder / "other.h5", "w") as other:
+            other["x"] = 1
+        (self.folder / "folder").mkdir()
+        for file, message in (
+            ("none.h5", r"cannot open none\.h5 \(No such file or directory\); give the path of a results file"),
+            ("study.toml", r"study\.toml is not a results file \(it does not begin as HDF5 does\); give a file that `prismopt search` wrote"),
+            ("cut.h5", r"cut\.h5 is damaged or cut short.*"),
+            ("other.h5", r"other\.h5 is HDF5, but not a results file of prismopt .*; give a file that `prismopt search` wrote"),
+            ("folder", r"folder is not a results file .*"),
+        ):
+            for name in ("report", "inspect"):
+                self.assert_refused([name, file], message)
+        (self.folder / "text.journal").write_text("not a journal")
+        self.assert_refused(["inspect", "text.journal"], r"text\.journal is not a journal of prismopt .*; give the path of a \.journal file")
+
+        self.assert_refused(["report", "good.h5", "--csv", "none/front.csv"],
+                            r"--csv none/front\.csv cannot be written \(No such file or directory\); name a file in a folder .*")
+        self.assert_refused(["report", "good.h5", "--csv", "./good.h5"],
+                            r"--csv \./good\.h5 is the results file itself, which would be lost; name another file")
+        self.assertEqual((self.folder / "good.h5").read_bytes(), good)
+
+    def test_no_command(self):
+        finished = self.run_program()
+        self.assertEqual(finished.returncode, support.WRONG_INPUT)
+        self.assertNotEqual(finished.returncode, DONE)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,89 @@
+"""One design on the command line: `predict`, as text and as JSON."""
+
+import json
+import math
+
+import support
+from support import CliTest
+
+DESIGN = "gpus=32 tp=2 pp=2 microbatch=2 schedule=1f1b recompute=none"
+
+
+class Predict(CliTest):
+    def predict(self, design=DESIGN, *more):
+        return json.loads(self.output("predict", support.SMALL, "--design", design, "--json", *more))
+
+    def test_values_make_sense(self):
+        p = self.predict()
+        self.assertIs(p["feasible"], True)
+        self.assertEqual(p["reason"], "")
+        self.assertEqual(p["gpus"], 32)
+        for name in ("step_time_s", "training_time_s"):
+            time = p[name]
+            self.assertLess(0, time["p50"])
+            self.assertLessEqual(time["p50"], time["p95"])
+            self.assertLessEqual(time["p95"], time["p99"])
+            self.assertLess(time["p99_low"], time["p99_high"])
+            self.assertTrue(time["p99_low"] <= time["p99"] <= time["p99_high"])
+            self.assertTrue(time["mean_low"] <= time["mean"] <= time["mean_high"])
+            self.assertTrue(time["p99_model_low"] < time["p99"] < time["p99_model_high"])
+            probabilities, quantiles = zip(*time["quantiles"])
+            self.assertEqual(list(probabilities), sorted(probabilities))
+            self.assertEqual(list(quantiles), sorted(quantiles))
+            self.assertEqual(dict(time["quantiles"])[0.99], time["p99"])
+        for share in ("bubble_share", "exposed_communication_share", "mfu", "memory_headroom", "ettr"):
+            self.assertTrue(0 <= p[share] <= 1, share)
+        self.assertLessEqual(p["bubble_share"] + p["exposed_communication_share"], 1)
+        self.assertLessEqual(p["noise_free_step_time_s"], p["step_time_s"]["mean_high"])
+        # What follows from other numbers: A100 at 312 TFLOP/s; 64 sequences of 1024 tokens; 32 GPUs at 1.50 USD/h.
+        self.assertTrue(math.isclose(p["mfu"], p["tflops_per_gpu"] / 312))
+        self.assertTrue(math.isclose(p["tokens_per_second"], 64 * 1024 / p["step_time_s"]["mean"]))
+        self.assertTrue(math.isclose(p["cost_usd"], 32 * 1.5 * p["training_time_s"]["p99"] / 3600))
+        self.assertEqual(p["peak_memory_bytes"], sum(p["memory_bytes"].values()) - p["memory_bytes"]["stage"])
+        self.assertTrue(math.isclose(p["memory_headroom"], 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
+
+    def test_draws_are_rounded_up_to_whole_blocks(self):
+        for asked, made in ((1, 128), (128, 128), (129, 256)):  # 64 fleets of 2 steps
+            self.assertEqual(self.predict(DESIGN, "--draws", asked)["draws"], made)
+
+    def test_few_draws_support_no_interval(self):
+        p = self.predict(DESIGN, "--draws", 128)
+        self.assertIsNone(p["training_time_s"]["p99_high"])  # of 64 fleets
+        self.assertGreater(p["training_time_s"]["p99"], 0)
+        self.assertIn("no 95 % interval: too few draws", self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128))
+
+    def test_the_seed_decides(self):
+        first = self.predict(DESIGN, "--seed", 5)
+        self.assertEqual(first, self.predict(DESIGN, "--seed", 5))
+        other = self.predict(DESIGN, "--seed", 6)
+        self.assertNotEqual(first["step_time_s"]["p99"], other["step_time_s"]["p99"])
+        self.assertEqual(first["noise_free_step_time_s"], other["noise_free_step_time_s"])
+        self.assertEqual(self.predict(), self.predict(DESIGN, "--seed", 1))  # the scenario's
+
+    def test_infeasible_is_a_value(self):
+        for design, reason in (
+            ("gpus=32 tp=32", "tp does not divide the heads: "),
+            ("gpus=48", "global batch not divisible by dp*microbatch: "),
+            ("v=2 schedule=1f1b", "schedule not defined: 1f1b has one chunk a stage: set v=1"),
+            ("gpus=64 tp=4 pp=16", "fewer layers than chunks: "),
+        ):
+            with self.subTest(design):
+                p = self.predict(design)
+                self.assertIs(p["feasible"], False)
+                self.assertTrue(p["reason"].startswith(reason), p["reason"])
+                self.assertNotIn("step_time_s", p)
+                self.assertIn(f"infeasible: {reason}", self.output("predict", support.SMALL, "--design", design))
+
+    def test_text_tells_the_same(self):
+        p = self.predict()
+        text = self.output("predict", support.SMALL, "--design", DESIGN)
+        self.assertTrue(text.startswith(p["design"]))
+        self.assertIn(f"p99 {p['step_time_s']['p99']:.4g}", text)
+        self.assertIn(f"MFU {100 * p['mfu']:.1f} %", text)
+
+    def test_under_mpirun_it_is_told_once(self):
+        self.assertEqual(json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", ranks=2)), self.predict())
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,76 @@
+"""What the commands print of scenarios and results: validate, report, inspect, help."""
+
+import csv
+import json
+import re
+
+import h5py
+
+import support
+from support import CliTest
+
+COMMANDS = ("search", "resume", "predict", "validate", "report", "inspect", "check-model")
+
+
+class Reports(CliTest):
+    def test_validate_counts_every_tuple(self):
+        counts = json.loads(self.output("validate", support.SMALL, "--json"))
+        self.assertIs(counts["valid"], True)
+        self.assertEqual(counts["raw_tuples"], 3 * 3 * 3 * 2 * 2 * 3 * 2)  # gpus tp pp v microbatch schedule recompute
+        self.assertEqual(counts["feasible"] + sum(counts["rejected"].values()), counts["raw_tuples"])
+        text = self.output("validate", support.SMALL)
+        self.assertRegex(text, rf"small\.toml: valid\n +{counts['raw_tuples']} raw tuples\n +{counts['feasible']} feasible\n")
+        told = {reason: int(count) for count, reason in re.findall(r" (\d+) rejected: (.*)\n", text)}
+        self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0})
+
+    def test_results_are_told_as_they_are(self):
+        printed = self.output("search", support.SMALL)
+        self.assertIn("results: small.h5", printed)
+        report = self.output("report", "small.h5", "--csv", "front.csv")
+        self.assertTrue(printed.startswith(report))
+        counts = json.loads(self.output("validate", support.SMALL, "--json"))
+        with h5py.File(self.folder / "small.h5") as file:
+            self.assertEqual(file["space"].attrs["raw_tuples"], counts["raw_tuples"])
+            self.assertEqual(file["space"].attrs["feasible"], counts["feasible"])
+            rejected = dict(zip(file["space/rejected"].asstr()[()], file["space/rejected_count"][()].tolist()))
+            self.assertEqual(rejected, counts["rejected"])
+            points = file["front/evaluation"][()].tolist()
+            p99 = file["front/training_time_p99"][()].tolist()
+            front = {name: file[f"front/{name}"][()].tolist() for name in ("tp", "pp", "total_gpus")}
+        with open(self.folder / "front.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), len(points))
+        self.assertEqual([int(row["tp"]) for row in rows], front["tp"])
+        self.assertEqual([int(row["pp"]) for row in rows], front["pp"])
+        column = next(name for name in rows[0] if name.startswith("training_time_p99") and "low" not in name and "high" not in name)
+        self.assertEqual([float(row[column]) for row in rows], p99)
+        for point in points:
+            self.assertRegex(report, rf"(?m)^ *\*?{point} ")
+        summary = self.output("inspect", "small.h5")
+        self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['raw_tuples']} raw tuples, {counts['feasible']} feasible, .*"
+                                  rf"Front of {len(points)} points.* Outcome: proved complete")
+
+    def test_help(self):
+        overview = self.output("--help")
+        for name in COMMANDS:
+            self.assertRegex(overview, rf"(?m)^  {name} ")
+            text = self.output(name, "--help")
+            self.assertRegex(text, rf"^Usage: prismopt {name} ")
+            self.assertRegex(text, rf"Example:\n  .*prismopt {name}")
+            self.assertEqual(text, self.output(name, "-h"))
+        self.assertIn("75 stopped with a state to resume", overview)
+        self.assertEqual(overview, self.output("--help", ranks=2))
+
+    def test_version(self):
+        self.assertRegex(self.output("--version"), r"^prismopt \d+\.\d+\.\d+ \(.+\)\n$")
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            finished = support.subprocess.run(support.command(["--help"], 0), stdout=full, stderr=support.subprocess.PIPE, text=True,
+                                              env=support.environment(1), timeout=30)
+        self.assertEqual(finished.returncode, 1)
+        self.assertIn("prismopt: rank 0: ", finished.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
