@@ -10,7 +10,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
 {
     // Each stage in turn is slowed by about a rare slow GPU's factor; -1: none.
     constexpr double slowness = 1.15;
-    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    constexpr auto none = static_cast<std::size_t>(-1);
     const std::vector<ProgramOp>& ops = graph.program->ops;
     const bool overlapped = graph.dp_overlap == DataParallelOverlap::on;
     std::vector<CriticalPath> paths;

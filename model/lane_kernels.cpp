@@ -2,6 +2,8 @@
 
 #include "model/vector_clones.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 PRISMOPT_VECTOR_CLONES
@@ -96,9 +98,7 @@ void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints
 {
     Floats carried = value;
     Ints carried_owner;
-    for (int l = 0; l < lanes; ++l) {
-        carried_owner.at[l] = owner;
-    }
+    std::fill_n(carried_owner.at, lanes, owner);
     for (int k = 0; k < kept; ++k) {
         for (int l = 0; l < lanes; ++l) {
             const float held = best[k].at[l];

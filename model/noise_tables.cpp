@@ -100,9 +100,9 @@ int NoiseTables::standard_index(double cv, double skewness)
     return static_cast<int>(std::clamp(std::max(nearest, least), 0.0, standard_laws - 1.0));
 }
 
-QuantileTable NoiseTables::group_factor(int tensor_parallel, double segment_cv) const
+QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
 {
-    const auto& laws = width.at(tensor_parallel).group;
+    const auto& laws = width.at(tensor_parallel_degree).group;
     int above = 1;
     while (above < group_laws - 1 && group_cv(above) < segment_cv) {
         ++above;
@@ -120,10 +120,12 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
         tables.residual.cv[k] = m.cv();
         tables.residual.skewness[k] = m.skewness();
     }
+    tables.standard.reserve(NoiseTables::standard_laws);
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
         tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness));
     }
     std::vector<GroupLaw> groups;
+    groups.reserve(NoiseTables::group_laws);
     for (int i = 0; i < NoiseTables::group_laws; ++i) {
         groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
     }

@@ -47,7 +47,7 @@ struct NoiseTables {
     /// gamma law positive.
     static int standard_index(double cv, double skewness);
     /// Persistent factor of a tensor parallel group whose segments have this cv: between the two nearest tables.
-    QuantileTable group_factor(int width, double segment_cv) const;
+    QuantileTable group_factor(int tensor_parallel_degree, double segment_cv) const;
 
     std::vector<std::byte> encode() const;
     static NoiseTables decode(std::span<const std::byte> bytes);

@@ -130,8 +130,8 @@ private:
             for (int replica = 0; replica < replicas_; ++replica) {
                 wait_for(factor(replica, stage), slowest);
             }
-            for (int l = 0; l < lanes; ++l) {
-                slowest.at[l] *= graph_.optimizer_s[stage];
+            for (float& seconds : slowest.at) {
+                seconds *= graph_.optimizer_s[stage];
             }
             wait_for(slowest, longest);
         }

@@ -15,8 +15,7 @@ namespace prismopt {
 class Packer {
 public:
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    Packer& operator<<(const T& value)
+    requires std::is_trivially_copyable_v<T> Packer& operator<<(const T& value)
     {
         const auto* raw = reinterpret_cast<const std::byte*>(&value);
         bytes_.insert(bytes_.end(), raw, raw + sizeof value);
@@ -49,8 +48,7 @@ public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    Unpacker& operator>>(T& value)
+    requires std::is_trivially_copyable_v<T> Unpacker& operator>>(T& value)
     {
         if (bytes_.size() < sizeof value) {
             throw std::runtime_error("a message or journal record is cut short");

@@ -94,9 +94,8 @@ std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<st
 
 bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-               return phase.global_batch % sequences_at_once(plan) == 0;
-           });
+    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(),
+                                      [&plan](const Phase& phase) { return phase.global_batch % sequences_at_once(plan) == 0; });
 }
 
 bool schedule_defined(const ParallelPlan& plan, const std::vector<Phase>& phases)
@@ -291,9 +290,9 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
                                                     std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
     }
     if (!batch_divides(plan, scenario.phases)) {
-        return say("global batch not divisible by dp*microbatch",
-                   "dp*microbatch = " + std::to_string(sequences_at_once(plan)) + " must divide every phase's global_batch (" +
-                       std::to_string(scenario.phases.front().global_batch) + ")");
+        return say("global batch not divisible by dp*microbatch", "dp*microbatch = " + std::to_string(sequences_at_once(plan)) +
+                                                                      " must divide every phase's global_batch (" +
+                                                                      std::to_string(scenario.phases.front().global_batch) + ")");
     }
     if (!schedule_defined(plan, scenario.phases)) {
         return say("schedule not defined", plan.schedule == Schedule::interleaved
@@ -301,8 +300,8 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
                                                : std::string(name(plan.schedule)) + " has one chunk a stage: set v=1");
     }
     if (!chunks_have_layers(plan, w)) {
-        return say("fewer layers than chunks", "pp*v = " + std::to_string(chunk_count(plan)) + " chunks, " +
-                                                   std::to_string(w.layers) + " layers");
+        return say("fewer layers than chunks",
+                   "pp*v = " + std::to_string(chunk_count(plan)) + " chunks, " + std::to_string(w.layers) + " layers");
     }
     return std::nullopt;
 }

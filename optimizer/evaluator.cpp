@@ -41,10 +41,7 @@ StudyModel::StudyModel(const Scenario& scenario_, NoiseTables tables)
     }
 }
 
-SamplerOptions StudyModel::sampler(Purpose purpose) const
-{
-    return {scenario.seed, purpose, scenario.search.replicas_simulated};
-}
+SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
 
 Message Worker::operator()(const Message& bytes)
 {
@@ -160,7 +157,8 @@ Answer Evaluator::summarise(const PointRequest& request)
     return evaluation;
 }
 
-std::vector<Prediction> Evaluator::confirm(std::span<const std::uint64_t> points)
+std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points,
+                                                          const std::function<bool()>& stop)
 {
     const Rung& rung = model_.scenario.search.confirm;
     std::vector<std::size_t> items;
@@ -169,6 +167,9 @@ std::vector<Prediction> Evaluator::confirm(std::span<const std::uint64_t> points
     }
     std::vector<Prediction> predictions;
     for (std::size_t i = 0; i < points.size(); ++i) {
+        if (stop()) {
+            return std::nullopt;
+        }
         PhaseDraws draws;
         collect_draws(draws, items[i]);
         const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(points[i]));

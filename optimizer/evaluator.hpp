@@ -9,7 +9,9 @@
 #include "search/strategy.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,8 +55,8 @@ public:
     /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
 
-    /// Draws of these points on the confirm stream, and all they say.
-    std::vector<Prediction> confirm(std::span<const std::uint64_t> points);
+    /// Draws of these points on the confirm stream, and all they say; nothing when `stop` turned true before the end.
+    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points, const std::function<bool()>& stop);
 
     std::uint64_t draws_made() const { return draws_made_; }
 
@@ -73,7 +75,7 @@ private:
     Predictor predictor_;
     Confidence confidence_;
     std::deque<Pending> pending_;
-    std::map<std::uint64_t, PhaseDraws> draws_;   // by point, of the search stream
+    std::map<std::uint64_t, PhaseDraws> draws_;  // by point, of the search stream
     std::uint64_t draws_made_ = 0;
 };
 

@@ -72,8 +72,9 @@ void Progress::update(const Archive& archive, std::uint64_t draws, std::uint64_t
     }
     shown_s_ = now;
     const std::string state =
-        fmt::format("{} feasible, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s", archive.feasible(), evaluated,
-                    open, front, curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(draws) / std::max(now, 1e-3));
+        fmt::format("{} feasible, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s", archive.feasible(),
+                    evaluated, open, front, curve_.empty() ? 0.0 : curve_.back().hypervolume,
+                    static_cast<double>(draws) / std::max(now, 1e-3));
     if (terminal_) {
         const double done = static_cast<double>(archive.feasible() - std::min(open, archive.feasible())) /
                             static_cast<double>(std::max<std::uint64_t>(1, archive.feasible()));

@@ -27,7 +27,7 @@ private:
     std::chrono::steady_clock::time_point start_;
     double shown_s_ = -1e9;
     bool terminal_;
-    std::vector<double> low_;    // box that normalises hypervolume, fixed with the first evaluations
+    std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
     std::vector<double> high_;
     std::vector<ProgressPoint> curve_;
 };

@@ -6,10 +6,10 @@
 #include "optimizer/evaluator.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
+#include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
 #include "search/archive.hpp"
 #include "search/exact.hpp"
-#include "optimizer/version.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -102,14 +102,14 @@ public:
                 spdlog::warn("{}: {}; what comes before is used", path, contents.damage);
             }
             known_ = std::move(contents.records);
-            next_ = 1;   // behind the study record
+            next_ = 1;  // behind the study record
         }
         try {
             writer_ = std::make_unique<JournalWriter>(path, hash_of(scenario));
         } catch (const InputError&) {
             throw;
         } catch (const std::runtime_error& error) {
-            throw InputError(error.what());   // nothing is computed yet: another place is for the user to choose
+            throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
         }
         if (known_.empty()) {
             writer_->append(study_record(scenario));
@@ -221,21 +221,28 @@ public:
         results.progress = progress_.curve();
     }
 
-    /// Re-estimates the front on a fresh stream, by p99 and so on; marks what turns out dominated.
-    void confirm(Results& results)
+    /// Re-estimates the front on a fresh stream, by p99 and so on; marks what turns out dominated. Nothing, or what stopped it.
+    std::optional<std::string> confirm(Results& results)
     {
         const std::vector<std::uint64_t> indices = strategy_.front();
-        const std::vector<Prediction> predictions = evaluator_.confirm(indices);
+        std::optional<std::string> stopped;
+        const auto predictions = evaluator_.confirm(indices, [&] {
+            stopped = stop_.reason();
+            return stopped.has_value();
+        });
+        if (!predictions) {
+            return *stopped + " before the front was confirmed";
+        }
         std::vector<std::vector<double>> values;
         for (std::size_t i = 0; i < indices.size(); ++i) {
             FrontPoint point;
             point.index = indices[i];
             point.point = model_.designs.space().point(indices[i]);
-            point.prediction = predictions[i];
+            point.prediction = (*predictions)[i];
             point.model_error = model_.problem.cluster.accelerator.model_error;
             values.emplace_back();
             for (const Objective* objective : model_.objectives) {
-                point.objectives.push_back(objective->value(predictions[i]));
+                point.objectives.push_back(objective->value(point.prediction));
                 values.back().push_back(point.objectives.back().value);
             }
             results.front.push_back(std::move(point));
@@ -248,13 +255,14 @@ public:
         std::stable_sort(results.front.begin(), results.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
             return a.objectives.front().value < b.objectives.front().value;
         });
+        return std::nullopt;
     }
 
 private:
     std::optional<std::string> answer(const std::vector<Request>& requests)
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
-            evaluator_.compare_at_once(archive_.feasible());   // the sweep is complete
+            evaluator_.compare_at_once(archive_.feasible());  // the sweep is complete
         }
         std::vector<Answer> answers;
         while (answers.size() < requests.size()) {
@@ -312,15 +320,16 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     results.study = study_info(model.scenario, options);
     results.threads = sampler_threads();
     Search search(model, crew, options);
-    const auto stopped = search.run();
-    end.complete = !stopped;
+    auto stopped = search.run();
     search.fill(results);
-    if (end.complete) {
-        search.confirm(results);
-    } else {
+    if (!stopped) {
+        stopped = search.confirm(results);
+    }
+    end.complete = !stopped;
+    if (stopped) {
         results.study.outcome.proved = false;
-        results.study.outcome.text =
-            fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped, results.study.outcome.text, options.out);
+        results.study.outcome.text = fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped,
+                                                 results.study.outcome.text, options.out);
     }
     crew.release();
     for (std::size_t rank = 0; rank < crew.accounts().size(); ++rank) {
@@ -350,7 +359,7 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
             record.clear();
         }
     }
-    record = team.broadcast(std::move(record));   // empty: rank 0 refused, everybody goes home
+    record = team.broadcast(std::move(record));  // empty: rank 0 refused, everybody goes home
     if (refusal) {
         std::rethrow_exception(refusal);
     }
@@ -386,18 +395,20 @@ Scenario journaled_scenario(const std::string& path)
     const std::string journal = journal_path(results_path_of(path));
     if (!exists(journal)) {
         if (exists(results_path_of(path))) {
-            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}", path,
-                                         journal, results_path_of(path)));
+            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}",
+                                         path, journal, results_path_of(path)));
         }
-        throw InputError(fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
-                                     "stopped",
-                                     path, journal));
+        throw InputError(
+            fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
+                        "stopped",
+                        path, journal));
     }
     const JournalContents contents = read_journal(journal);
     if (contents.records.empty()) {
-        throw InputError(fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
-                                     "--force",
-                                     journal));
+        throw InputError(
+            fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
+                        "--force",
+                        journal));
     }
     return scenario_from(contents.records.front());
 }
@@ -412,7 +423,7 @@ void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const
         }
         text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
         if (!rejected.nearest.empty()) {
-            memory = memory || rejected.miss > 0.0;   // the only miss with a size
+            memory = memory || rejected.miss > 0.0;  // the only miss with a size
             const std::string by = rejected.miss > 0.0 ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
         }

@@ -15,16 +15,16 @@
 namespace prismopt {
 
 struct StudyOptions {
-    std::string out;              // results file; the journal is `out`.journal
-    bool force = false;           // replace what is there
-    bool resume = false;          // continue the journal that is there
+    std::string out;      // results file; the journal is `out`.journal
+    bool force = false;   // replace what is there
+    bool resume = false;  // continue the journal that is there
     std::optional<std::chrono::duration<double>> max_time;
     std::string command_line;
 };
 
 struct StudyEnd {
-    bool complete = false;        // false: stopped, to be resumed
-    Results results;              // on rank 0
+    bool complete = false;  // false: stopped, to be resumed
+    Results results;        // on rank 0
 };
 
 /// Runs the search on all ranks of the team; each calls it, and rank 0 reads the scenario.

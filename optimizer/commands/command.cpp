@@ -19,8 +19,8 @@ const std::vector<Command>& commands()
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
-        {"report", "RESULTS", "the front as a table, with how far to trust it; CSV",
-         "prismopt report small.h5 --csv small.csv", report_command},
+        {"report", "RESULTS", "the front as a table, with how far to trust it; CSV", "prismopt report small.h5 --csv small.csv",
+         report_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
         {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
     };
@@ -56,8 +56,8 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
         text << all;
         const auto described = std::find_if(commands().begin(), commands().end(),
                                             [&command](const Command& other) { return other.name == command; });
-        fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.empty() ? "" : " ", positional,
-                   described->does, text.str(), described->example);
+        fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.empty() ? "" : " ",
+                   positional, described->does, text.str(), described->example);
         return std::nullopt;
     }
     if (!positional.empty() && values.count(positional) == 0) {

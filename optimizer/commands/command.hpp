@@ -17,11 +17,11 @@ namespace prismopt {
 inline constexpr int exit_done = 0;
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_wrong_input = 2;
-inline constexpr int exit_call_again = 75;   // EX_TEMPFAIL: stopped with a complete checkpoint
+inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL: stopped with a complete checkpoint
 
 /// What a command needs to know of how it was started.
 struct Call {
-    std::string command_line;   // as typed
+    std::string command_line;  // as typed
     Communicator& team;
 };
 
@@ -35,9 +35,9 @@ int report_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {
     const char* name;
-    const char* argument;   // its positional argument
+    const char* argument;  // its positional argument
     const char* does;
-    const char* example;    // what --help shows
+    const char* example;  // what --help shows
     int (*run)(const std::vector<std::string>&, const Call&);
 };
 /// All commands, in the order that help shows them.

@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr int most_draws = 100'000'000;   // 0.8 GB for each phase
+constexpr int most_draws = 100'000'000;  // 0.8 GB for each phase
 
 /// JSON has no infinity: an interval that the draws cannot support is null.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
@@ -39,9 +39,12 @@ nlohmann::json to_json(const TimeDistribution& d, double model_error)
 
 nlohmann::json to_json(const MemoryUse& memory)
 {
-    return {{"parameters", memory.parameters.si},   {"gradients", memory.gradients.si},
-            {"optimizer_state", memory.optimizer_state.si}, {"activations", memory.activations.si},
-            {"workspace", memory.workspace.si},     {"reserved", memory.reserved.si},
+    return {{"parameters", memory.parameters.si},
+            {"gradients", memory.gradients.si},
+            {"optimizer_state", memory.optimizer_state.si},
+            {"activations", memory.activations.si},
+            {"workspace", memory.workspace.si},
+            {"reserved", memory.reserved.si},
             {"stage", memory.stage}};
 }
 
@@ -103,11 +106,12 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    fmt::print("memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
-               "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
-               p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
-               p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
-               p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+    fmt::print(
+        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
+        "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
+        p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
+        p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
+        p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     fmt::print("cost {:.4g} M USD at p99, {:.4g} M USD expected; {} step draws\n", p.cost_usd.value / 1e6,
                p.expected_cost_usd.value / 1e6, p.draws);
 }
@@ -119,8 +123,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
                           "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
-        "draws", po::value<int>()->value_name("N"), "step draws (default: as the scenario confirms its front)")(
-        "json", po::bool_switch(), "one JSON object instead of text");
+        "draws", po::value<int>()->value_name("N"),
+        "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -133,10 +137,11 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("draws") > 0) {
         const int draws = (*values)["draws"].as<int>();
         if (draws < 1 || draws > most_draws) {
-            throw InputError(fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192", draws, most_draws));
+            throw InputError(
+                fmt::format("--draws {} is not between 1 and {}; write for example --draws 8192", draws, most_draws));
         }
         const int block = rung.steps * block_fleets;
-        rung.fleets = (draws + block - 1) / block * block_fleets;   // whole blocks
+        rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
     const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp}));
     Predictor predictor(model.problem);

@@ -38,7 +38,7 @@ std::optional<std::chrono::duration<double>> max_time(const po::variables_map& v
     if (seconds <= 0.0) {
         throw InputError(fmt::format("--max-time {} leaves no time to work; write for example \"55 min\"", text));
     }
-    constexpr double for_ever_s = 1e9;   // a clock's range ends at about 9e9 s
+    constexpr double for_ever_s = 1e9;  // a clock's range ends at about 9e9 s
     return std::chrono::duration<double>(std::min(seconds, for_ever_s));
 }
 
@@ -72,8 +72,9 @@ int run(const std::function<Scenario()>& read, const StudyOptions& options, cons
 int search_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("out", po::value<std::string>()->value_name("FILE"), "results file (default: the scenario's name with .h5, here)")(
-        "force", po::bool_switch(), "replace results that exist");
+    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+                          "results file (default: the scenario's name with .h5, here)")("force", po::bool_switch(),
+                                                                                        "replace results that exist");
     add_seed_option(options);
     add_stop_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
@@ -82,8 +83,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     }
     const std::string path = (*values)["SCENARIO"].as<std::string>();
     StudyOptions study;
-    study.out = values->count("out") > 0 ? (*values)["out"].as<std::string>()
-                                         : std::filesystem::path(path).stem().string() + ".h5";
+    study.out =
+        values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
     study.max_time = max_time(*values);
     study.command_line = call.command_line;

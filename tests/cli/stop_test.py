@@ -86,6 +86,14 @@ class Stop(CliTest):
         self.output("resume", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
         self.assert_resumes_to_the_end(ranks=2)
 
+    def test_max_time_holds_while_the_front_is_confirmed(self):
+        """Some fifty points of many draws."""
+        self.scenario(minimise='["training_time_p50", "memory", "gpus"]', confirm="{ fleets = 128000, steps = 1 }")
+        finished = self.run_program("search", "study.toml", "--out", "study.h5", "--max-time", "2 s")
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        self.assertTrue(self.journal.exists())
+        self.assertRegex(self.output("report", "study.h5"), "stopped by --max-time")
+
     def test_sigusr1_under_mpirun(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks

@@ -154,7 +154,7 @@ recompute = ["full"]
 )");
     const ParallelPlan plan = parse_design("pp=2", scenario);
     EXPECT_EQ(as_tuple(plan), as_tuple(ParallelPlan{.tp = 2, .pp = 2, .dp = 4, .microbatch = 4, .recompute = Recompute::full}));
-    EXPECT_EQ(parse_design("", scenario).pp, 1);   // two choices: the default of a plan
+    EXPECT_EQ(parse_design("", scenario).pp, 1);  // two choices: the default of a plan
     EXPECT_EQ(parse_design("gpus=4", scenario).dp, 2);
 }
 

@@ -18,11 +18,10 @@ protected:
         static const Scenario tiny = tiny_scenario(R"(gpus = [4, 8]
 tp = [1, 2]
 pp = [1, 2]
-microbatch = [1, 2]
 schedule = ["1f1b", "gpipe"]
 recompute = ["none", "full"]
 )",
-                                                   R"(rungs = [{ fleets = 64, steps = 2 }, { fleets = 320, steps = 2 }]
+                                                   R"(rungs = [{ fleets = 64, steps = 2 }, { fleets = 192, steps = 2 }]
 confirm = { fleets = 128, steps = 3 }
 replicas_simulated = 2
 )");
@@ -68,9 +67,9 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
     const Evaluation low = ask({PointRequest{climbed, 1}})[0];
     EXPECT_EQ(low.draws, 128U);
     const Evaluation high = ask({PointRequest{climbed, 2}})[0];
-    EXPECT_EQ(high.draws, 640U);
+    EXPECT_EQ(high.draws, 384U);
     EXPECT_NE(low.objectives[0].value, high.objectives[0].value);
-    EXPECT_EQ(evaluator_.draws_made(), 640U);   // the first 128 were kept
+    EXPECT_EQ(evaluator_.draws_made(), 384U);  // the first 128 were kept
     ask({PointRequest{leaped, 2}});
 
     Evaluator fresh(model(), crew_);
@@ -111,14 +110,24 @@ TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
     EXPECT_EQ(evaluation.objectives[2].value, searched.memory.total().si);
 
     const std::vector<std::uint64_t> front{points[0], points[7]};
-    const std::vector<Prediction> confirmed = evaluator_.confirm(front);
-    ASSERT_EQ(confirmed.size(), 2U);
+    const auto confirmed = evaluator_.confirm(front, [] { return false; });
+    ASSERT_TRUE(confirmed);
+    ASSERT_EQ(confirmed->size(), 2U);
     for (std::size_t i = 0; i < front.size(); ++i) {
         const Prediction alone = expected(front[i], scenario().search.confirm, Purpose::confirm);
-        EXPECT_EQ(confirmed[i].training.quantiles, alone.training.quantiles);
-        EXPECT_EQ(confirmed[i].step.quantiles, alone.step.quantiles);
-        EXPECT_EQ(confirmed[i].draws, 384U);
+        EXPECT_EQ((*confirmed)[i].training.quantiles, alone.training.quantiles);
+        EXPECT_EQ((*confirmed)[i].step.quantiles, alone.step.quantiles);
+        EXPECT_EQ((*confirmed)[i].draws, 384U);
     }
+}
+
+TEST_F(EvaluatorTest, StopsBetweenPointsOfTheFront)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    int asked = 0;
+    EXPECT_FALSE(evaluator_.confirm(points, [&asked] { return ++asked > 2; }));
+    EXPECT_EQ(asked, 3);
+    EXPECT_EQ(evaluator_.draws_made(), 2U * 384U);
 }
 
 TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
@@ -163,7 +172,7 @@ TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
     const Estimate many = ask({PointRequest{point, 2}})[0].objectives[1];
     EXPECT_EQ(few.low, many.low);
     EXPECT_LT(many.safe_low, few.safe_low);
-    EXPECT_LT(few.safe_low, few.low);   // 2 points, 2 rungs, 3 objectives: 0.4 % instead of 5 %
+    EXPECT_LT(few.safe_low, few.low);  // 2 points, 2 rungs, 3 objectives: 0.4 % instead of 5 %
     EXPECT_GT(many.safe_high, few.safe_high);
 }
 
