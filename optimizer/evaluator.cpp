@@ -33,10 +33,10 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 
 }  // namespace
 
-StudyModel::StudyModel(const Scenario& scenario_, NoiseTables tables)
-    : scenario(scenario_), problem(problem_of(scenario_, std::move(tables))), designs(scenario_)
+StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
+    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
 {
-    for (const std::string& objective : scenario_.objectives) {
+    for (const std::string& objective : of.objectives) {
         objectives.push_back(find_objective(objective));
     }
 }

@@ -19,7 +19,7 @@ namespace prismopt {
 
 /// What every rank needs to judge points; built alike on all of them.
 struct StudyModel {
-    StudyModel(const Scenario& scenario_, NoiseTables tables);
+    StudyModel(const Scenario& of, NoiseTables tables);
 
     const Scenario& scenario;
     Problem problem;
@@ -33,7 +33,7 @@ struct StudyModel {
 class Worker {
 public:
     explicit Worker(const StudyModel& model) : model_(model), predictor_(model.problem) {}
-    Message operator()(const Message& item);
+    Message operator()(const Message& bytes);
 
     /// Bounds of the feasible points in a range, and the reasons of the others.
     Sweep sweep(const SweepRange& range);

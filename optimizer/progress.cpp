@@ -86,7 +86,7 @@ void Progress::update(const Archive& archive, std::uint64_t draws, std::uint64_t
     }
 }
 
-void Progress::finish()
+void Progress::finish() const
 {
     if (terminal_) {
         fmt::print(stderr, "\r\033[K");

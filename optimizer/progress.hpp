@@ -16,7 +16,7 @@ public:
 
     /// Records the state after a batch of answers and shows it, at most every few seconds (a bar: several times a second).
     void update(const Archive& archive, std::uint64_t draws, std::uint64_t open);
-    void finish();
+    void finish() const;
 
     const std::vector<ProgressPoint>& curve() const { return curve_; }
 

@@ -73,6 +73,7 @@ TEST(GroupLaw, MatchesGroupsDrawnMemberByMember)
             std::vector<double> drawn;
             for (int g = 0; g < groups; ++g) {
                 std::vector<double> factors;
+                factors.reserve(static_cast<std::size_t>(n));
                 for (int i = 0; i < n; ++i) {
                     factors.push_back(values[random() >> 48]);
                 }
