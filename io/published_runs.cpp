@@ -22,7 +22,7 @@ Cluster read_run_cluster(Table& run, int gpus)
     const auto links = run.at("links", "links = [\"nvlink4\", \"ib-ndr\"]").list("[\"nvlink4\", \"ib-ndr\"]");
     NetworkTier node = catalog_link(links.front().text("nvlink4"));
     NetworkTier network = catalog_link(links.back().text("ib-ndr"));
-    node.group_gpus = 8;   // all accelerators of the table come in servers of eight
+    node.group_gpus = 8;  // all accelerators of the table come in servers of eight
     cluster.tiers.push_back(node);
     if (const auto pod = run.find("pod")) {
         network.group_gpus = pod->count(positive_count);

@@ -12,12 +12,12 @@ namespace prismopt {
 struct PublishedRun {
     std::string name;
     std::string source;
-    std::string assumed;        // what the source does not say
-    Scenario scenario;          // workload, cluster, one phase, the default variability; no space
-    std::string design;         // in the names of the axes
+    std::string assumed;  // what the source does not say
+    Scenario scenario;    // workload, cluster, one phase, the default variability; no space
+    std::string design;   // in the names of the axes
     bool sequence_parallel = true;
-    Seconds step_time;          // measured, or zero where the source has a rate
-    FlopsPerSecond compute_rate;   // measured model FLOP/s per GPU, or zero
+    Seconds step_time;            // measured, or zero where the source has a rate
+    FlopsPerSecond compute_rate;  // measured model FLOP/s per GPU, or zero
 };
 
 /// All runs of the catalog, in the order of their names.

@@ -17,9 +17,9 @@ namespace prismopt {
 struct StudyInfo {
     std::string program_version;
     std::string commit;
-    std::string created;          // ISO 8601, UTC
+    std::string created;  // ISO 8601, UTC
     std::string command_line;
-    std::string job_id;           // of the batch system, or empty
+    std::string job_id;  // of the batch system, or empty
     std::string scenario_path;
     std::string scenario_text;
     std::string scenario_name;
@@ -36,29 +36,29 @@ struct ObjectiveInfo {
 
 /// One evaluated point at the highest rung it reached.
 struct EvaluatedPoint {
-    std::uint64_t index = 0;      // raw tuple
-    Point point;                  // label positions
-    int rung = 0;                 // 0: only bounded
+    std::uint64_t index = 0;  // raw tuple
+    Point point;              // label positions
+    int rung = 0;             // 0: only bounded
     std::uint64_t draws = 0;
-    std::vector<double> bounds;   // lower bounds of the objectives
-    std::vector<Estimate> objectives;   // empty at rung 0
+    std::vector<double> bounds;        // lower bounds of the objectives
+    std::vector<Estimate> objectives;  // empty at rung 0
 };
 
 /// A member of the front, re-estimated on a fresh random stream.
 struct FrontPoint {
     std::uint64_t index = 0;
     Point point;
-    bool dominated = false;       // by another member, after confirmation; kept and flagged
-    std::vector<Estimate> objectives;   // confirmed
-    Prediction prediction;        // confirmed
-    double model_error = 0.0;     // relative error of the mean model, declared by the accelerator
+    bool dominated = false;            // by another member, after confirmation; kept and flagged
+    std::vector<Estimate> objectives;  // confirmed
+    Prediction prediction;             // confirmed
+    double model_error = 0.0;          // relative error of the mean model, declared by the accelerator
 };
 
 struct ProgressPoint {
     std::uint64_t evaluations = 0;
     std::uint64_t draws = 0;
-    double hypervolume = 0.0;     // of the front so far, in the normalised box of the study
-    double elapsed_s = 0.0;       // wall clock: not part of what is equal between runs
+    double hypervolume = 0.0;  // of the front so far, in the normalised box of the study
+    double elapsed_s = 0.0;    // wall clock: not part of what is equal between runs
 };
 
 struct RankWork {
@@ -75,8 +75,8 @@ struct Results {
     std::uint64_t feasible = 0;
     std::vector<Rejected> rejected;
     std::vector<ObjectiveInfo> objectives;
-    std::vector<EvaluatedPoint> evaluations;   // all feasible points, in index order
-    std::vector<FrontPoint> front;             // in order of the first objective
+    std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
+    std::vector<FrontPoint> front;            // in order of the first objective
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
     int threads = 1;

@@ -2,10 +2,10 @@
 
 /// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
 
-#include "model/hardware.hpp"
+#include "model/hardware/hardware.hpp"
+#include "model/noise/variability.hpp"
 #include "model/plan.hpp"
-#include "model/variability.hpp"
-#include "model/workload.hpp"
+#include "model/workload/workload.hpp"
 
 #include <cstdint>
 #include <stdexcept>

@@ -38,7 +38,7 @@ double design_effect(std::span<const double> draws, std::size_t cluster, double 
     if (std::min(sum, n * size - sum) < 2.0 * size) {
         return size;
     }
-    const double variance = (squares - sum * sum / n) / (n - 1.0);   // of a cluster's count
+    const double variance = (squares - sum * sum / n) / (n - 1.0);  // of a cluster's count
     const double independent = size * probability * (1.0 - probability);
     return std::clamp(variance / independent, 1.0, size);
 }
@@ -54,7 +54,7 @@ Limits order_statistic_limits(const std::vector<double>& sorted, double deff, do
 {
     const double tail = 0.5 * (1.0 - level);
     const double worth = std::max(1.0, std::floor(static_cast<double>(sorted.size()) / deff));
-    const boost::math::binomial count(worth, probability);   // draws at or below the quantile
+    const boost::math::binomial count(worth, probability);  // draws at or below the quantile
     const double step = static_cast<double>(sorted.size()) / worth;
 
     // Largest l with P(count <= l - 1) <= tail; smallest u with P(count >= u) <= tail.

@@ -29,7 +29,7 @@ constexpr Estimate operator*(double factor, const Estimate& e)
 /// Two-sided confidence levels of an Estimate.
 struct Confidence {
     double reported = 0.95;
-    double safe = 0.9999;   // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
+    double safe = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
 };
 
 /// Quantile of draws in clusters: `draws[c * cluster + k]` are the `cluster` draws that share one fleet.

@@ -11,19 +11,19 @@ namespace prismopt {
 
 /// What is known of a design before any draw: sound lower bounds.
 struct NoiseFree {
-    double step_s = 0.0;        // noise-free step with mean durations: at most the mean of the step time
-    double training_s = 0.0;    // mean training time at that step time
-    double cost_usd = 0.0;      // GPUs * price * training_s
+    double step_s = 0.0;      // noise-free step with mean durations: at most the mean of the step time
+    double training_s = 0.0;  // mean training time at that step time
+    double cost_usd = 0.0;    // GPUs * price * training_s
     double memory_bytes = 0.0;
     double gpus = 0.0;
 };
 
 struct Objective {
-    std::string_view name;        // in scenarios and files
+    std::string_view name;  // in scenarios and files
     std::string_view units;
     std::string_view long_name;
     Estimate (*value)(const Prediction&);
-    double (*bound)(const NoiseFree&);   // nullptr: has none, cannot be pruned
+    double (*bound)(const NoiseFree&);  // nullptr: has none, cannot be pruned
 };
 
 /// All objectives. The list is written out in objective.cpp.

@@ -40,9 +40,9 @@ struct ParallelPlan {
 
 /// A plan that cannot work, and why. Infeasible is a value, not an exception.
 struct Infeasible {
-    std::string reason;   // category, counted by the search: "out of memory"
-    std::string detail;   // with the offending values: "stage 0 needs 91.2 GB, 80.0 GB present"
-    double miss = 0.0;    // how far from feasible, in the unit of the reason (bytes for memory); 0 where it has none
+    std::string reason;  // category, counted by the search: "out of memory"
+    std::string detail;  // with the offending values: "stage 0 needs 91.2 GB, 80.0 GB present"
+    double miss = 0.0;   // how far from feasible, in the unit of the reason (bytes for memory); 0 where it has none
 };
 
 /// Names as files and the command line spell them.

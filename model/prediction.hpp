@@ -14,8 +14,8 @@
 namespace prismopt {
 
 /// Probabilities at which a distribution is tabulated in results and reports.
-inline constexpr std::array<double, 21> reported_probabilities{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2,  0.3,   0.4,   0.45, 0.5,
-                                                               0.55,  0.6,   0.7,  0.8,   0.9,  0.95, 0.975, 0.99, 0.995, 0.999};
+inline constexpr std::array<double, 21> reported_probabilities{
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999};
 
 /// Seconds. `quantiles[i]` belongs to reported_probabilities[i].
 struct TimeDistribution {
@@ -31,9 +31,9 @@ struct MemoryUse {
     Bytes parameters;
     Bytes gradients;
     Bytes optimizer_state;
-    Bytes activations;   // peak over the schedule
-    Bytes workspace;     // largest temporaries of one kernel chain
-    Bytes reserved;      // of the accelerator
+    Bytes activations;  // peak over the schedule
+    Bytes workspace;    // largest temporaries of one kernel chain
+    Bytes reserved;     // of the accelerator
     int stage = 0;
 
     Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
@@ -41,25 +41,25 @@ struct MemoryUse {
 
 /// Shares of the noise-free step of the busiest critical path; they sum to at most one.
 struct StepShares {
-    double bubble = 0.0;                  // idle time of the busiest stage
-    double exposed_communication = 0.0;   // communication on the critical path that no compute hides
+    double bubble = 0.0;                 // idle time of the busiest stage
+    double exposed_communication = 0.0;  // communication on the critical path that no compute hides
 };
 
 struct Prediction {
-    std::optional<Infeasible> infeasible;   // with a value, only `memory` may be filled
-    std::uint64_t draws = 0;                // step draws behind the estimates
+    std::optional<Infeasible> infeasible;  // with a value, only `memory` may be filled
+    std::uint64_t draws = 0;               // step draws behind the estimates
     double noise_free_step_s = 0.0;
     TimeDistribution step;
     TimeDistribution training;
-    double tflops_per_gpu = 0.0;            // model TFLOP/s at the mean step time
+    double tflops_per_gpu = 0.0;  // model TFLOP/s at the mean step time
     double mfu = 0.0;
-    double tokens_per_second = 0.0;         // whole job, at the mean step time
-    double ettr = 0.0;                      // productive time over mean training time
+    double tokens_per_second = 0.0;  // whole job, at the mean step time
+    double ettr = 0.0;               // productive time over mean training time
     MemoryUse memory;
-    double memory_headroom = 0.0;           // free share of the accelerator's memory
+    double memory_headroom = 0.0;  // free share of the accelerator's memory
     StepShares shares;
-    Estimate cost_usd;                      // GPUs * price * p99 training time
-    Estimate expected_cost_usd;             // GPUs * price * mean training time
+    Estimate cost_usd;           // GPUs * price * p99 training time
+    Estimate expected_cost_usd;  // GPUs * price * mean training time
     int gpus = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "model/predictor.hpp"
 
-#include "model/mean_step.hpp"
+#include "model/step/mean_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,9 @@
 namespace prismopt {
 
 namespace {
+
+/// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
+constexpr double single_precision = 1e-5;
 
 double mean_of(const std::vector<double>& values)
 {
@@ -40,7 +43,7 @@ std::vector<double> productive_times(const std::vector<Phase>& phases, const Pha
     double noise_variance = 0.0;
     for (std::size_t phase = 0; phase < phases.size(); ++phase) {
         const double count = phases[phase].steps();
-        double within = 0.0;   // mean over fleets of the variance of a step
+        double within = 0.0;  // mean over fleets of the variance of a step
         for (std::size_t f = 0; f < fleets; ++f) {
             const double* step = &draws[phase][f * steps];
             const double mean = std::accumulate(step, step + steps, 0.0) / steps;
@@ -87,7 +90,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
             return *refusal;
         }
         const auto& result = std::get<CompiledPlan>(compiled);
-        const double step_s = noise_free_step(result.graph).step_s;
+        const double step_s = noise_free_step(result.graph).step_s * (1.0 - single_precision);
         productive_s += problem_.phases[phase].steps() * step_s;
         bound.step_s = phase == 0 ? step_s : bound.step_s;
         bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);

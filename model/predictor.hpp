@@ -2,10 +2,10 @@
 
 /// Judges a plan: a sound bound without noise, draws of the step, and what they say of the step and of the training run.
 
-#include "model/execution_graph.hpp"
 #include "model/objective.hpp"
 #include "model/prediction.hpp"
-#include "model/sampler.hpp"
+#include "model/step/execution_graph.hpp"
+#include "model/step/sampler.hpp"
 #include "model/training_run.hpp"
 
 #include <variant>
@@ -47,7 +47,7 @@ public:
 
 private:
     const Problem& problem_;
-    std::vector<PlanCompiler> compilers_;   // [phase]
+    std::vector<PlanCompiler> compilers_;  // [phase]
 };
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #include "model/random.hpp"
 
-#include "model/vector_clones.hpp"
+#include "model/step/vector_clones.hpp"
 
 #include <Random123/philox.h>
 

@@ -12,16 +12,16 @@ namespace prismopt {
 
 /// All uses of random numbers in the program. Two uses never share an entry, so independence is checked by reading this.
 enum class Stream : std::uint8_t {
-    gpu,                    // spatial factor of a tensor parallel group of GPUs, by fleet
-    node,                   // spatial factor of a node, by fleet
-    site,                   // spatial factor of the whole fleet
-    common,                 // step-common regimes: word 0 compute, word 1 communication
-    stage,                  // by step, replica and stage
-    microbatch,             // by step, replica and microbatch
-    residual,               // by op: word 0 compute, word 1 collectives inside the op, word 2 transfer to the op
-    dp_collective,          // by step, stage and chunk: word 0 reduce-scatter, word 1 all-gather
-    other_replicas,         // replicas whose step is not simulated op by op
-    failure                 // gaps between failures, by fleet and history
+    gpu,             // spatial factor of a tensor parallel group of GPUs, by fleet
+    node,            // spatial factor of a node, by fleet
+    site,            // spatial factor of the whole fleet
+    common,          // step-common regimes: word 0 compute, word 1 communication
+    stage,           // by step, replica and stage
+    microbatch,      // by step, replica and microbatch
+    residual,        // by op: word 0 compute, word 1 collectives inside the op, word 2 transfer to the op
+    dp_collective,   // by step, stage and chunk: word 0 reduce-scatter, word 1 all-gather
+    other_replicas,  // replicas whose step is not simulated op by op
+    failure          // gaps between failures, by fleet and history
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.

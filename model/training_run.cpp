@@ -23,14 +23,11 @@ double exponential_minus_one(double x)
 /// Young's interval is zero where writes are free, which nothing could do.
 constexpr double shortest_interval_s = 1.0;
 
-constexpr double most_failures_per_interval = 8.0;   // e^8: some 3,000 attempts for each checkpoint
+constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six failures before each checkpoint
 
 }  // namespace
 
-bool FailureModel::hopeless() const
-{
-    return rate * (checkpoint_interval_s + checkpoint_write_s) > most_failures_per_interval;
-}
+bool FailureModel::hopeless() const { return rate * (checkpoint_interval_s + checkpoint_write_s) > most_failures_per_interval; }
 
 FailureModel failure_model(const Reliability& reliability, int nodes)
 {
@@ -40,9 +37,9 @@ FailureModel failure_model(const Reliability& reliability, int nodes)
     model.checkpoint_write_s = reliability.checkpoint_write.si;
     model.checkpoint_interval_s = reliability.checkpoint_interval.si;
     if (model.checkpoint_interval_s == 0.0) {
-        model.checkpoint_interval_s =
-            model.rate > 0.0 ? std::max(shortest_interval_s, std::sqrt(2.0 * model.checkpoint_write_s / model.rate))
-                             : std::numeric_limits<double>::infinity();
+        model.checkpoint_interval_s = model.rate > 0.0
+                                          ? std::max(shortest_interval_s, std::sqrt(2.0 * model.checkpoint_write_s / model.rate))
+                                          : std::numeric_limits<double>::infinity();
     }
     return model;
 }
@@ -63,12 +60,12 @@ double expected_training_time(double productive_s, const FailureModel& model)
     return intervals * attempt + rest;
 }
 
-double sampled_training_time(double productive_s, const FailureModel& model, const QuantileTable& exponential,
-                             std::uint64_t seed, Purpose purpose, std::uint32_t fleet)
+double sampled_training_time(double productive_s, const FailureModel& model, const QuantileTable& exponential, std::uint64_t seed,
+                             Purpose purpose, std::uint32_t fleet)
 {
     const double interval = std::min(model.checkpoint_interval_s, productive_s);
     const double cycle = interval + model.checkpoint_write_s;
-    double saved = 0.0;   // productive time behind the last checkpoint
+    double saved = 0.0;  // productive time behind the last checkpoint
     double wall = 0.0;
     std::array<std::uint32_t, 4> words{};
     for (std::uint32_t failure = 0;; ++failure) {

@@ -2,9 +2,9 @@
 
 /// From productive time to training time: failures, restarts, checkpoints.
 
+#include "model/noise/quantile_table.hpp"
+#include "model/noise/variability.hpp"
 #include "model/random.hpp"
-#include "model/quantile_table.hpp"
-#include "model/variability.hpp"
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace prismopt {
 
 /// Failures of the nodes in use as one Poisson process, and the checkpoints against them. Seconds and per second.
 struct FailureModel {
-    double rate = 0.0;                 // of the whole job
+    double rate = 0.0;  // of the whole job
     double restart_s = 0.0;
     double checkpoint_interval_s = 0.0;
     double checkpoint_write_s = 0.0;
@@ -31,7 +31,7 @@ double expected_training_time(double productive_s, const FailureModel& model);
 
 /// One history of failures: training time of a run with this productive time. `exponential`: table of mean one.
 /// Gaps are keyed by (fleet, number of the failure), so designs share their luck.
-double sampled_training_time(double productive_s, const FailureModel& model, const QuantileTable& exponential,
-                             std::uint64_t seed, Purpose purpose, std::uint32_t fleet);
+double sampled_training_time(double productive_s, const FailureModel& model, const QuantileTable& exponential, std::uint64_t seed,
+                             Purpose purpose, std::uint32_t fleet);
 
 }  // namespace prismopt

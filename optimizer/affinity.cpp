@@ -87,9 +87,9 @@ std::string affinity_warning(int threads)
         threads = environment_number("OMP_NUM_THREADS");
     }
     return binding_advice({.rank = rank,
-                             .machine = cores_of(getppid()),
-                             .ranks = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE"),
-                             .threads = threads > 0 ? threads : rank.processors});
+                           .machine = cores_of(getppid()),
+                           .ranks = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE"),
+                           .threads = threads > 0 ? threads : rank.processors});
 }
 
 }  // namespace prismopt

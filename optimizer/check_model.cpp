@@ -9,7 +9,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr DrawRange draws{0, 128, 2};   // the mean of 256 steps is good to some 0.1 %
+constexpr DrawRange draws{0, 128, 2};  // the mean of 256 steps is good to some 0.1 %
 
 CheckedRun check(const PublishedRun& run)
 {
@@ -19,7 +19,7 @@ CheckedRun check(const PublishedRun& run)
     problem.workload = run.scenario.workload;
     problem.phases = run.scenario.phases;
     problem.cluster = run.scenario.cluster;
-    problem.memory_headroom = -1e3;   // no limit
+    problem.memory_headroom = -1e3;  // no limit
     problem.noise = build_noise_tables(run.scenario.variability, std::array{plan.tp});
     Predictor predictor(problem);
     const SamplerOptions options{1, Purpose::confirm, 4};

@@ -9,8 +9,8 @@ namespace prismopt {
 /// One published run and what the model says of it. What is compared is the stochastic mean: a measured run contains its noise.
 struct CheckedRun {
     PublishedRun run;
-    double measured_s = 0.0;    // step time; from the rate where the source prints one
-    double predicted_s = 0.0;   // mean step time
+    double measured_s = 0.0;   // step time; from the rate where the source prints one
+    double predicted_s = 0.0;  // mean step time
     double memory_bytes = 0.0;
     double relative_error() const { return predicted_s / measured_s - 1.0; }
 };

@@ -1,7 +1,7 @@
 #include "optimizer/design_map.hpp"
 
-#include "model/layout.hpp"
-#include "model/schedule.hpp"
+#include "model/step/schedule.hpp"
+#include "model/workload/layout.hpp"
 
 #include <algorithm>
 #include <charconv>

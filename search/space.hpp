@@ -22,7 +22,7 @@ using Point = std::vector<int>;
 
 /// Judges the first `depth` axes of a point. Checked as soon as these are set, so a violation skips everything behind them.
 struct Constraint {
-    std::string reason;   // what the rejected tuples are counted under
+    std::string reason;  // what the rejected tuples are counted under
     std::size_t depth = 0;
     std::function<bool(std::span<const int>)> allows;
 };
@@ -31,8 +31,8 @@ struct Constraint {
 struct Rejected {
     std::string reason;
     std::uint64_t count = 0;
-    double miss = 0.0;      // smallest distance to feasibility seen (unit belongs to the reason); 0 where it has none
-    std::string nearest;    // words on that nearest one, where there are any
+    double miss = 0.0;    // smallest distance to feasibility seen (unit belongs to the reason); 0 where it has none
+    std::string nearest;  // words on that nearest one, where there are any
 };
 
 class Space {
@@ -41,8 +41,8 @@ public:
     Space(std::vector<Axis> axes, std::vector<Constraint> constraints);
 
     const std::vector<Axis>& axes() const { return axes_; }
-    std::uint64_t size() const { return size_; }                 // raw tuples
-    Point point(std::uint64_t index) const;                      // the last axis varies fastest
+    std::uint64_t size() const { return size_; }  // raw tuples
+    Point point(std::uint64_t index) const;       // the last axis varies fastest
     std::uint64_t index(std::span<const int> point) const;
 
     /// Visits the allowed points of [begin, end) in index order; returns what was rejected, in order of the constraints.
@@ -52,7 +52,7 @@ public:
 private:
     std::vector<Axis> axes_;
     std::vector<Constraint> constraints_;
-    std::vector<std::uint64_t> stride_;   // raw tuples behind one step of an axis
+    std::vector<std::uint64_t> stride_;  // raw tuples behind one step of an axis
     std::uint64_t size_ = 0;
 };
 

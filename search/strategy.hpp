@@ -36,7 +36,7 @@ struct Bound {
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible;       // in index order
+    std::vector<Bound> feasible;  // in index order
     std::vector<Rejected> rejected;
 };
 
@@ -51,7 +51,7 @@ using Answer = std::variant<Sweep, Evaluation>;
 
 /// How a search ended, in a machine's and in a reader's words.
 struct Outcome {
-    bool proved = false;       // for this model, these draws and `confidence`
+    bool proved = false;  // for this model, these draws and `confidence`
     double confidence = 0.0;
     std::string text;          // "proved complete: ...", or what stopped it and the gap
     std::uint64_t pruned = 0;  // feasible points that a bound excluded without any draw

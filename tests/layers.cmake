@@ -21,7 +21,7 @@ set(nlopt_headers "^nlopt\\.(h|hpp)$")
 set(nlopt_door search/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml.cpp)
-set(openmp_door model/sampler.cpp)
+set(openmp_door model/step/sampler.cpp)
 
 function(check_include file folder quoted header)
   if(header MATCHES "^(model|search|io|optimizer)/")

@@ -17,7 +17,7 @@ namespace {
 /// Errors in per cent.
 struct Summary {
     std::string name;
-    std::vector<double> errors;   // signed
+    std::vector<double> errors;  // signed
     double worst = 0.0;
 
     double mean_absolute() const
@@ -57,8 +57,8 @@ std::string paper(const std::string& source) { return source.substr(0, source.fi
 
 nlohmann::json to_json(const Summary& s)
 {
-    return {{"name", s.name},       {"rows", s.errors.size()}, {"mape", s.mean_absolute()}, {"median_ape", s.median_absolute()},
-            {"bias", s.bias()},     {"worst", s.worst}};
+    return {{"name", s.name},   {"rows", s.errors.size()}, {"mape", s.mean_absolute()}, {"median_ape", s.median_absolute()},
+            {"bias", s.bias()}, {"worst", s.worst}};
 }
 
 }  // namespace
@@ -87,8 +87,11 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
             json["sources"].push_back(to_json(source));
         }
         for (const CheckedRun& run : runs) {
-            json["runs"].push_back({{"name", run.run.name}, {"source", run.run.source}, {"assumed", run.run.assumed},
-                                    {"measured_s", run.measured_s}, {"predicted_mean_s", run.predicted_s},
+            json["runs"].push_back({{"name", run.run.name},
+                                    {"source", run.run.source},
+                                    {"assumed", run.run.assumed},
+                                    {"measured_s", run.measured_s},
+                                    {"predicted_mean_s", run.predicted_s},
                                     {"error", 100.0 * run.relative_error()}});
         }
         fmt::print("{}\n", json.dump(2));

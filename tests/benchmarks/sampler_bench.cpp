@@ -3,9 +3,9 @@
 
 #include "tests/support/example_problem.hpp"
 
-#include "model/lane_kernels.hpp"
-#include "model/mean_step.hpp"
-#include "model/sampler.hpp"
+#include "model/step/lane_kernels.hpp"
+#include "model/step/mean_step.hpp"
+#include "model/step/sampler.hpp"
 
 #include <benchmark/benchmark.h>
 

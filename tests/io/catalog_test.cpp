@@ -51,7 +51,7 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
 {
     for (const CatalogFile& file : catalog_files()) {
         if (file.name == "published_runs.toml") {
-            continue;   // each run has one source for all its figures, which its reader requires
+            continue;  // each run has one source for all its figures, which its reader requires
         }
         std::istringstream lines(file.text);
         int figures = 0;

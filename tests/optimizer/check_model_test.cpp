@@ -11,10 +11,10 @@ namespace {
 TEST(CheckModel, EveryPublishedRunIsWithinTenPerCent)
 {
     const auto runs = check_model();
-    ASSERT_EQ(runs.size(), 10U);   // Megatron 22B, 175B, 530B, 1T with two kinds of recompute; two rows of Llama 3
+    ASSERT_EQ(runs.size(), 10U);  // Megatron 22B, 175B, 530B, 1T with two kinds of recompute; two rows of Llama 3
     for (const CheckedRun& run : runs) {
-        EXPECT_LT(std::abs(run.relative_error()), 0.10) << run.run.name << ": " << run.predicted_s << " s, measured "
-                                                        << run.measured_s << " s";
+        EXPECT_LT(std::abs(run.relative_error()), 0.10)
+            << run.run.name << ": " << run.predicted_s << " s, measured " << run.measured_s << " s";
     }
 }
 

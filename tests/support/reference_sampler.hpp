@@ -3,9 +3,9 @@
 /// The slow, obvious judge of the sampler: one draw at a time, in double precision, every replica op by op, times found by
 /// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision.
 
-#include "model/execution_graph.hpp"
 #include "model/random.hpp"
-#include "model/schedule.hpp"
+#include "model/step/execution_graph.hpp"
+#include "model/step/schedule.hpp"
 
 #include <algorithm>
 #include <map>
@@ -110,9 +110,8 @@ private:
         const OpLaw& law = graph_.law[2 * part + static_cast<int>(task.pass)];
         double start = place == 0 ? 0.0 : end(stage, place - 1);
         const bool first_forward =
-            std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place), [&](const Task& t) {
-                return t.pass == Pass::forward && t.chunk == task.chunk;
-            });
+            std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place),
+                         [&](const Task& t) { return t.pass == Pass::forward && t.chunk == task.chunk; });
         if (task.pass == Pass::forward && first_forward) {
             start = std::max(start, parameters_gathered(stage, task.chunk));
         }
@@ -130,12 +129,12 @@ private:
                 static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.p2p(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
-        const double compute = static_cast<double>(law.compute_s) * compute_factor(stage, task.microbatch) *
-                               (1.0 + static_cast<double>(law.compute_cv) *
-                                          static_cast<double>(noise_.standard[law.compute_law](w[0])));
-        const double communication = static_cast<double>(law.communication_s) * common_communication_ *
-                                     (1.0 + static_cast<double>(law.communication_cv) *
-                                                static_cast<double>(noise_.standard[law.communication_law](w[1])));
+        const double compute =
+            static_cast<double>(law.compute_s) * compute_factor(stage, task.microbatch) *
+            (1.0 + static_cast<double>(law.compute_cv) * static_cast<double>(noise_.standard[law.compute_law](w[0])));
+        const double communication =
+            static_cast<double>(law.communication_s) * common_communication_ *
+            (1.0 + static_cast<double>(law.communication_cv) * static_cast<double>(noise_.standard[law.communication_law](w[1])));
         return end_[key] = start + compute + communication;
     }
 
@@ -170,7 +169,7 @@ private:
     int replica_ = 0;
     double common_compute_ = 1.0;
     double common_communication_ = 1.0;
-    std::map<std::pair<int, std::size_t>, double> end_;   // of the replica at hand
+    std::map<std::pair<int, std::size_t>, double> end_;  // of the replica at hand
 };
 
 }  // namespace prismopt

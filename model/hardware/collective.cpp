@@ -1,0 +1,96 @@
+#include "model/hardware/collective.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+struct Edge {
+    BytesPerSecond bandwidth;  // of one group's traffic over the slowest edge of its ring
+    Seconds latency;           // of the slowest edge
+};
+
+int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
+
+/// Pace of a ring through the members in order of placement.
+///
+/// Such a ring leaves a unit once, and NCCL spreads it over the links of all its members inside: with c members in a unit,
+/// unit / c groups share the unit's links, so each gets c links' worth, less the oversubscription.
+Edge slowest_edge(const Group& group, const Cluster& cluster)
+{
+    Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, Seconds{0.0}};
+    int inside = 1;  // members in one unit of the tier below
+    for (const NetworkTier& tier : cluster.tiers) {
+        const int joined = members_inside(group, tier, cluster);
+        if (joined > inside) {
+            const BytesPerSecond share = tier.bandwidth * (tier.efficiency * inside / tier.oversubscription);
+            edge.bandwidth = std::min(edge.bandwidth, share);
+            edge.latency = std::max(edge.latency, tier.latency);
+        }
+        inside = joined;
+    }
+    return edge;
+}
+
+Seconds ring_time(Collective kind, Bytes message, int size, const Edge& edge)
+{
+    const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
+    const double steps = size - 1.0;
+    return passes * ((steps / size) * message / edge.bandwidth + steps * edge.latency);
+}
+
+Seconds tree_time(Bytes message, int size, const Edge& edge)
+{
+    const auto depth = static_cast<double>(std::bit_width(static_cast<unsigned>(size - 1)));
+    return 2.0 * message / edge.bandwidth + 2.0 * depth * edge.latency;
+}
+
+}  // namespace
+
+int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster)
+{
+    return std::clamp(gpus_joined(tier, cluster) / group.stride, 1, group.size);
+}
+
+CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster)
+{
+    if (group.size <= 1 || message.si <= 0.0) {
+        return {};
+    }
+    const Edge edge = slowest_edge(group, cluster);
+    CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};
+    const auto consider = [&](Seconds time, Algorithm algorithm) {
+        if (time < best.time) {
+            best = {time, algorithm};
+        }
+    };
+    if (kind == Collective::all_reduce) {
+        consider(tree_time(message, group.size, edge), Algorithm::tree);
+    }
+    const int inside = members_inside(group, cluster.tiers.front(), cluster);
+    if (inside > 1 && inside < group.size && group.size % inside == 0) {
+        const Group local{inside, group.stride};
+        const Group across{group.size / inside, group.stride * inside};
+        consider(ring_time(kind, message, inside, slowest_edge(local, cluster)) +
+                     ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)),
+                 Algorithm::hierarchical);
+    }
+    return best;
+}
+
+Seconds point_to_point_time(Bytes message, int from, int to, const Cluster& cluster)
+{
+    const NetworkTier* crossed = &cluster.tiers.back();
+    for (const NetworkTier& tier : cluster.tiers) {
+        if (from / tier.group_gpus == to / tier.group_gpus) {
+            crossed = &tier;
+            break;
+        }
+    }
+    return crossed->latency + message / (crossed->bandwidth * crossed->efficiency);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Mean times of collectives over the network tiers that a group really crosses.
+
+#include "model/hardware/hardware.hpp"
+#include "model/units.hpp"
+
+namespace prismopt {
+
+/// Group members are `stride` GPUs apart in the order of placement. The GPUs between them belong to groups of the same kind
+/// that run at the same time and share the links.
+struct Group {
+    int size = 1;
+    int stride = 1;
+};
+
+enum class Collective { all_reduce, all_gather, reduce_scatter };
+enum class Algorithm { ring, tree, hierarchical };
+
+struct CollectiveTime {
+    Seconds time;
+    Algorithm algorithm = Algorithm::ring;
+};
+
+/// Fastest algorithm for the group, as NCCL's tuner chooses. `message`: the whole vector (input of an all-reduce or a
+/// reduce-scatter, output of an all-gather).
+///
+/// ring: k-1 steps of S/k for all-gather and reduce-scatter, twice that for all-reduce; the slowest edge sets the pace.
+///   Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009) 117-124.
+/// tree: double binary tree, all-reduce only: 2 S / B + 2 ceil(log2 k) latency. Sanders et al., Parallel Computing 35 (2009).
+/// hierarchical: the ring inside each unit of the first tier, then rings of one member a unit with the shards.
+///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier.
+/// Leaves out: in-network reduction (NVLS, SHARP), protocol changes at small sizes, congestion between unlike groups.
+CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
+
+/// One message between two GPUs (positions in the order of placement), over the innermost tier that holds both.
+Seconds point_to_point_time(Bytes message, int from, int to, const Cluster& cluster);
+
+/// Members of the group inside one unit of a tier (at least one, at most all).
+int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster);
+
+}  // namespace prismopt

@@ -1,0 +1,28 @@
+#pragma once
+
+/// Mean times of single kernels on one accelerator, free of noise: a roofline whose compute roof depends on the shape.
+
+#include "model/hardware/hardware.hpp"
+#include "model/units.hpp"
+
+namespace prismopt {
+
+/// C[m, n] = A[m, k] B[k, n] in 16-bit numbers with 32-bit sums.
+///
+/// The output is cut into tiles, a wave of tiles fills the multiprocessors, and the last wave may be part empty; the tile
+/// shape with the shortest time is taken, as cuBLAS' heuristic does. Short k pays for filling the pipeline.
+/// Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections on tile and wave quantisation.
+/// Leaves out: split-k and stream-k kernels, clocks that depend on the data.
+Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator);
+
+/// Kernel that streams `traffic` bytes once through memory.
+Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator);
+
+/// Batched products with a short inner dimension (scores of plain attention): `work` floating-point operations,
+/// inner dimension k.
+Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator);
+
+/// Fused attention, forward or backward.
+Seconds fused_attention_time(Flops work, bool backward, const Accelerator& accelerator);
+
+}  // namespace prismopt

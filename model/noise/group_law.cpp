@@ -1,0 +1,97 @@
+#include "model/noise/group_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+// Nodes in logit(p), symmetric, to 2^-40 on both sides: a table's last probability, 2^-33, shared by 128 members.
+constexpr int nodes = 113;
+constexpr double limit = 28.0;
+constexpr double spacing = 2.0 * limit / (nodes - 1);
+double logit(int node) { return -limit + spacing * node; }
+
+// Grid of t / x for the integral: 8 deviations of the lognormal residual either way.
+constexpr int ratios = 97;
+constexpr double deviations = 8.0;
+
+double deviation_of(double cv) { return std::sqrt(std::log1p(cv * cv)); }
+
+/// Lognormal residual of mean one: probability of at most r, given log r.
+double residual_cdf(double log_r, double deviation)
+{
+    return 0.5 * std::erfc(-(log_r / deviation + 0.5 * deviation) / std::sqrt(2.0));
+}
+
+double log_ratio(int k, double deviation) { return deviation * deviations * (2.0 * k / (ratios - 1) - 1.0); }
+
+}  // namespace
+
+GroupLaw::GroupLaw(const Quantile& member, double segment_cv) : member_(member), segment_cv_(segment_cv)
+{
+    std::vector<double> weight(nodes);
+    for (int i = 0; i < nodes; ++i) {
+        const double tail = 1.0 / (1.0 + std::exp(std::abs(logit(i))));
+        x_.push_back(member(tail, i > nodes / 2));
+        weight[i] = tail * (1.0 - tail) * spacing;
+    }
+    if (segment_cv == 0.0) {
+        return;
+    }
+    const double deviation = deviation_of(segment_cv);
+    std::vector<double> log_x;
+    for (const double x : x_) {
+        log_x.push_back(std::log(x));
+    }
+    below_.assign(nodes, std::vector<double>(ratios));
+    for (int i = 0; i < nodes; ++i) {
+        for (int k = 0; k < ratios; ++k) {
+            const double log_t = log_x[i] + log_ratio(k, deviation);
+            double sum = 0.0;
+            double total = 0.0;
+            for (int j = 0; j <= i; ++j) {
+                const double w = j == i ? 0.5 * weight[j] : weight[j];
+                sum += w * residual_cdf(log_t - log_x[j], deviation);
+                total += w;
+            }
+            below_[i][k] = sum / total;
+        }
+    }
+}
+
+double GroupLaw::given_largest(std::size_t node, int n) const
+{
+    const double x = x_[node];
+    if (segment_cv_ == 0.0 || n == 1) {
+        return x;
+    }
+    const double deviation = deviation_of(segment_cv_);
+    // Integral of 1 - F over t: the part below the grid counts in full; t = x exp(z), dt = t dz.
+    double integral = x * std::exp(log_ratio(0, deviation));
+    const double step = log_ratio(1, deviation) - log_ratio(0, deviation);
+    for (int k = 0; k < ratios; ++k) {
+        const double z = log_ratio(k, deviation);
+        const double reached = residual_cdf(z, deviation) * std::pow(below_[node][k], n - 1);
+        integral += (k == 0 || k == ratios - 1 ? 0.5 : 1.0) * (1.0 - reached) * x * std::exp(z) * step;
+    }
+    return integral;
+}
+
+Quantile GroupLaw::factor(int n) const
+{
+    std::vector<double> value;
+    for (std::size_t i = 0; i < nodes; ++i) {
+        value.push_back(given_largest(i, n));
+    }
+    return [value, n](double p, bool upper) {
+        // Logit of the largest member's probability p^(1/n), without cancellation at either end.
+        const double log_p = (upper ? std::log1p(-p) : std::log(p)) / n;
+        const double at = std::clamp((log_p - std::log(-std::expm1(log_p)) + limit) / spacing, 0.0, nodes - 1.0);
+        const auto i = std::min(static_cast<std::size_t>(at), static_cast<std::size_t>(nodes - 2));
+        return value[i] + (at - static_cast<double>(i)) * (value[i + 1] - value[i]);
+    };
+}
+
+}  // namespace prismopt

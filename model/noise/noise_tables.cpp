@@ -1,0 +1,195 @@
+#include "model/noise/noise_tables.hpp"
+
+#include "model/noise/group_law.hpp"
+
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/gamma.hpp>
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace prismopt {
+
+namespace {
+
+Quantile quantile_of(const Law& law)
+{
+    return [q = LawQuantile(law)](double p, bool upper) { return q(p, upper); };
+}
+
+/// Mean 0, deviation 1: gamma with shape 4 / skewness^2, shifted; normal at skewness zero.
+Quantile standard_law(double skewness)
+{
+    if (skewness == 0.0) {
+        return [](double p, bool upper) {
+            const boost::math::normal z;
+            return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
+        };
+    }
+    const double shape = 4.0 / (skewness * skewness);
+    return [shape, law = boost::math::gamma_distribution<>(shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
+        const double x = upper ? boost::math::quantile(boost::math::complement(law, p)) : boost::math::quantile(law, p);
+        return x - std::sqrt(shape);
+    };
+}
+
+/// The law that the sampler draws from, as a function again.
+Quantile looked_up(const QuantileTable& table)
+{
+    return [&table](double p, bool upper) {
+        const auto bits = static_cast<std::uint32_t>(std::min(p * 0x1p32, 0x1p31 - 1.0));
+        return static_cast<double>(table(upper ? ~bits : bits));
+    };
+}
+
+/// Segment cv of a group law; the inverse of the position used by group_factor().
+double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
+
+/// Reads and writes the numbers of all tables in one order.
+template <class Visit>
+void visit(NoiseTables& tables, Visit&& number)
+{
+    const auto table = [&](QuantileTable& t) {
+        t.pieces().resize(2 * QuantileTable::segments);
+        for (std::uint64_t& piece : t.pieces()) {
+            number(piece);
+        }
+    };
+    for (auto* list : {&tables.residual.cv, &tables.residual.skewness}) {
+        for (double& x : *list) {
+            number(x);
+        }
+    }
+    tables.standard.resize(NoiseTables::standard_laws);
+    for (auto& t : tables.standard) {
+        table(t);
+    }
+    for (auto& [width, laws] : tables.width) {
+        laws.barrier.resize(NoiseTables::standard_laws);
+        for (auto& barrier : laws.barrier) {
+            number(barrier.mean);
+            number(barrier.deviation);
+            number(barrier.skewness);
+        }
+        laws.group.resize(NoiseTables::group_laws);
+        for (auto& t : laws.group) {
+            table(t);
+        }
+    }
+    for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage,
+                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
+        table(*t);
+    }
+    number(tables.node_varies);
+    number(tables.stage_varies);
+    number(tables.microbatch_varies);
+}
+
+}  // namespace
+
+int NoiseTables::standard_index(double cv, double skewness)
+{
+    // Up to here the nearest law stays positive to the last probability of its table, 2^-33; beyond, only with skewness 2 cv.
+    constexpr double safe_cv = 0.25;
+    const double nearest = std::ceil(std::max(skewness, 2.0 * cv) * per_unit_skewness - 0.5);
+    const double least = cv > safe_cv ? std::ceil(2.0 * cv * per_unit_skewness) : 0.0;
+    return static_cast<int>(std::clamp(std::max(nearest, least), 0.0, standard_laws - 1.0));
+}
+
+QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
+{
+    const auto& laws = width.at(tensor_parallel_degree).group;
+    int above = 1;
+    while (above < group_laws - 1 && group_cv(above) < segment_cv) {
+        ++above;
+    }
+    const double low = group_cv(above - 1);
+    const double weight = std::clamp((segment_cv - low) / (group_cv(above) - low), 0.0, 1.0);
+    return {laws[above - 1], laws[above], weight};
+}
+
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
+{
+    NoiseTables tables;
+    for (std::size_t k = 0; k < kernel_classes; ++k) {
+        const Moments m = moments(quantile_of(variability.residual[k]));
+        tables.residual.cv[k] = m.cv();
+        tables.residual.skewness[k] = m.skewness();
+    }
+    tables.standard.reserve(NoiseTables::standard_laws);
+    for (int i = 0; i < NoiseTables::standard_laws; ++i) {
+        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness));
+    }
+    std::vector<GroupLaw> groups;
+    groups.reserve(NoiseTables::group_laws);
+    for (int i = 0; i < NoiseTables::group_laws; ++i) {
+        groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
+    }
+    for (const int width : tensor_parallel_degrees) {
+        WidthTables& laws = tables.width[width];
+        for (const auto& law : tables.standard) {
+            const Moments m = moments(largest_of(looked_up(law), width));
+            laws.barrier.push_back({m.mean, std::sqrt(m.variance), m.skewness()});
+        }
+        for (const auto& group : groups) {
+            laws.group.emplace_back(group.factor(width));
+        }
+    }
+    const auto table = [](const Law& law) { return QuantileTable(quantile_of(law)); };
+    tables.node = table(variability.node);
+    tables.site = table(variability.site);
+    tables.common_compute = table(variability.common_compute);
+    tables.common_communication = table(variability.common_communication);
+    tables.stage = table(variability.stage);
+    tables.microbatch = table(variability.microbatch);
+    tables.p2p = table(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]);
+    tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
+    tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    tables.node_varies = !LawQuantile(variability.node).constant();
+    tables.stage_varies = !LawQuantile(variability.stage).constant();
+    tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();
+    return tables;
+}
+
+std::vector<std::byte> NoiseTables::encode() const
+{
+    std::vector<std::byte> bytes;
+    const auto put = [&bytes](const auto& number) {
+        const auto* raw = reinterpret_cast<const std::byte*>(&number);
+        bytes.insert(bytes.end(), raw, raw + sizeof number);
+    };
+    put(static_cast<std::int32_t>(width.size()));
+    for (const auto& row : width) {
+        put(static_cast<std::int32_t>(row.first));
+    }
+    NoiseTables copy = *this;
+    visit(copy, put);
+    return bytes;
+}
+
+NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
+{
+    NoiseTables tables;
+    const auto get = [&bytes](auto& number) {
+        if (bytes.size() < sizeof number) {
+            throw std::runtime_error("noise tables are cut short");
+        }
+        std::memcpy(&number, bytes.data(), sizeof number);
+        bytes = bytes.subspan(sizeof number);
+    };
+    std::int32_t widths = 0;
+    get(widths);
+    for (std::int32_t i = 0; i < widths; ++i) {
+        std::int32_t width = 0;
+        get(width);
+        tables.width[width] = {};
+    }
+    visit(tables, get);
+    return tables;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,67 @@
+#pragma once
+
+/// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
+/// broadcast, so that ranks with other mathematics libraries draw the same bits.
+
+#include "model/noise/quantile_table.hpp"
+#include "model/noise/variability.hpp"
+#include "model/workload/layer_cost.hpp"
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// Mean, standard deviation and skewness of the largest of `width` draws of a standard law (mean 0, deviation 1).
+struct BarrierMoments {
+    double mean = 0.0;
+    double deviation = 1.0;
+    double skewness = 0.0;
+};
+
+/// Laws of one width of tensor parallel groups.
+struct WidthTables {
+    std::vector<BarrierMoments> barrier;  // [skewness index]
+    std::vector<QuantileTable> group;     // [cv index]: persistent factor of the whole group, see group_factor()
+};
+
+struct NoiseTables {
+    /// Skewness of the standard laws: index / per_unit_skewness.
+    static constexpr int per_unit_skewness = 8;
+    static constexpr int standard_laws = 4 * per_unit_skewness + 1;
+    /// Segment cv of the group laws: zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
+    static constexpr int group_laws = 22;
+
+    ResidualMoments residual;
+    std::vector<QuantileTable> standard;  // mean 0, deviation 1, skewness index / 8: shifted gamma laws
+    std::map<int, WidthTables> width;     // by tensor parallel degree
+    QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
+    QuantileTable exponential;  // mean one: gaps between failures
+    bool node_varies = false;
+    bool stage_varies = false;
+    bool microbatch_varies = false;
+
+    /// Nearest standard law for a factor of mean one with these moments, with skewness at least 2 cv, which keeps a shifted
+    /// gamma law positive.
+    static int standard_index(double cv, double skewness);
+    /// Persistent factor of a tensor parallel group whose segments have this cv: between the two nearest tables.
+    QuantileTable group_factor(int tensor_parallel_degree, double segment_cv) const;
+
+    std::vector<std::byte> encode() const;
+    static NoiseTables decode(std::span<const std::byte> bytes);
+};
+
+/// Tables for these tensor parallel degrees.
+///
+/// Group law. Members i = 1..n of a group have persistent factors S_i (law `gpu`) and meet at a barrier after each segment of
+/// kernels, whose residuals R_i (mean one) are fresh each time. Over the many segments of a chunk the time per segment tends
+/// to E[max_i S_i R_i | S]; given the largest S it varies little, so the group's factor is
+///     g(x) = E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,
+///     H_x(t) = E[F_R(t/S) | S <= x],
+/// at x = Q_S(u^(1/n)): one draw for the group, exact in the tail where one slow GPU decides. R is taken lognormal.
+/// Leaves out: the spread of E[max | S] at equal max S (second order).
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
+
+}  // namespace prismopt

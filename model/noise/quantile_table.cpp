@@ -1,0 +1,102 @@
+#include "model/noise/quantile_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+// Distance from a tail, in units of 2^-32, at the tail end of a segment.
+double knot(int segment)
+{
+    const int octave = segment / QuantileTable::segments_per_octave;
+    const int within = segment % QuantileTable::segments_per_octave;
+    return std::ldexp(0.5 * (1.0 + static_cast<double>(within) / QuantileTable::segments_per_octave), octave);
+}
+
+}  // namespace
+
+QuantileTable::QuantileTable(const Quantile& quantile)
+{
+    pieces_.resize(2 * segments);
+    for (int side = 0; side < 2; ++side) {
+        std::vector<double> value(segments);
+        for (int s = 0; s < segments; ++s) {
+            value[s] = quantile(std::min(knot(s) * 0x1p-32, 0.5), side == 1);
+        }
+        for (int s = 0; s < segments; ++s) {
+            const double next = s + 1 < segments ? value[s + 1] : value[s];
+            pieces_[side * segments + s] = pack({static_cast<float>(value[s]), static_cast<float>(next - value[s])});
+        }
+    }
+}
+
+QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight) : pieces_(a.pieces_)
+{
+    const auto w = static_cast<float>(weight);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        const Piece from = unpack(a.pieces_[i]);
+        const Piece to = unpack(b.pieces_[i]);
+        pieces_[i] = pack({from.base + w * (to.base - from.base), from.rise + w * (to.rise - from.rise)});
+    }
+}
+
+double QuantileTable::mean() const
+{
+    double sum = 0.0;
+    for (int side = 0; side < 2; ++side) {
+        // Below the first knot the sampler sees the first value only (distance 1/2 is its end).
+        sum += knot(0) * static_cast<double>(unpack(pieces_[side * segments]).base);
+        for (int s = 0; s + 1 < segments; ++s) {
+            const Piece piece = unpack(pieces_[side * segments + s]);
+            sum += (knot(s + 1) - knot(s)) * (static_cast<double>(piece.base) + 0.5 * static_cast<double>(piece.rise));
+        }
+    }
+    return sum * 0x1p-32;
+}
+
+double Moments::cv() const { return mean > 0.0 ? std::sqrt(variance) / mean : 0.0; }
+
+double Moments::skewness() const { return variance > 0.0 ? third / (variance * std::sqrt(variance)) : 0.0; }
+
+Moments moments(const Quantile& quantile)
+{
+    constexpr int steps = 1600;
+    constexpr double limit = 40.0;  // logit: beyond, p < 5e-18
+    constexpr double width = limit / steps;
+    std::vector<double> value(2 * steps + 1);
+    std::vector<double> weight(2 * steps + 1);
+    double total = 0.0;
+    double sum = 0.0;
+    for (int i = -steps; i <= steps; ++i) {
+        const double tail = 1.0 / (1.0 + std::exp(std::abs(i * width)));  // probability of the nearer tail
+        value[i + steps] = quantile(tail, i > 0);
+        weight[i + steps] = tail * (1.0 - tail) * width;
+        total += weight[i + steps];
+        sum += weight[i + steps] * value[i + steps];
+    }
+    Moments result;
+    result.mean = sum / total;
+    for (int i = 0; i <= 2 * steps; ++i) {
+        const double d = value[i] - result.mean;
+        result.variance += weight[i] * d * d / total;
+        result.third += weight[i] * d * d * d / total;
+    }
+    return result;
+}
+
+Quantile largest_of(const Quantile& quantile, double count)
+{
+    if (count == 1.0) {
+        return quantile;
+    }
+    return [quantile, count](double p, bool upper) {
+        // Lower probability of the base law is p^(1/count); its complement without cancellation is -expm1(log p / count).
+        const double log_p = upper ? std::log1p(-p) : std::log(p);
+        const double base_upper = -std::expm1(log_p / count);
+        return base_upper < 0.5 ? quantile(base_upper, true) : quantile(std::exp(log_p / count), false);
+    };
+}
+
+}  // namespace prismopt

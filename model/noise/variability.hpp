@@ -1,0 +1,41 @@
+#pragma once
+
+/// How times vary and how machines fail: the PRISM part of a scenario.
+
+#include "model/noise/distribution.hpp"
+#include "model/units.hpp"
+
+#include <array>
+#include <string>
+
+namespace prismopt {
+
+/// Classes of kernels that share a residual law.
+enum class KernelClass { gemm, attention, elementwise, tp_collective, p2p, dp_collective };
+inline constexpr std::size_t kernel_classes = 6;
+inline constexpr std::array<const char*, kernel_classes> kernel_class_names{"gemm",          "attention", "elementwise",
+                                                                            "tp_collective", "p2p",       "dp_collective"};
+
+/// d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * residual
+///
+/// Every law is a factor of mean one. Spatial factors persist through a run (drawn once a fleet) and act on compute.
+struct Variability {
+    Law gpu;                                   // spatial: one factor a GPU
+    Law node;                                  // spatial: one factor a node (first network tier)
+    Law site;                                  // spatial: one factor for the whole fleet
+    Law common_compute;                        // one draw a step, scales all compute
+    Law common_communication;                  // one draw a step, scales all communication
+    Law stage;                                 // one draw a step, replica and stage
+    Law microbatch;                            // one draw a step, replica and microbatch
+    std::array<Law, kernel_classes> residual;  // one draw a kernel (or blocking collective)
+};
+
+/// Failures and checkpoints, simple form: failures are a Poisson process over the nodes in use.
+struct Reliability {
+    PerSecond node_failure_rate;  // per node
+    Seconds restart;              // detection, replacement, loading
+    Seconds checkpoint_interval;  // productive time between writes; 0: chosen by Young's formula
+    Seconds checkpoint_write;     // time that training stands still for a write
+};
+
+}  // namespace prismopt

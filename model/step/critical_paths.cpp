@@ -1,0 +1,68 @@
+#include "model/step/critical_paths.hpp"
+
+#include "model/step/mean_step.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
+{
+    // Each stage in turn is slowed by about a rare slow GPU's factor; -1: none.
+    constexpr double slowness = 1.15;
+    constexpr auto none = static_cast<std::size_t>(-1);
+    const std::vector<ProgramOp>& ops = graph.program->ops;
+    const bool overlapped = graph.dp_overlap == DataParallelOverlap::on;
+    std::vector<CriticalPath> paths;
+    std::vector<std::size_t> before(ops.size());  // the op that decided an op's start
+    std::vector<bool> fed(ops.size());
+    for (int slow = -1; slow < graph.stages(); ++slow) {
+        MeanRun run(graph, slow, slowness);
+        std::vector<std::size_t> last(graph.stages(), none);            // latest op of a stage
+        std::vector<std::size_t> into_gradients(graph.stages(), none);  // op that the stage's last collectives waited for
+        std::vector<std::vector<int>> reduced(graph.stages());          // parts reduced since
+        std::vector<double> gradients(graph.stages(), 0.0);
+        std::vector<std::size_t> in_slot(graph.program->slots, none);
+        run.run([&](std::size_t i, const ProgramOp& op, double, double end, bool by_input) {
+            before[i] = by_input ? in_slot[op.in] : last[op.stage];
+            fed[i] = by_input;
+            last[op.stage] = i;
+            if (op.out >= 0) {
+                in_slot[op.out] = i;
+            }
+            if (op.last_of_chunk) {
+                if (!overlapped || end > gradients[op.stage]) {
+                    into_gradients[op.stage] = i;
+                    if (overlapped) {
+                        reduced[op.stage].clear();
+                    }
+                }
+                reduced[op.stage].push_back(graph.part(op));
+                gradients[op.stage] = run.gradients_end(op.stage);
+            }
+        });
+        int end_stage = 0;
+        for (int stage = 1; stage < graph.stages(); ++stage) {
+            end_stage = run.gradients_end(stage) > run.gradients_end(end_stage) ? stage : end_stage;
+        }
+        CriticalPath path;
+        path.compute_s.assign(graph.stages(), 0.0F);
+        path.reduced_parts = reduced[end_stage];
+        std::vector<double> compute(graph.stages(), 0.0);
+        double communication = 0.0;
+        std::size_t i = overlapped ? into_gradients[end_stage] : last[end_stage];
+        for (; i != none; i = before[i]) {
+            const OpLaw& law = graph.law_of(ops[i]);
+            compute[ops[i].stage] += static_cast<double>(law.compute_s);
+            communication += static_cast<double>(law.communication_s) + (fed[i] ? static_cast<double>(law.transfer_s) : 0.0);
+            // Only a path's first op can have waited for parameters alone: nothing else decided its start.
+            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? graph.part(ops[i]) : -1;
+        }
+        std::transform(compute.begin(), compute.end(), path.compute_s.begin(), [](double s) { return static_cast<float>(s); });
+        path.communication_s = static_cast<float>(communication);
+        paths.push_back(std::move(path));
+    }
+    return paths;
+}
+
+}  // namespace prismopt

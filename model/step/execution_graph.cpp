@@ -1,0 +1,153 @@
+#include "model/step/execution_graph.hpp"
+
+#include "model/hardware/collective.hpp"
+#include "model/hardware/kernel_time.hpp"
+#include "model/workload/memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double gradient_message = 4.0;   // bytes a parameter: gradients are summed in 32 bits (Llama 3, section 3.3.2)
+constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
+
+/// Sum of what a chunk's parts cost in one pass.
+PassCost chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
+{
+    const auto of = [pass](const PartCost& part) { return pass == Pass::forward ? part.forward : part.backward; };
+    PassCost sum = chunk.layers * of(costs.layer);
+    if (chunk.embedding) {
+        sum += of(costs.embedding);
+    }
+    if (chunk.head) {
+        sum += of(costs.head);
+    }
+    return sum;
+}
+
+/// Time of the transfer into chunk k from its neighbour in the network; nothing between chunks of one stage.
+double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, const Placement& placement, const Cluster& cluster)
+{
+    if (from_stage == to_stage) {
+        return 0.0;
+    }
+    return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage), cluster).si;
+}
+
+std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& setting)
+{
+    const double capacity = setting.cluster.accelerator.memory.si * (1.0 - setting.memory_headroom);
+    const double need = memory.total().si;
+    if (need <= capacity) {
+        return std::nullopt;
+    }
+    char text[160];
+    std::snprintf(text, sizeof text, "stage %d needs %.1f GB, %.1f GB may be used; more pp or tp, or recompute", memory.stage,
+                  need / 1e9, capacity / 1e9);
+    return Infeasible{"out of memory", text, need - capacity};
+}
+
+ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const std::vector<Chunk>& chunks,
+                           const LayerCosts& costs, const Setting& setting)
+{
+    const Cluster& cluster = setting.cluster;
+    const WidthTables& width = setting.noise.width.at(plan.tp);
+    ExecutionGraph graph;
+    graph.program = std::move(program);
+    graph.placement = place(plan, cluster);
+    graph.dp_overlap = plan.dp_overlap;
+    PassCost both = costs.layer.forward;
+    both += costs.layer.backward;
+    graph.group = setting.noise.group_factor(plan.tp, both.segment_cv());
+    graph.group_mean = graph.group.mean();
+
+    const std::size_t parts = chunks.size();
+    graph.law.resize(2 * parts);
+    graph.first_slot.resize(parts);
+    graph.reduce_scatter_s.resize(parts);
+    graph.all_gather_s.resize(parts);
+    std::vector<double> parameters(plan.pp, 0.0);
+    const Group replicas{plan.dp, plan.tp * graph.placement.replica_stride};
+    const bool sharded = plan.sharding == Sharding::zero1;
+    for (std::size_t k = 0; k < parts; ++k) {
+        const Chunk& chunk = chunks[k];
+        const int stage = static_cast<int>(k) % plan.pp;
+        const std::size_t part = static_cast<std::size_t>(stage) * plan.chunks + k / plan.pp;
+        const int before = k == 0 ? stage : (stage + plan.pp - 1) % plan.pp;
+        const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
+        graph.law[2 * part] = compose(chunk_pass(chunk, costs, Pass::forward),
+                                      transfer_time(before, stage, costs, graph.placement, cluster), width);
+        graph.law[2 * part + 1] = compose(chunk_pass(chunk, costs, Pass::backward),
+                                          transfer_time(after, stage, costs, graph.placement, cluster), width);
+        graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
+
+        const double own = chunk_parameters(chunk, costs);
+        parameters[stage] += own;
+        const auto kind = sharded ? Collective::reduce_scatter : Collective::all_reduce;
+        graph.reduce_scatter_s[part] =
+            static_cast<float>(collective_time(kind, Bytes{gradient_message * own}, replicas, cluster).time.si);
+        graph.all_gather_s[part] =
+            sharded ? static_cast<float>(
+                          collective_time(Collective::all_gather, Bytes{parameter_message * own}, replicas, cluster).time.si)
+                    : 0.0F;
+    }
+    for (const double own : parameters) {
+        const double updated = sharded ? own / plan.dp : own;
+        graph.optimizer_s.push_back(
+            static_cast<float>(elementwise_time(Bytes{optimizer_traffic_per_parameter * updated}, cluster.accelerator).si));
+    }
+    return graph;
+}
+
+}  // namespace
+
+Placement place(const ParallelPlan& plan, const Cluster& cluster)
+{
+    Placement placement;
+    placement.tp = plan.tp;
+    placement.stages = plan.pp;
+    placement.replicas = plan.dp;
+    placement.stage_stride = plan.order == PlacementOrder::tp_pp_dp ? 1 : plan.dp;
+    placement.replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
+    placement.gpus_per_node = cluster.gpus_per_node();
+    return placement;
+}
+
+const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
+{
+    const auto key = std::make_tuple(plan.tp, plan.microbatch, plan.recompute, plan.sequence_parallel);
+    auto found = costs_.find(key);
+    if (found == costs_.end()) {
+        const LayerShape shape{setting_.phase.sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
+        found = costs_.emplace(key, layer_costs(setting_.workload, shape, setting_.cluster, setting_.noise.residual)).first;
+    }
+    return found->second;
+}
+
+std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan)
+{
+    auto chunks = layout(setting_.workload.layers, plan);
+    if (auto* refusal = std::get_if<Infeasible>(&chunks)) {
+        return *refusal;
+    }
+    auto program = compiled_program({plan.schedule, plan.pp, plan.microbatches(setting_.phase.global_batch), plan.chunks});
+    if (auto* refusal = std::get_if<Infeasible>(&program)) {
+        return *refusal;
+    }
+    const auto& list = std::get<std::vector<Chunk>>(chunks);
+    const auto& compiled = std::get<std::shared_ptr<const Program>>(program);
+    const LayerCosts& layer = costs(plan);
+    CompiledPlan result;
+    result.memory = memory_use(*compiled, list, layer, plan, setting_.cluster.accelerator);
+    if (auto refusal = over_capacity(result.memory, setting_)) {
+        return *refusal;
+    }
+    result.graph = build_graph(plan, compiled, list, layer, setting_);
+    return result;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,90 @@
+#pragma once
+
+/// One replica's training step as a graph of ops with laws: what the sampler runs.
+
+#include "model/hardware/hardware.hpp"
+#include "model/noise/noise_tables.hpp"
+#include "model/plan.hpp"
+#include "model/prediction.hpp"
+#include "model/step/op_law.hpp"
+#include "model/step/program.hpp"
+#include "model/workload/layer_cost.hpp"
+#include "model/workload/layout.hpp"
+#include "model/workload/workload.hpp"
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// Where the tensor parallel groups of a job sit: group of (replica, stage) starts at GPU tp * (replica * replica_stride +
+/// stage * stage_stride).
+struct Placement {
+    int tp = 1;
+    int stages = 1;
+    int replicas = 1;
+    int stage_stride = 1;  // in groups
+    int replica_stride = 1;
+    int gpus_per_node = 8;
+
+    int group(int replica, int stage) const { return replica * replica_stride + stage * stage_stride; }
+    int gpu(int replica, int stage) const { return tp * group(replica, stage); }
+};
+Placement place(const ParallelPlan& plan, const Cluster& cluster);
+
+/// Index by part of a stage: stage * v + chunk.
+struct ExecutionGraph {
+    std::shared_ptr<const Program> program;
+    Placement placement;
+    DataParallelOverlap dp_overlap = DataParallelOverlap::on;
+    std::vector<OpLaw> law;                 // [part * 2 + pass]
+    std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding) names it in random keys
+    std::vector<float> reduce_scatter_s;    // [part]: of its gradients (an all-reduce without sharding); 0 with one replica
+    std::vector<float> all_gather_s;        // [part]: of its parameters
+    std::vector<float> optimizer_s;         // [stage]
+    QuantileTable group;                    // persistent factor of a tensor parallel group
+    double group_mean = 1.0;
+
+    int stages() const { return program->shape.stages; }
+    int chunks() const { return program->shape.chunks; }
+    int part(const ProgramOp& op) const { return op.stage * chunks() + op.chunk; }
+    const OpLaw& law_of(const ProgramOp& op) const { return law[2 * part(op) + static_cast<int>(op.pass)]; }
+};
+
+/// What a plan is made into: the graph, and the memory it needs.
+struct CompiledPlan {
+    ExecutionGraph graph;
+    MemoryUse memory;
+};
+
+/// Everything a plan is judged against, fixed for a study and a phase.
+struct Setting {
+    const Workload& workload;
+    const Phase& phase;
+    const Cluster& cluster;
+    const NoiseTables& noise;
+    double memory_headroom = 0.0;  // share of the accelerator's memory that must stay free
+};
+
+/// Compiles plans for one setting. Keeps what plans share (layer costs, programs); use one in each thread.
+class PlanCompiler {
+public:
+    /// The setting's parts must outlive the compiler.
+    explicit PlanCompiler(const Setting& setting) : setting_(setting) {}
+
+    /// The plan compiled, or why it cannot work. Throws std::out_of_range for a tensor parallel degree without tables.
+    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan);
+
+    const Setting& setting() const { return setting_; }
+
+private:
+    const LayerCosts& costs(const ParallelPlan& plan);
+
+    Setting setting_;
+    std::map<std::tuple<int, int, Recompute, bool>, LayerCosts> costs_;  // by tp, microbatch, recompute, sequence parallel
+};
+
+}  // namespace prismopt

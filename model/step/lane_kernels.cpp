@@ -1,0 +1,115 @@
+#include "model/step/lane_kernels.hpp"
+
+#include "model/step/vector_clones.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+PRISMOPT_VECTOR_CLONES
+void look_up(const QuantileTable& table, const Words& bits, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = table(bits.at[l]);
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void multiply_by(const QuantileTable& table, const Words& bits, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] *= table(bits.at[l]);
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = mean * factor.at[l] * (1.0F + cv * standard(bits.at[l]));
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void add_spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] += mean * factor.at[l] * (1.0F + cv * standard(bits.at[l]));
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = mean * factor.at[l] * table(bits.at[l]);
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void wait_for(const Floats& a, const Floats& b, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        const float arrival = a.at[l] + b.at[l];
+        out.at[l] = arrival > out.at[l] ? arrival : out.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void wait_for(const Floats& a, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = a.at[l] > out.at[l] ? a.at[l] : out.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void add(const Floats& a, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] += a.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void multiply(const Floats& a, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] *= a.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out)
+{
+    Floats sum = shared;
+    for (int i = 0; i < n; ++i) {
+        for (int l = 0; l < lanes; ++l) {
+            sum.at[l] += weight[i] * factor[i].at[l];
+        }
+    }
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = sum.at[l] > out.at[l] ? sum.at[l] : out.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints* owners)
+{
+    Floats carried = value;
+    Ints carried_owner;
+    std::fill_n(carried_owner.at, lanes, owner);
+    for (int k = 0; k < kept; ++k) {
+        for (int l = 0; l < lanes; ++l) {
+            const float held = best[k].at[l];
+            const std::int32_t held_owner = owners[k].at[l];
+            const bool larger = carried.at[l] > held;
+            best[k].at[l] = larger ? carried.at[l] : held;
+            owners[k].at[l] = larger ? carried_owner.at[l] : held_owner;
+            carried.at[l] = larger ? held : carried.at[l];
+            carried_owner.at[l] = larger ? held_owner : carried_owner.at[l];
+        }
+    }
+}
+
+}  // namespace prismopt

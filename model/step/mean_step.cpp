@@ -1,0 +1,41 @@
+#include "model/step/mean_step.hpp"
+
+namespace prismopt {
+
+namespace {
+
+double optimizer_time(const ExecutionGraph& graph)
+{
+    return graph.group_mean * static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
+}
+
+}  // namespace
+
+NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
+{
+    MeanRun run(graph, -1, 1.0);
+    std::vector<double> busy(graph.stages(), 0.0);
+    std::vector<double> communication(graph.stages(), 0.0);
+    run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
+        busy[op.stage] += end - start;
+        communication[op.stage] += static_cast<double>(graph.law_of(op).communication_s);
+    });
+    const double optimizer = optimizer_time(graph);
+    double last = 0.0;
+    int busiest = 0;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        last = std::max(last, run.gradients_end(stage));
+        busiest = busy[stage] > busy[busiest] ? stage : busiest;
+    }
+    NoiseFreeStep result;
+    result.step_s = last + optimizer;
+    // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
+    // last; what is left of the step is waiting.
+    const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
+    const auto gathering = static_cast<double>(graph.all_gather_s[static_cast<std::size_t>(busiest) * graph.chunks()]);
+    result.shares.exposed_communication = (communication[busiest] + reduction + gathering) / result.step_s;
+    result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer) / result.step_s);
+    return result;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,102 @@
+#pragma once
+
+/// The step with every duration at its mean.
+
+#include "model/step/execution_graph.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace prismopt {
+
+/// At most the mean of the step time: the step is convex in its durations, and factors are independent (Jensen).
+struct NoiseFreeStep {
+    double step_s = 0.0;
+    StepShares shares;
+};
+NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
+
+/// One run over the program with durations at their means; the recurrence that noise_free_step() and critical_paths() share.
+class MeanRun {
+public:
+    /// `slow_stage` works `slowness` times as long; -1: none.
+    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness) : graph_(graph)
+    {
+        const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
+        duration_.resize(2 * parts);
+        for (std::size_t i = 0; i < duration_.size(); ++i) {
+            const int stage = static_cast<int>(i / 2) / graph.chunks();
+            duration_[i] = mean_duration(graph.law[i], graph.group_mean * (stage == slow_stage ? slowness : 1.0));
+        }
+        gate_.resize(parts);
+        for (int stage = 0; stage < graph.stages(); ++stage) {
+            double gathered = 0.0;
+            for (int c = 0; c < graph.chunks(); ++c) {
+                gathered += static_cast<double>(graph.all_gather_s[stage * graph.chunks() + c]);
+                gate_[stage * graph.chunks() + c] = gathered;
+            }
+            if (graph.dp_overlap == DataParallelOverlap::off) {
+                std::fill_n(gate_.begin() + static_cast<std::ptrdiff_t>(stage) * graph.chunks(), graph.chunks(), gathered);
+            }
+        }
+    }
+
+    /// Calls step(op index, op, start, end, fed) for each op; `fed`: the input, not the stage, decided the start.
+    template <class Step>
+    void run(Step&& step)
+    {
+        stage_end_.assign(graph_.stages(), 0.0);
+        gradients_end_.assign(graph_.stages(), 0.0);
+        slot_end_.resize(graph_.program->slots);
+        const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
+        for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
+            const ProgramOp& op = graph_.program->ops[i];
+            const int part = graph_.part(op);
+            const std::size_t law = 2 * static_cast<std::size_t>(part) + static_cast<std::size_t>(op.pass);
+            double start = stage_end_[op.stage];
+            bool fed = false;
+            if (op.first_of_chunk) {
+                start = std::max(start, gate_[part]);
+            }
+            if (op.in >= 0) {
+                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.law[law].transfer_s);
+                fed = arrival > start;
+                start = std::max(start, arrival);
+            }
+            const double end = start + duration_[law];
+            stage_end_[op.stage] = end;
+            if (op.out >= 0) {
+                slot_end_[op.out] = end;
+            }
+            if (op.last_of_chunk) {
+                const auto reduce = static_cast<double>(graph_.reduce_scatter_s[part]);
+                gradients_end_[op.stage] =
+                    overlapped ? std::max(gradients_end_[op.stage], end) + reduce : gradients_end_[op.stage] + reduce;
+            }
+            step(i, op, start, end, fed);
+        }
+        if (!overlapped) {
+            for (int stage = 0; stage < graph_.stages(); ++stage) {
+                gradients_end_[stage] += stage_end_[stage];
+            }
+        }
+    }
+
+    double gradients_end(int stage) const { return gradients_end_[stage]; }
+    double stage_end(int stage) const { return stage_end_[stage]; }
+
+private:
+    static double mean_duration(const OpLaw& law, double group_mean)
+    {
+        return static_cast<double>(law.compute_s) * group_mean + static_cast<double>(law.communication_s);
+    }
+
+    const ExecutionGraph& graph_;
+    std::vector<double> duration_;  // [part * 2 + pass]
+    std::vector<double> gate_;      // [part]: parameters gathered
+    std::vector<double> stage_end_;
+    std::vector<double> gradients_end_;  // [stage]: reduce-scatters done
+    std::vector<double> slot_end_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,29 @@
+#pragma once
+
+/// The law of one op: a pass over a chunk, composed of its kernels' laws and the barriers between them.
+
+#include "model/noise/noise_tables.hpp"
+#include "model/workload/layer_cost.hpp"
+
+namespace prismopt {
+
+/// Law of an op's duration in one step:
+///   compute_s * [group, node, site, stage, microbatch, common compute factors] * (1 + compute_cv * Z)
+///   + communication_s * [common communication factor] * (1 + communication_cv * Z')
+/// with Z, Z' from standard laws; before it a transfer from the neighbouring stage, transfer_s * [common] * [p2p factor].
+struct OpLaw {
+    float compute_s = 0.0F;
+    float compute_cv = 0.0F;
+    float communication_s = 0.0F;
+    float communication_cv = 0.0F;
+    float transfer_s = 0.0F;
+    int compute_law = 0;  // index into NoiseTables::standard
+    int communication_law = 0;
+};
+
+/// Composes a pass. Its compute residual is the sum of its kernels' residuals; at a barrier of several members each segment
+/// takes the largest, whose mean is in the group factor and whose spread is smaller. Limits: the sum's law is the shifted gamma
+/// law with its first three moments, good to 0.01 % at p99 for 80 kernels of cv 50 %, not for few kernels of cv above 100 %.
+OpLaw compose(const PassCost& cost, double transfer_s, const WidthTables& width);
+
+}  // namespace prismopt

@@ -1,0 +1,149 @@
+#include "model/step/program.hpp"
+
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+/// Ends of ops that a neighbour has still to read; freed slots are used again, lowest need first.
+class Slots {
+public:
+    std::int32_t take()
+    {
+        if (free_.empty()) {
+            return count_++;
+        }
+        const std::int32_t slot = free_.back();
+        free_.pop_back();
+        return slot;
+    }
+    void give_back(std::int32_t slot) { free_.push_back(slot); }
+    std::int32_t count() const { return count_; }
+
+private:
+    std::vector<std::int32_t> free_;
+    std::int32_t count_ = 0;
+};
+
+class Compiler {
+public:
+    Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
+    {
+        waiting_.assign(2 * static_cast<std::size_t>(network_chunks()) * shape.microbatches, absent);
+        seen_.assign(2 * static_cast<std::size_t>(network_chunks()), 0);
+    }
+
+    CompiledProgram run()
+    {
+        auto program = std::make_shared<Program>();
+        program->shape = shape_;
+        std::vector<std::size_t> next(orders_.size(), 0);
+        std::size_t left = 0;
+        for (const auto& order : orders_) {
+            left += order.size();
+        }
+        program->ops.reserve(left);
+        // Rounds over the stages, each going as far as its inputs allow: near to the order in time, so slots stay few.
+        for (bool moved = true; moved && left > 0;) {
+            moved = false;
+            for (int stage = 0; stage < shape_.stages; ++stage) {
+                auto& at = next[stage];
+                if (at < orders_[stage].size() && ready(stage, orders_[stage][at])) {
+                    program->ops.push_back(emit(stage, orders_[stage][at]));
+                    ++at;
+                    --left;
+                    moved = true;
+                }
+            }
+        }
+        if (left > 0) {
+            return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
+        }
+        program->slots = slots_.count();
+        return std::shared_ptr<const Program>(std::move(program));
+    }
+
+private:
+    static constexpr std::int32_t absent = -2;  // not computed yet
+    static constexpr std::int32_t local = -1;   // computed, nobody on another chunk reads it
+
+    int network_chunks() const { return shape_.stages * shape_.chunks; }
+    int position(int stage, const Task& t) const { return t.chunk * shape_.stages + stage; }  // of the chunk in the network
+
+    std::int32_t& slot_of(Pass pass, int position, int microbatch)
+    {
+        const int passes = pass == Pass::forward ? 0 : 1;
+        return waiting_[(static_cast<std::size_t>(passes) * network_chunks() + position) * shape_.microbatches + microbatch];
+    }
+
+    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network.
+    std::int32_t* feeder(int stage, const Task& t)
+    {
+        const int neighbour = position(stage, t) + (t.pass == Pass::forward ? -1 : 1);
+        return neighbour < 0 || neighbour >= network_chunks() ? nullptr : &slot_of(t.pass, neighbour, t.microbatch);
+    }
+
+    bool ready(int stage, const Task& t)
+    {
+        if (t.pass == Pass::backward && slot_of(Pass::forward, position(stage, t), t.microbatch) == absent) {
+            return false;
+        }
+        const std::int32_t* from = feeder(stage, t);
+        return from == nullptr || *from != absent;
+    }
+
+    ProgramOp emit(int stage, const Task& t)
+    {
+        ProgramOp op;
+        op.stage = static_cast<std::uint16_t>(stage);
+        op.chunk = t.chunk;
+        op.microbatch = t.microbatch;
+        op.pass = t.pass;
+        const int at = position(stage, t);
+        int& seen = seen_[2 * at + (t.pass == Pass::forward ? 0 : 1)];
+        op.first_of_chunk = t.pass == Pass::forward && seen == 0;
+        ++seen;
+        op.last_of_chunk = t.pass == Pass::backward && seen == shape_.microbatches;
+        if (const std::int32_t* from = feeder(stage, t)) {
+            op.in = *from;
+            slots_.give_back(*from);
+        }
+        const bool last_in_network = t.pass == Pass::forward ? at == network_chunks() - 1 : at == 0;
+        op.out = last_in_network ? local : slots_.take();
+        slot_of(t.pass, at, t.microbatch) = op.out;
+        return op;
+    }
+
+    const ScheduleShape& shape_;
+    const TaskOrders& orders_;
+    std::vector<std::int32_t> waiting_;  // [(pass * chunks + position) * m + microbatch]: slot, `absent` or `local`
+    std::vector<int> seen_;              // [2 * position + pass]: ops emitted
+    Slots slots_;
+};
+
+}  // namespace
+
+CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders) { return Compiler(shape, orders).run(); }
+
+CompiledProgram compiled_program(const ScheduleShape& shape)
+{
+    thread_local std::map<ScheduleShape, CompiledProgram> cache;
+    constexpr std::size_t most_ops = 1U << 24;  // 24 bytes each: bounds the cache at about 400 MB
+    thread_local std::size_t cached_ops = 0;
+    if (const auto found = cache.find(shape); found != cache.end()) {
+        return found->second;
+    }
+    auto orders = task_orders(shape);
+    const auto* refusal = std::get_if<Infeasible>(&orders);
+    CompiledProgram program = refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
+    cached_ops += 2UL * static_cast<std::size_t>(shape.stages) * shape.microbatches * shape.chunks;
+    if (cached_ops > most_ops) {
+        cache.clear();
+        cached_ops = 0;
+    }
+    cache.emplace(shape, program);
+    return program;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,81 @@
+#pragma once
+
+/// What one microbatch costs in the parts of a transformer: kernels, the collectives between them, and what is kept for the
+/// backward pass. All times are means, free of noise; their residual spread is carried as variances that add along a chain.
+
+#include "model/hardware/hardware.hpp"
+#include "model/noise/variability.hpp"
+#include "model/plan.hpp"
+#include "model/workload/workload.hpp"
+
+#include <array>
+
+namespace prismopt {
+
+/// Relative moments of the residual laws of a scenario, by kernel class.
+struct ResidualMoments {
+    std::array<double, kernel_classes> cv{};
+    std::array<double, kernel_classes> skewness{};
+};
+
+/// One pass (forward or backward) through a part on one tensor parallel member. Independent residuals: variance and third
+/// central moment add along the chain. Units: s, s^2, s^3.
+struct PassCost {
+    double compute_s = 0.0;
+    double compute_variance = 0.0;
+    double compute_third = 0.0;
+    double segment_sd_s = 0.0;     // sum of the standard deviations of the segments between barriers
+    double communication_s = 0.0;  // exposed collectives inside the pass
+    double communication_variance = 0.0;
+    double communication_third = 0.0;
+
+    /// Typical coefficient of variation of the compute between two tensor parallel barriers, weighted by time.
+    double segment_cv() const { return compute_s > 0.0 ? segment_sd_s / compute_s : 0.0; }
+    PassCost& operator+=(const PassCost& other);
+};
+PassCost operator*(double count, PassCost cost);
+
+/// Forward and (full) backward of one part, and bytes saved per microbatch between the two.
+struct PartCost {
+    PassCost forward;
+    PassCost backward;
+    double saved_bytes = 0.0;      // kept from forward to backward
+    double workspace_bytes = 0.0;  // largest temporaries while the part runs, beyond what is saved
+    double parameters = 0.0;       // on one tensor parallel member
+};
+
+/// The parts a pipeline chunk is made of.
+struct LayerCosts {
+    PartCost layer;
+    PartCost embedding;
+    PartCost head;                   // final norm, logits, loss
+    double boundary_bytes = 0.0;     // activation that one tensor parallel member sends to the next stage
+    double shared_parameters = 0.0;  // of embedding and head: a tied matrix is there once where one chunk holds both
+};
+
+/// Shape of what one call computes.
+struct LayerShape {
+    int sequence = 0;
+    int microbatch = 1;
+    int tp = 1;
+    bool sequence_parallel = true;
+    Recompute recompute = Recompute::none;
+};
+
+/// Kernels, collectives and saved tensors of the parts under tensor parallelism as in Megatron-LM.
+///
+/// Sources: FLOPs and saved activations, Korthikanti et al., "Reducing activation recomputation in large transformer
+/// models", arXiv 2205.05198, sections 4 and 5; order of collectives, Shoeybi et al., arXiv 1909.08053, section 3;
+/// flash attention's 2.5 times as much work backward as forward, Dao, arXiv 2307.08691, section 4.1.
+/// Leaves out: overlap of tensor parallel collectives in the forward pass, fp8.
+LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster,
+                       const ResidualMoments& residual);
+
+/// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.
+double model_flops_per_sequence(const Workload& workload, int sequence);
+
+/// Bytes that the optimizer moves per parameter that it owns: reads gradient, two moments and master copy (4 x 4), writes
+/// moments, master copy and 16-bit parameter (3 x 4 + 2), and the norm and clearing of gradients (8).
+inline constexpr double optimizer_traffic_per_parameter = 38.0;
+
+}  // namespace prismopt

@@ -1,0 +1,72 @@
+#include "model/workload/memory.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double parameter_bytes = 2.0;
+constexpr double gradient_bytes = 4.0;
+constexpr double optimizer_bytes = 12.0;
+
+/// Largest sum of saved activations over the schedule, by stage.
+std::vector<double> peak_activations(const Program& program, const std::vector<double>& saved_of_chunk)
+{
+    std::vector<double> held(program.shape.stages, 0.0);
+    std::vector<double> peak(program.shape.stages, 0.0);
+    for (const ProgramOp& op : program.ops) {
+        const double bytes = saved_of_chunk[op.chunk * program.shape.stages + op.stage];
+        if (op.pass == Pass::forward) {
+            held[op.stage] += bytes;
+            peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
+        } else {
+            held[op.stage] -= bytes;
+        }
+    }
+    return peak;
+}
+
+}  // namespace
+
+double chunk_parameters(const Chunk& chunk, const LayerCosts& costs)
+{
+    return chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
+           (chunk.head ? costs.head.parameters : 0.0) - (chunk.embedding && chunk.head ? costs.shared_parameters : 0.0);
+}
+
+MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
+                     const Accelerator& accelerator)
+{
+    std::vector<double> parameters(plan.pp, 0.0);
+    std::vector<double> workspace(plan.pp, 0.0);
+    std::vector<double> saved(chunks.size(), 0.0);
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+        const Chunk& chunk = chunks[k];
+        const std::size_t stage = k % plan.pp;
+        parameters[stage] += chunk_parameters(chunk, costs);
+        saved[k] = chunk.layers * costs.layer.saved_bytes + (chunk.embedding ? costs.embedding.saved_bytes : 0.0) +
+                   (chunk.head ? costs.head.saved_bytes : 0.0);
+        workspace[stage] = std::max({workspace[stage], chunk.layers > 0 ? costs.layer.workspace_bytes : 0.0,
+                                     chunk.head ? costs.head.workspace_bytes : 0.0});
+    }
+    const std::vector<double> activations = peak_activations(program, saved);
+    const double share = plan.sharding == Sharding::zero1 ? 1.0 / plan.dp : 1.0;
+    MemoryUse fullest;
+    for (int stage = 0; stage < plan.pp; ++stage) {
+        const MemoryUse use{Bytes{parameter_bytes * parameters[stage]},
+                            Bytes{gradient_bytes * parameters[stage]},
+                            Bytes{optimizer_bytes * share * parameters[stage]},
+                            Bytes{activations[stage]},
+                            Bytes{workspace[stage]},
+                            accelerator.memory_reserved,
+                            stage};
+        if (stage == 0 || use.total() > fullest.total()) {
+            fullest = use;
+        }
+    }
+    return fullest;
+}
+
+}  // namespace prismopt

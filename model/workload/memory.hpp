@@ -1,0 +1,26 @@
+#pragma once
+
+/// Memory of every pipeline stage, with activations as the schedule really holds them.
+
+#include "model/hardware/hardware.hpp"
+#include "model/plan.hpp"
+#include "model/prediction.hpp"
+#include "model/step/program.hpp"
+#include "model/workload/layer_cost.hpp"
+#include "model/workload/layout.hpp"
+
+#include <span>
+
+namespace prismopt {
+
+/// Parameters of a chunk on one tensor parallel member.
+double chunk_parameters(const Chunk& chunk, const LayerCosts& costs);
+
+/// Use of the fullest stage. Mixed precision as in Megatron-LM: 2 bytes a parameter, 4 bytes a gradient (32-bit sums), 12
+/// bytes of optimizer state (master copy and two moments), the last divided by dp under ZeRO-1.
+/// Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation.
+/// `chunks` in network order, as layout() gives them. Leaves out: fragmentation beyond Accelerator::memory_reserved.
+MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
+                     const Accelerator& accelerator);
+
+}  // namespace prismopt

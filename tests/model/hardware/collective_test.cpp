@@ -1,0 +1,189 @@
+#include "model/hardware/collective.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+using namespace literals;
+
+constexpr std::array kinds{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter};
+
+/// 8 GPUs a node at 300 GB/s, 64 a pod and 1,024 in all at 25 GB/s; efficiencies of one keep the arithmetic plain.
+Cluster cluster()
+{
+    Cluster c;
+    c.gpus = 1024;
+    c.tiers = {{"node", 8, 300_GB_per_s, 1.0, 3_us, 1.0},
+               {"pod", 64, 25_GB_per_s, 1.0, 6_us, 1.0},
+               {"cluster", 1024, 25_GB_per_s, 1.0, 10_us, 1.0}};
+    return c;
+}
+
+double seconds(Collective kind, Bytes message, const Group& group, const Cluster& c)
+{
+    return collective_time(kind, message, group, c).time.si;
+}
+
+double passes(Collective kind) { return kind == Collective::all_reduce ? 2.0 : 1.0; }
+
+std::vector<Group> groups()
+{
+    std::vector<Group> list;
+    for (const int size : {2, 3, 4, 6, 8, 16, 24, 64, 128}) {
+        for (const int stride : {1, 2, 8, 64}) {
+            if (size * stride <= 1024) {
+                list.push_back({size, stride});
+            }
+        }
+    }
+    return list;
+}
+
+TEST(Collective, CostsNothingAloneOrWithoutBytes)
+{
+    for (const Collective kind : kinds) {
+        EXPECT_EQ(seconds(kind, 1_GB, {1, 8}, cluster()), 0.0);
+        EXPECT_EQ(seconds(kind, Bytes{0.0}, {8, 1}, cluster()), 0.0);
+    }
+}
+
+/// 1 GB over 8 GPUs of a node: (7/8) / 300 GB/s + 7 x 3 us one way, twice that for the all-reduce.
+TEST(Collective, RingHasItsClosedForm)
+{
+    const double one_way = 7.0 / 8.0 * 1e9 / 300e9 + 7 * 3e-6;
+    for (const Collective kind : kinds) {
+        const CollectiveTime t = collective_time(kind, 1_GB, {8, 1}, cluster());
+        EXPECT_EQ(t.algorithm, Algorithm::ring);
+        EXPECT_NEAR(t.time.si, passes(kind) * one_way, 1e-12);
+    }
+}
+
+/// One member a node, 16 nodes: the slower pod links and, beyond a pod, the longer latency set the pace.
+TEST(Collective, RingKeepsThePaceOfItsSlowestEdge)
+{
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, cluster()), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, cluster()), 15.0 / 16.0 * 1e9 / 25e9 + 15 * 10e-6, 1e-12);
+    Cluster thin = cluster();
+    thin.tiers[2].oversubscription = 8.0;  // 8 nodes of a pod share an eighth of their links
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, thin), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
+    // All 8 nodes' groups of one member: the ring crosses once a pod with all 8 members' links, an eighth each.
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin), 15.0 / 16.0 * 1e9 / 25e9 + 15 * 10e-6, 1e-12);
+    // One member a pod: nothing to spread over.
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 64}, thin), 15.0 / 16.0 * 1e9 * 8.0 / 25e9 + 15 * 10e-6, 1e-12);
+}
+
+/// 1 KB over 1,024 GPUs: 10 levels up and down instead of 1,023 steps around, twice.
+TEST(Collective, SmallAllReduceTakesTheTree)
+{
+    const CollectiveTime t = collective_time(Collective::all_reduce, Bytes{1000.0}, {128, 8}, cluster());
+    EXPECT_EQ(t.algorithm, Algorithm::tree);
+    EXPECT_NEAR(t.time.si, 2.0 * 1000.0 / 25e9 + 2.0 * 7.0 * 10e-6, 1e-12);
+}
+
+/// 64 GPUs in 8 nodes, all members: 7 + 7 steps instead of 63, and the shards of 8 rails side by side.
+TEST(Collective, HierarchyBeatsTheFlatRingWhereMembersShareNodes)
+{
+    for (const Collective kind : {Collective::all_gather, Collective::reduce_scatter}) {
+        const double message = 1e6;
+        const double flat = 63.0 / 64.0 * message / 200e9 + 63 * 6e-6;  // 8 links of 25 GB/s
+        const double nested = 7.0 / 8.0 * message / 300e9 + 7 * 3e-6 + 7.0 / 8.0 * message / 8.0 / 25e9 + 7 * 6e-6;
+        ASSERT_LT(nested, flat);
+        const CollectiveTime t = collective_time(kind, Bytes{message}, {64, 1}, cluster());
+        EXPECT_EQ(t.algorithm, Algorithm::hierarchical);
+        EXPECT_NEAR(t.time.si, nested, 1e-12);
+        EXPECT_NE(collective_time(kind, Bytes{message}, {64, 8}, cluster()).algorithm, Algorithm::hierarchical);
+    }
+}
+
+TEST(Collective, GrowsWithItsMessage)
+{
+    for (const Collective kind : kinds) {
+        for (const Group& group : groups()) {
+            double last = 0.0;
+            for (int octave = 0; octave < 40; ++octave) {
+                const double t = seconds(kind, Bytes{std::ldexp(1.0, octave)}, group, cluster());
+                EXPECT_GT(t, last) << group.size << " by " << group.stride;
+                last = t;
+            }
+        }
+    }
+}
+
+/// Each member must receive (k-1)/k of the message through its own fastest link, and each node what it lacks through its links.
+TEST(Collective, NeverBeatsTheBandwidthBound)
+{
+    for (const Collective kind : kinds) {
+        for (const Group& group : groups()) {
+            for (const double bytes : {1e3, 1e6, 1e9, 1e11}) {
+                const double k = group.size;
+                const double inside = std::clamp(8.0 / group.stride, 1.0, k);
+                const double member = (k - 1.0) / k * bytes / 300e9;
+                const double node = (1.0 - inside / k) * bytes / (inside * 25e9);
+                EXPECT_GE(seconds(kind, Bytes{bytes}, group, cluster()), passes(kind) * std::max(member, node))
+                    << group.size << " by " << group.stride;
+            }
+        }
+    }
+}
+
+TEST(Collective, InsideANodeDoesNotSeeTheNetwork)
+{
+    Cluster slow = cluster();
+    slow.tiers[1].bandwidth = 1_GB_per_s;
+    slow.tiers[1].latency = 1_s;
+    slow.tiers[2].oversubscription = 100.0;
+    for (const Collective kind : kinds) {
+        for (const Group& group : {Group{8, 1}, Group{4, 2}, Group{2, 1}}) {
+            EXPECT_EQ(seconds(kind, 1_GB, group, slow), seconds(kind, 1_GB, group, cluster()));
+        }
+        EXPECT_GT(seconds(kind, 1_GB, {16, 1}, slow), seconds(kind, 1_GB, {16, 1}, cluster()));
+    }
+}
+
+TEST(Collective, SlowsWithOversubscription)
+{
+    Cluster thin = cluster();
+    thin.tiers[1].oversubscription = 7.0;
+    const double bytes = 1e11;  // latency is nothing beside it
+    const double full = seconds(Collective::all_gather, Bytes{bytes}, {8, 8}, cluster());
+    EXPECT_NEAR(seconds(Collective::all_gather, Bytes{bytes}, {8, 8}, thin), 7.0 * full, 1e-3 * full);
+}
+
+TEST(Collective, AllReduceByRingIsReduceScatterThenAllGather)
+{
+    for (const Group& group : groups()) {
+        const CollectiveTime both = collective_time(Collective::all_reduce, 1_GB, group, cluster());
+        if (both.algorithm == Algorithm::ring) {
+            const double parts = seconds(Collective::reduce_scatter, 1_GB, group, cluster()) +
+                                 seconds(Collective::all_gather, 1_GB, group, cluster());
+            EXPECT_NEAR(both.time.si, parts, 1e-12 * parts) << group.size << " by " << group.stride;
+        }
+    }
+}
+
+TEST(PointToPoint, TakesTheInnermostTierThatHoldsBoth)
+{
+    const Cluster c = cluster();
+    EXPECT_NEAR(point_to_point_time(3_GB, 0, 7, c).si, 3e9 / 300e9 + 3e-6, 1e-12);
+    EXPECT_NEAR(point_to_point_time(3_GB, 7, 8, c).si, 3e9 / 25e9 + 6e-6, 1e-12);
+    EXPECT_NEAR(point_to_point_time(3_GB, 63, 64, c).si, 3e9 / 25e9 + 10e-6, 1e-12);
+    EXPECT_EQ(point_to_point_time(3_GB, 63, 64, c), point_to_point_time(3_GB, 64, 63, c));
+}
+
+TEST(MembersInside, CountsWhoSharesAUnit)
+{
+    const Cluster c = cluster();
+    EXPECT_EQ(members_inside({8, 1}, c.tiers[0], c), 8);
+    EXPECT_EQ(members_inside({16, 2}, c.tiers[0], c), 4);
+    EXPECT_EQ(members_inside({16, 8}, c.tiers[0], c), 1);
+    EXPECT_EQ(members_inside({16, 8}, c.tiers[1], c), 8);
+    EXPECT_EQ(members_inside({16, 8}, c.tiers[2], c), 16);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,173 @@
+#include "model/noise/noise_tables.hpp"
+
+#include "model/noise/group_law.hpp"
+#include "tests/support/example_problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+constexpr std::array widths{1, 2, 8};
+
+const NoiseTables& tables()
+{
+    static const NoiseTables noise = build_noise_tables(lively_variability(), widths);
+    return noise;
+}
+
+/// Mean, deviation and skewness of a table, at evenly spread probabilities.
+struct Shape {
+    double mean = 0.0;
+    double deviation = 0.0;
+    double skewness = 0.0;
+};
+Shape shape_of(const QuantileTable& table)
+{
+    constexpr std::uint32_t step = 1U << 14;
+    constexpr double count = 0x1p32 / step;
+    Shape s;
+    double second = 0.0;
+    double third = 0.0;
+    for (std::uint64_t bits = step / 2; bits < (1ULL << 32); bits += step) {
+        const double x = table(static_cast<std::uint32_t>(bits));
+        s.mean += x / count;
+        second += x * x / count;
+        third += x * x * x / count;
+    }
+    const double variance = second - s.mean * s.mean;
+    s.deviation = std::sqrt(variance);
+    s.skewness = (third - 3.0 * s.mean * variance - s.mean * s.mean * s.mean) / (variance * s.deviation);
+    return s;
+}
+
+TEST(StandardLaws, HaveMeanZeroDeviationOneAndTheirSkewness)
+{
+    for (int i = 0; i < NoiseTables::standard_laws; i += 4) {
+        const Shape s = shape_of(tables().standard[i]);
+        const double skewness = static_cast<double>(i) / NoiseTables::per_unit_skewness;
+        EXPECT_NEAR(s.mean, 0.0, 5e-4) << i;
+        EXPECT_NEAR(s.deviation, 1.0, 1e-3) << i;
+        EXPECT_NEAR(s.skewness, skewness, 0.01 + 0.01 * skewness) << i;  // its tail beyond 2^-18 is not probed
+    }
+}
+
+TEST(StandardLaws, AreChosenByTheNearestSkewness)
+{
+    EXPECT_EQ(NoiseTables::standard_index(0.0, 0.0), 0);
+    EXPECT_EQ(NoiseTables::standard_index(0.0, -1.0), 0);
+    EXPECT_EQ(NoiseTables::standard_index(0.01, 0.04), 0);
+    EXPECT_EQ(NoiseTables::standard_index(0.01, 0.09), 1);
+    EXPECT_EQ(NoiseTables::standard_index(0.01, 1.0), 8);
+    EXPECT_EQ(NoiseTables::standard_index(0.01, 100.0), NoiseTables::standard_laws - 1);
+    EXPECT_EQ(NoiseTables::standard_index(1.0, 0.0), 16);
+}
+
+/// 1 + cv Z is a factor of a duration: however large the spread, and whatever the 32 bits, it is not negative.
+TEST(StandardLaws, NeverMakeAFactorNegative)
+{
+    for (int i = 0; i < 2000; ++i) {
+        const double cv = 0.001 * (i + 1);
+        const QuantileTable& law = tables().standard[NoiseTables::standard_index(cv, 0.0)];
+        EXPECT_GT(1.0 + cv * static_cast<double>(law(0)), -1e-6) << cv;  // zero, in single precision
+    }
+}
+
+/// Largest of 2 standard normals: mean 1/sqrt(pi), variance 1 - 1/pi. Of n exponentials (skewness 2, shifted to mean 0):
+/// H_n - 1, and sums of 1/k^2 and 2/k^3. Within the table's interpolation, 5e-4 deviations.
+TEST(Barriers, HaveTheMomentsOfTheLargest)
+{
+    const double pi = std::acos(-1.0);
+    const BarrierMoments& normal = tables().width.at(2).barrier[0];
+    EXPECT_NEAR(normal.mean, 1.0 / std::sqrt(pi), 5e-4);
+    EXPECT_NEAR(normal.deviation, std::sqrt(1.0 - 1.0 / pi), 1e-3);
+    EXPECT_NEAR(normal.skewness, 0.1369, 2e-3);
+    constexpr int exponential = 2 * NoiseTables::per_unit_skewness;
+    for (const int n : widths) {
+        double mean = -1.0;
+        double variance = 0.0;
+        double third = 0.0;
+        for (int k = 1; k <= n; ++k) {
+            mean += 1.0 / k;
+            variance += 1.0 / (k * k);
+            third += 2.0 / (k * k * k);
+        }
+        const BarrierMoments& found = tables().width.at(n).barrier[exponential];
+        EXPECT_NEAR(found.mean, mean, 5e-4) << n;
+        EXPECT_NEAR(found.deviation, std::sqrt(variance), 1e-3) << n;
+        EXPECT_NEAR(found.skewness, third / std::pow(variance, 1.5), 2e-3) << n;
+    }
+}
+
+TEST(GroupFactor, LiesOnTheLawItIsMadeFrom)
+{
+    const LawQuantile gpu(lively_variability().gpu);
+    const Quantile member = [&gpu](double p, bool upper) { return gpu(p, upper); };
+    for (const double cv : {0.0, 1e-3, 0.0123, 0.05, 0.3, 1.024}) {
+        const QuantileTable found = tables().group_factor(8, cv);
+        const Quantile exact = GroupLaw(member, cv).factor(8);
+        for (const std::uint32_t bits : {1000U, 1U << 20, 1U << 28, 0x7FFFFFFFU, 0xE0000000U, 0xFFF00000U, 0xFFFFFF00U}) {
+            const bool upper = bits >> 31 != 0;
+            const double p = (static_cast<double>(upper ? ~bits : bits) + 0.5) * 0x1p-32;
+            EXPECT_NEAR(found(bits), exact(p, upper), 1e-3 + 0.01 * cv) << cv << " " << p;
+        }
+    }
+}
+
+TEST(GroupFactor, OutsideItsTablesTakesTheNearest)
+{
+    const NoiseTables& noise = tables();
+    EXPECT_EQ(noise.group_factor(2, 5.0)(1U << 31), noise.group_factor(2, 1.024)(1U << 31));
+    EXPECT_THROW(noise.group_factor(4, 0.1), std::out_of_range);  // no tables for this width
+}
+
+TEST(NoiseTables, SayWhatVaries)
+{
+    EXPECT_TRUE(tables().node_varies && tables().stage_varies && tables().microbatch_varies);
+    const NoiseTables calm = build_noise_tables(Variability{}, std::array{1});
+    EXPECT_FALSE(calm.node_varies || calm.stage_varies || calm.microbatch_varies);
+    for (const std::uint32_t bits : {0U, 1U << 31, ~0U}) {
+        for (const QuantileTable* t : {&calm.node, &calm.site, &calm.common_compute, &calm.p2p, &calm.dp_collective}) {
+            EXPECT_EQ((*t)(bits), 1.0F);
+        }
+        EXPECT_NEAR(calm.group_factor(1, 0.0)(bits), 1.0F, 1e-6F);
+    }
+    EXPECT_NEAR(tables().exponential(0xFFFFFFFFU), 33.0 * std::log(2.0), 1e-4);  // -log 2^-33
+    EXPECT_NEAR(tables().residual.cv[static_cast<std::size_t>(KernelClass::tp_collective)], 0.15, 1e-4);
+}
+
+TEST(NoiseTables, TravelBitForBit)
+{
+    const std::vector<std::byte> bytes = tables().encode();
+    const NoiseTables copy = NoiseTables::decode(bytes);
+    EXPECT_EQ(copy.encode(), bytes);
+    ASSERT_EQ(copy.width.size(), widths.size());
+    NoiseTables here = tables();
+    NoiseTables there = copy;
+    for (const auto& [mine, other] : {std::pair{&here.site, &there.site},
+                                      {&here.p2p, &there.p2p},
+                                      {&here.exponential, &there.exponential},
+                                      {&here.standard.back(), &there.standard.back()},
+                                      {&here.width.at(8).group.back(), &there.width.at(8).group.back()}}) {
+        EXPECT_EQ(mine->pieces(), other->pieces());
+    }
+    EXPECT_EQ(here.residual.skewness, there.residual.skewness);
+    EXPECT_EQ(here.width.at(2).barrier.back().deviation, there.width.at(2).barrier.back().deviation);
+    EXPECT_TRUE(there.node_varies);
+}
+
+TEST(NoiseTables, RefuseToBeCutShort)
+{
+    const std::vector<std::byte> bytes = tables().encode();
+    for (const std::size_t length : {std::size_t{0}, std::size_t{3}, bytes.size() / 2, bytes.size() - 1}) {
+        EXPECT_THROW(NoiseTables::decode(std::span(bytes).first(length)), std::runtime_error);
+    }
+}
+
+}  // namespace
+}  // namespace prismopt

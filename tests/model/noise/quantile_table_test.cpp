@@ -1,0 +1,253 @@
+#include "model/noise/quantile_table.hpp"
+
+#include <gtest/gtest.h>
+#include <boost/math/distributions/lognormal.hpp>
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+double normal(double p, bool upper)
+{
+    const boost::math::normal z;
+    return upper ? quantile(complement(z, p)) : quantile(z, p);
+}
+
+double exponential(double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); }
+
+/// All bits near the ends, then every octave from both tails at many places between its knots.
+std::vector<std::uint32_t> probes()
+{
+    std::vector<std::uint32_t> bits;
+    for (std::uint32_t b = 0; b < 64; ++b) {
+        bits.push_back(b);
+    }
+    for (int octave = 6; octave < 31; ++octave) {
+        for (std::uint32_t k = 0; k < 256; ++k) {
+            bits.push_back((1U << octave) + static_cast<std::uint32_t>((static_cast<std::uint64_t>(k) << octave) / 256));
+        }
+    }
+    bits.push_back(0x7FFFFFFFU);
+    const std::size_t lower = bits.size();
+    for (std::size_t i = 0; i < lower; ++i) {
+        bits.push_back(~bits[i]);
+    }
+    return bits;
+}
+
+double exact(const Quantile& quantile, std::uint32_t bits)
+{
+    const bool upper = bits >> 31 != 0;
+    return quantile((static_cast<double>(upper ? ~bits : bits) + 0.5) * 0x1p-32, upper);
+}
+
+double largest_error(const Quantile& quantile)
+{
+    const QuantileTable table(quantile);
+    double worst = 0.0;
+    for (const std::uint32_t bits : probes()) {
+        worst = std::max(worst, std::abs(static_cast<double>(table(bits)) - exact(quantile, bits)));
+    }
+    return worst;
+}
+
+/// Linear interpolation errs by at most h^2 / 8 |Q''| with h <= p / 16 between knots: (1/16)^2 / 8 = 4.9e-4 times the largest
+/// p^2 |Q''|, which is 0.43 for the normal law (near p = 0.18) and 1 for the exponential law (its whole upper tail). Tails end
+/// at 2^-33 on both sides, so the same bound holds there. Single precision adds 4e-7 of a value of at most 23.
+TEST(QuantileTable, ErrsLessThanLinearInterpolationMay)
+{
+    EXPECT_LT(largest_error(normal), 0.43 * 4.9e-4 + 1e-5);
+    EXPECT_LT(largest_error(exponential), 1.0 * 4.9e-4 + 1e-5);
+    EXPECT_GT(largest_error(exponential), 4e-4);  // the bound is sharp: the probes do fall between knots
+}
+
+TEST(QuantileTable, IsExactAtItsKnots)
+{
+    const QuantileTable table(normal);
+    // Knots lie at distances 2^octave (1 + k / 16) / 2 from a tail; the nearest probability is half a bit beyond.
+    for (int octave = 12; octave < 31; ++octave) {
+        for (std::uint32_t k = 0; k < 16; ++k) {
+            const std::uint32_t bits = (1U << octave) + (k << octave) / 16;
+            for (const std::uint32_t b : {bits, ~bits}) {
+                EXPECT_NEAR(table(b), exact(normal, b), 2e-6);
+            }
+        }
+    }
+    EXPECT_NEAR(table(0), normal(0x1p-33, false), 1e-5);
+    EXPECT_NEAR(table(0xFFFFFFFFU), normal(0x1p-33, true), 1e-5);
+    EXPECT_NEAR(table(0x7FFFFFFFU), 0.0, 1e-6);
+    EXPECT_NEAR(table(0x80000000U), 0.0, 1e-6);
+}
+
+TEST(QuantileTable, RisesWithItsBits)
+{
+    const QuantileTable table(exponential);
+    std::vector<std::uint32_t> bits = probes();
+    std::sort(bits.begin(), bits.end());
+    for (std::size_t i = 1; i < bits.size(); ++i) {
+        EXPECT_LE(table(bits[i - 1]), table(bits[i])) << bits[i];
+    }
+}
+
+TEST(QuantileTable, MeanIsTheMeanOfTheLaw)
+{
+    EXPECT_NEAR(QuantileTable(normal).mean(), 0.0, 1e-7);
+    EXPECT_NEAR(QuantileTable(exponential).mean(), 1.0, 4.9e-4);  // the interpolation bound; exact: +1 part in 6,000
+    EXPECT_NEAR(QuantileTable([](double, bool) { return 3.0; }).mean(), 3.0, 1e-6);
+}
+
+TEST(QuantileTable, BetweenTwoTablesIsTheirMixtureOfQuantiles)
+{
+    const QuantileTable a(normal);
+    const QuantileTable b(exponential);
+    const QuantileTable between(a, b, 0.25);
+    for (const std::uint32_t bits : probes()) {
+        EXPECT_NEAR(between(bits), 0.75F * a(bits) + 0.25F * b(bits), 1e-5F);
+    }
+}
+
+/// A barrier of 4,096 members, each drawn: harmonic numbers for the exponential law, numerical integration for the normal.
+struct Largest {
+    double mean;
+    double deviation;
+    double median;
+    double p99;
+};
+constexpr int members = 4096;
+constexpr int barriers = 2000;
+
+Largest largest_exponential()
+{
+    double mean = 0.0;
+    double variance = 0.0;
+    for (int k = 1; k <= members; ++k) {
+        mean += 1.0 / k;
+        variance += 1.0 / k / k;
+    }
+    return {mean, std::sqrt(variance), -std::log1p(-std::pow(0.5, 1.0 / members)), -std::log1p(-std::pow(0.99, 1.0 / members))};
+}
+
+Largest largest_normal()
+{
+    const boost::math::normal z;
+    double mean = 0.0;
+    double square = 0.0;
+    constexpr double step = 1e-3;
+    for (int i = -2000; i < 9000; ++i) {
+        const double x = i * step;
+        const double density = members * pdf(z, x) * std::pow(cdf(z, x), members - 1) * step;
+        mean += density * x;
+        square += density * x * x;
+    }
+    return {mean, std::sqrt(square - mean * mean), quantile(z, std::pow(0.5, 1.0 / members)),
+            quantile(z, std::pow(0.99, 1.0 / members))};
+}
+
+std::vector<double> drawn_barriers(const QuantileTable& table)
+{
+    std::vector<double> largest(barriers, -1e9);
+    Words fleet;
+    Words member;
+    std::array<Words, 4> words;
+    for (std::uint32_t barrier = 0; barrier < barriers; ++barrier) {
+        std::fill_n(fleet.at, lanes, barrier);
+        for (std::uint32_t block = 0; block < members / (4 * lanes); ++block) {
+            for (std::uint32_t l = 0; l < lanes; ++l) {
+                member.at[l] = block * lanes + l;
+            }
+            philox_lanes(11, fleet, member, 0, 0, words);
+            for (const Words& w : words) {
+                for (const std::uint32_t bits : w.at) {
+                    largest[barrier] = std::max(largest[barrier], static_cast<double>(table(bits)));
+                }
+            }
+        }
+    }
+    std::sort(largest.begin(), largest.end());
+    return largest;
+}
+
+double mean_of(const std::vector<double>& values)
+{
+    double sum = 0.0;
+    for (const double v : values) {
+        sum += v;
+    }
+    return sum / static_cast<double>(values.size());
+}
+
+TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
+{
+    for (const auto& [law, truth] :
+         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal), largest_normal()}}) {
+        const std::vector<double> largest = drawn_barriers(QuantileTable(law));
+        EXPECT_NEAR(mean_of(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
+        // Ranks 4 binomial deviations either side of the median and of p99.
+        EXPECT_GT(truth.median, largest[1000 - 4 * 23]);
+        EXPECT_LT(truth.median, largest[1000 + 4 * 23]);
+        EXPECT_GT(truth.p99, largest[1980 - 18]);
+        EXPECT_LT(truth.p99, largest[1980 + 18]);
+    }
+}
+
+TEST(LargestOfMany, FromOneDrawMatchesTheClosedForm)
+{
+    for (const auto& [law, truth] :
+         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal), largest_normal()}}) {
+        const Quantile largest = largest_of(law, members);
+        const Moments m = moments(largest);
+        EXPECT_NEAR(m.mean, truth.mean, 1e-5);
+        EXPECT_NEAR(std::sqrt(m.variance), truth.deviation, 1e-4);
+        EXPECT_NEAR(largest(0.5, false), truth.median, 1e-9);
+        EXPECT_NEAR(largest(0.01, true), truth.p99, 1e-9);
+        // As the sampler sees it: the interpolation bound of the first test, in units of the law's own spread.
+        const QuantileTable table(largest);
+        EXPECT_NEAR(table.mean(), truth.mean, 5e-4 * truth.deviation);
+    }
+}
+
+/// Where the largest of n is at most x, all n are: n log F(x) = log p, in the far tails too.
+TEST(LargestOf, HoldsTheProductRuleInBothTails)
+{
+    for (const double n : {2.0, 8.0, 4096.0, 1e6}) {
+        const Quantile largest = largest_of(exponential, n);
+        for (const double p : {1e-12, 1e-6, 0.01, 0.4}) {
+            const double low = largest(p, false);
+            EXPECT_NEAR(n * std::log(-std::expm1(-low)) / std::log(p), 1.0, 1e-9) << n << " " << p;
+            const double high = largest(p, true);
+            EXPECT_NEAR(n * std::log1p(-std::exp(-high)) / std::log1p(-p), 1.0, 1e-9) << n << " " << p;
+        }
+    }
+    EXPECT_EQ(largest_of(normal, 1.0)(0.123, true), normal(0.123, true));
+}
+
+TEST(Moments, MatchClosedForms)
+{
+    const Moments n = moments([](double p, bool upper) { return 5.0 + 2.0 * normal(p, upper); });
+    EXPECT_NEAR(n.mean, 5.0, 1e-9);
+    EXPECT_NEAR(n.variance, 4.0, 1e-7);
+    EXPECT_NEAR(n.skewness(), 0.0, 1e-9);
+    EXPECT_NEAR(n.cv(), 0.4, 1e-8);
+
+    const Moments e = moments(exponential);
+    EXPECT_NEAR(e.mean, 1.0, 1e-7);
+    EXPECT_NEAR(e.variance, 1.0, 1e-7);
+    EXPECT_NEAR(e.skewness(), 2.0, 1e-6);
+
+    const double sigma = 0.3;
+    const Moments l = moments([sigma](double p, bool upper) { return std::exp(sigma * normal(p, upper)); });
+    const double w = std::exp(sigma * sigma);
+    EXPECT_NEAR(l.mean, std::sqrt(w), 1e-8);
+    EXPECT_NEAR(l.variance, w * (w - 1.0), 1e-8);
+    EXPECT_NEAR(l.skewness(), (w + 2.0) * std::sqrt(w - 1.0), 1e-6);
+
+    const Moments none = moments([](double, bool) { return 2.0; });
+    EXPECT_NEAR(none.mean, 2.0, 1e-12);
+    EXPECT_NEAR(none.cv(), 0.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace prismopt

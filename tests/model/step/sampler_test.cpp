@@ -1,0 +1,151 @@
+/// The sampler against brute force: every replica op by op.
+
+#include "tests/support/example_problem.hpp"
+#include "tests/support/reference_sampler.hpp"
+
+#include "model/step/sampler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+constexpr std::array widths{1, 2, 4, 8, 16};
+
+ExecutionGraph graph_of(const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    auto compiled = compiler.compile(plan);
+    EXPECT_TRUE(std::holds_alternative<CompiledPlan>(compiled)) << std::get<Infeasible>(compiled).detail;
+    return std::get<CompiledPlan>(compiled).graph;
+}
+
+double quantile_of(std::vector<double> draws, double p)
+{
+    std::sort(draws.begin(), draws.end());
+    return draws[static_cast<std::size_t>(std::ceil(p * static_cast<double>(draws.size()))) - 1];
+}
+
+ParallelPlan plan_of(int tp, int pp, int dp)
+{
+    ParallelPlan plan;
+    plan.tp = tp;
+    plan.pp = pp;
+    plan.dp = dp;
+    return plan;
+}
+
+/// One plan for each way in which replicas, stages, chunks and nodes can be coupled.
+std::vector<ParallelPlan> plans_of_every_coupling()
+{
+    std::vector<ParallelPlan> plans;
+    plans.push_back(plan_of(1, 1, 1));   // nothing is coupled
+    plans.push_back(plan_of(2, 4, 1));   // one replica, two groups a node
+    plans.push_back(plan_of(8, 4, 2));   // replicas, per stage with its collectives, overlapped
+    plans.push_back(plan_of(16, 2, 2));  // groups over two nodes
+    plans.push_back(plan_of(2, 4, 4));   // once a step: everything after the last backward
+    plans.back().dp_overlap = DataParallelOverlap::off;
+    plans.push_back(plan_of(4, 4, 4));  // without sharding, other placement
+    plans.back().sharding = Sharding::none;
+    plans.back().order = PlacementOrder::tp_dp_pp;
+    plans.push_back(plan_of(2, 4, 2));  // interleaved chunks, uneven
+    plans.back().schedule = Schedule::interleaved;
+    plans.back().chunks = 3;
+    plans.back().split = LayerSplit::slots;
+    plans.push_back(plan_of(4, 2, 2));
+    plans.back().schedule = Schedule::gpipe;
+    return plans;
+}
+
+TEST(Sampler, AgreesWithTheReferenceDrawByDraw)
+{
+    const Problem problem = example_problem(lively_variability(), 16, widths);
+    for (const ParallelPlan& plan : plans_of_every_coupling()) {
+        const ExecutionGraph graph = graph_of(problem, plan);
+        const SamplerOptions options{7, Purpose::confirm, plan.dp};
+        const auto draws = sample_steps(graph, problem.noise, {64, 64, 2}, options);
+        for (const std::uint32_t fleet : {0U, 17U, 63U}) {
+            for (const std::uint32_t step : {0U, 1U}) {
+                const double reference =
+                    ReferenceStep(graph, problem.noise, options.seed, options.purpose, 64 + fleet, step).seconds();
+                // Single precision: about 1e-7 an operation, and times only add and compare.
+                EXPECT_NEAR(draws[fleet * 2 + step], reference, 1e-5 * reference) << plan.tp << " " << plan.pp << " " << plan.dp;
+            }
+        }
+    }
+}
+
+TEST(Sampler, DoesNotDependOnHowARangeIsCut)
+{
+    const Problem problem = example_problem(lively_variability(), 64, widths);
+    const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 16));
+    const SamplerOptions options{3, Purpose::search, 4};
+    const auto whole = sample_steps(graph, problem.noise, {0, 256, 2}, options);
+    std::vector<double> pieces;
+    for (const DrawRange& range : {DrawRange{0, 64, 2}, DrawRange{64, 128, 2}, DrawRange{192, 64, 2}}) {
+        const auto piece = sample_steps(graph, problem.noise, range, options);
+        pieces.insert(pieces.end(), piece.begin(), piece.end());
+    }
+    EXPECT_EQ(whole, pieces);
+}
+
+TEST(Sampler, StreamsAndSeedsDiffer)
+{
+    const Problem problem = example_problem(lively_variability(), 16, widths);
+    const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 2));
+    const auto draws = [&](std::uint64_t seed, Purpose purpose) {
+        return sample_steps(graph, problem.noise, {0, 64, 1}, {seed, purpose, 2});
+    };
+    const auto first = draws(1, Purpose::search);
+    EXPECT_EQ(first, draws(1, Purpose::search));
+    EXPECT_NE(first, draws(2, Purpose::search));
+    EXPECT_NE(first, draws(1, Purpose::confirm));
+}
+
+/// Replicas that are ranked by their critical paths and mostly not simulated, against brute force on the same draws.
+struct ReplicaCase {
+    const char* name;
+    Variability variability;
+};
+
+std::vector<ReplicaCase> replica_cases()
+{
+    Variability residual_only;  // nothing tells the replicas apart but chance
+    Variability spatial;        // who is slow is fixed by the fleet
+    Variability stages;         // who is slow changes with the step
+    const std::array<double, kernel_classes> cv{0.05, 0.05, 0.05, 0.10, 0.30, 0.10};
+    for (auto* v : {&residual_only, &spatial, &stages}) {
+        for (std::size_t k = 0; k < kernel_classes; ++k) {
+            v->residual[k] = {LogNormal{cv[k]}, {}, 20.0, "test"};
+        }
+    }
+    spatial.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
+    stages.stage = {LogNormal{0.03}, {}, 20.0, "test"};
+    return {{"residuals only", residual_only}, {"spatial", spatial}, {"stage by step", stages}, {"all", lively_variability()}};
+}
+
+TEST(Sampler, ReplicasInDistributionMatchBruteForce)
+{
+    for (const ReplicaCase& c : replica_cases()) {
+        const Problem problem = example_problem(c.variability, 128 * 8, widths);
+        for (const DataParallelOverlap overlap : {DataParallelOverlap::on, DataParallelOverlap::off}) {
+            ParallelPlan plan = plan_of(2, 4, 128);
+            plan.dp_overlap = overlap;
+            const ExecutionGraph graph = graph_of(problem, plan);
+            const DrawRange range{0, 512, 2};
+            const auto brute = sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp});
+            const auto fast = sample_steps(graph, problem.noise, range, {5, Purpose::search, 4});
+            // The draws are shared, so the difference has little noise of its own; 0.25 % is what a p99 may be off.
+            for (const double p : {0.05, 0.50, 0.95, 0.99}) {
+                const double truth = quantile_of(brute, p);
+                EXPECT_NEAR(quantile_of(fast, p), truth, 0.0025 * truth) << c.name << ", p = " << p;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace prismopt

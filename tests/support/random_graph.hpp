@@ -1,0 +1,56 @@
+#pragma once
+
+/// Execution graphs made by hand, for tests of what runs over them.
+
+#include "model/step/execution_graph.hpp"
+
+#include <random>
+#include <vector>
+
+namespace prismopt {
+
+/// A graph of this shape in which nothing takes any time.
+inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverlap overlap)
+{
+    ExecutionGraph graph;
+    graph.program = std::get<std::shared_ptr<const Program>>(compiled_program(shape));
+    graph.dp_overlap = overlap;
+    const std::size_t parts = static_cast<std::size_t>(shape.stages) * shape.chunks;
+    graph.law.resize(2 * parts);
+    graph.first_slot.resize(parts);
+    graph.reduce_scatter_s.resize(parts);
+    graph.all_gather_s.resize(parts);
+    graph.optimizer_s.resize(shape.stages);
+    return graph;
+}
+
+/// Times drawn anew for each part; transfers, gathers and reductions from nothing to several ops' worth.
+inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverlap overlap, std::mt19937_64& random)
+{
+    std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
+    ExecutionGraph graph = empty_graph(shape, overlap);
+    const float transfer = 2.0F * uniform(random) * uniform(random);
+    const float exchange = 20.0F * uniform(random) * uniform(random);
+    for (OpLaw& law : graph.law) {
+        law.compute_s = 0.5F + uniform(random);
+        law.communication_s = 0.3F * uniform(random);
+        law.transfer_s = transfer * uniform(random);
+    }
+    for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
+        graph.reduce_scatter_s[part] = exchange * uniform(random);
+        graph.all_gather_s[part] = exchange * uniform(random);
+    }
+    for (float& seconds : graph.optimizer_s) {
+        seconds = uniform(random);
+    }
+    graph.group_mean = 1.0 + static_cast<double>(uniform(random)) / 10.0;
+    return graph;
+}
+
+inline std::vector<ScheduleShape> graph_shapes()
+{
+    return {{Schedule::one_f_one_b, 1, 4, 1}, {Schedule::one_f_one_b, 2, 1, 1}, {Schedule::one_f_one_b, 4, 8, 1},
+            {Schedule::gpipe, 3, 5, 1},       {Schedule::interleaved, 2, 4, 2}, {Schedule::interleaved, 4, 8, 3}};
+}
+
+}  // namespace prismopt
