@@ -148,6 +148,11 @@ JournalContents read_journal(const std::string& path)
     return contents;
 }
 
+bool journal_in_use(const std::string& path)
+{
+    return std::filesystem::is_regular_file(path) && !PosixFile(path, PosixFile::Open::append).lock();
+}
+
 JournalWriter::JournalWriter(const std::string& path, std::uint64_t study)
     : JournalWriter(path, study, std::filesystem::exists(path))
 {
@@ -156,6 +161,9 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study)
 JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool exists)
     : end_(sizeof(Header)), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create)
 {
+    if (!file_.lock()) {
+        throw InputError(path + " is being written by another prismopt; wait for it, or name another file with --out");
+    }
     if (exists) {
         const JournalContents contents = read_journal(path);
         if (contents.study != study) {

@@ -31,10 +31,13 @@ struct JournalContents {
 /// Throws InputError when the file cannot be opened, is no journal, or has a version this program does not know.
 JournalContents read_journal(const std::string& path);
 
+/// Whether another process is writing this journal. Throws std::runtime_error when the file cannot be opened.
+bool journal_in_use(const std::string& path);
+
 class JournalWriter {
 public:
     /// Creates the file, or continues one that exists behind its last good record (what is damaged is cut off). Throws
-    /// InputError when the file is no journal or belongs to another study, std::runtime_error when it cannot be written.
+    /// InputError when the file is no journal, belongs to another study or is being written by another process, std::runtime_error when it cannot be written.
     JournalWriter(const std::string& path, std::uint64_t study);
 
     /// After a failure the journal is as it was before.

@@ -1,6 +1,7 @@
 #include "io/posix_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -43,6 +44,8 @@ PosixFile::~PosixFile()
         ::close(descriptor_);
     }
 }
+
+bool PosixFile::lock() { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 void PosixFile::write(std::span<const std::byte> bytes)
 {

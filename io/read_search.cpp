@@ -14,7 +14,7 @@ constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
 constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
 constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
 constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
-constexpr Range replicas_range{"data parallel replicas simulated in full", 1, 1'000, "4"};
+constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
 constexpr std::string_view rung_example = "{ fleets = 1024, steps = 2 }";
 
 Rung read_rung(const Value& value)
@@ -81,7 +81,7 @@ SearchSettings read_search(Table table)
 {
     SearchSettings search;
     if (const auto value = table.find("strategy")) {
-        search.strategy = value->text("auto");
+        search.strategy = value->choice({"auto", "exact"}, "search strategies");
     }
     if (const auto value = table.find("confidence")) {
         search.confidence = value->number(confidence_range);

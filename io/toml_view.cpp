@@ -149,6 +149,11 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
         fail({"is zero", fmt::format("needs {}, more than zero", name(dimension)),
               fmt::format("write for example \"{}\"", example)});
     }
+    // Far beyond any machine, and far within what products of such numbers can hold.
+    if (value != 0.0 && (value < 1e-15 || value > 1e25)) {
+        fail({"is not plausible", fmt::format("needs {} of a real machine or run", name(dimension)),
+              fmt::format("write for example \"{}\"", example)});
+    }
     return value;
 }
 

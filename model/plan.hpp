@@ -15,7 +15,9 @@ enum class Sharding { none, zero1 };
 /// `layers`: the L layers are divided evenly, embedding and loss head ride on the first and last chunk.
 /// `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
 enum class LayerSplit { layers, slots };
-/// Whether gradient reduce-scatter and parameter all-gather run beside compute.
+/// Whether gradient reduce-scatter and parameter all-gather run beside compute, chunk by chunk: a chunk waits for all its
+/// parameters, and its gradients leave when its last backward is done. With one chunk a stage that hides nothing; buckets smaller
+/// than a chunk are left out, which is a disadvantage for such plans.
 enum class DataParallelOverlap { off, on };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };

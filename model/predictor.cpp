@@ -2,6 +2,9 @@
 
 #include "model/step/mean_step.hpp"
 
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/normal.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,6 +16,8 @@ namespace {
 
 /// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
 constexpr double single_precision = 1e-5;
+
+constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
 double mean_of(const std::vector<double>& values)
 {
@@ -35,8 +40,16 @@ TimeDistribution distribution(const std::vector<double>& draws, std::size_t clus
     return d;
 }
 
-/// Productive seconds of the whole run by fleet, free of the noise of averaging few steps.
-std::vector<double> productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps)
+/// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
+struct ProductiveTimes {
+    std::vector<double> seconds;  // [fleet]
+    double mean = 0.0;
+    double mean_variance = 0.0;     // of `mean`, beyond what the scatter of `seconds` shows
+    double shrink_deviation = 0.0;  // standard error of the factor by which deviations were shrunk, relative to it
+    double deviation = 0.0;         // of `seconds`
+};
+
+ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps)
 {
     const std::size_t fleets = draws.front().size() / steps;
     std::vector<double> productive(fleets, 0.0);
@@ -54,16 +67,38 @@ std::vector<double> productive_times(const std::vector<Phase>& phases, const Pha
         }
         noise_variance += count * count * within / steps;
     }
-    const double mean = mean_of(productive);
+    ProductiveTimes result;
+    result.mean = mean_of(productive);
+    const auto count = static_cast<double>(std::max<std::size_t>(2, fleets));
     double total_variance = 0.0;
     for (const double p : productive) {
-        total_variance += (p - mean) * (p - mean) / static_cast<double>(std::max<std::size_t>(1, fleets - 1));
+        total_variance += (p - result.mean) * (p - result.mean) / (count - 1.0);
     }
-    const double shrink = total_variance > 0.0 ? std::sqrt(std::max(0.0, 1.0 - noise_variance / total_variance)) : 1.0;
+    const double noise_share = total_variance > 0.0 ? std::min(1.0, noise_variance / total_variance) : 0.0;
+    const double shrink = std::sqrt(1.0 - noise_share);
     for (double& p : productive) {
-        p = mean + shrink * (p - mean);
+        p = result.mean + shrink * (p - result.mean);
     }
-    return productive;
+    result.seconds = std::move(productive);
+    result.mean_variance = noise_share * total_variance / count;
+    // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
+    const double share_error = noise_share * std::sqrt(2.0 / count + 2.0 / (count * std::max(1, steps - 1)));
+    const double smallest = std::sqrt(share_error);  // what cannot be told from zero
+    result.shrink_deviation = std::min(1.0, 0.5 * share_error / std::pow(std::max({shrink, smallest, 1e-12}), 2));
+    result.deviation = std::max(shrink, smallest) * std::sqrt(total_variance);
+    return result;
+}
+
+/// Limits of a training-time estimate, wider by an independent error of this standard deviation.
+Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
+{
+    const boost::math::normal z;
+    const auto limit = [&](double value, double level) {
+        const double error = deviation * boost::math::quantile(boost::math::complement(z, 0.5 * (1.0 - level)));
+        return std::hypot(value - e.value, error);
+    };
+    return {e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
+            e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)};
 }
 
 int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
@@ -101,6 +136,9 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     bound.gpus = plan.gpus();
     bound.training_s = expected_training_time(productive_s, failures);
+    if (!(bound.training_s < longest_run_s)) {
+        return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
+    }
     bound.cost_usd = bound.gpus * problem_.cluster.gpu_price.si * bound.training_s;
     return bound;
 }
@@ -144,20 +182,31 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.step = distribution(draws.front(), static_cast<std::size_t>(steps), confidence);
 
     const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
-    std::vector<double> training = productive_times(problem_.phases, draws, steps);
-    const double productive_s = mean_of(training);
-    for (std::size_t fleet = 0; fleet < training.size(); ++fleet) {
-        training[fleet] = sampled_training_time(training[fleet], failures, problem_.noise.exponential, options.seed,
-                                                options.purpose, static_cast<std::uint32_t>(fleet));
+    const ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
+    std::vector<double> training;
+    training.reserve(productive.seconds.size());
+    for (const double seconds : productive.seconds) {
+        training.push_back(sampled_training_time(seconds, failures, problem_.noise.exponential, options.seed, options.purpose,
+                                                 static_cast<std::uint32_t>(training.size())));
     }
     result.training = distribution(training, 1, confidence);
+    // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
+    const double stretch = mean_of(training) / productive.mean;
+    const auto widen = [&](Estimate& e, double normal_quantile) {
+        const double shape = normal_quantile * productive.deviation * productive.shrink_deviation;
+        e = widened(e, stretch * std::sqrt(productive.mean_variance + shape * shape), confidence);
+    };
+    widen(result.training.mean, 0.0);
+    widen(result.training.p50, 0.0);
+    widen(result.training.p95, 1.645);  // standard normal quantiles: size of the deviation that was shrunk
+    widen(result.training.p99, 2.326);
 
     const Phase& first = problem_.phases.front();
     const double flops = model_flops_per_sequence(problem_.workload, first.sequence) * first.global_batch;
     result.tflops_per_gpu = flops / result.step.mean.value / result.gpus / 1e12;
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
-    result.ettr = productive_s / result.training.mean.value;
+    result.ettr = productive.mean / result.training.mean.value;
     const double price = result.gpus * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;

@@ -41,7 +41,8 @@ public:
     ///
     /// Step time: of the first phase. Training time: for each fleet the steps of all phases at the fleet's mean step time,
     /// then one history of failures. A fleet's mean over few steps scatters more than the run's many steps would: deviations
-    /// from the mean over fleets are shrunk by sqrt(1 - noise variance / total variance).
+    /// from the mean over fleets are shrunk by sqrt(1 - noise variance / total variance), and the limits widened by the
+    /// error of the mean that this hides and by that of the factor itself.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
 

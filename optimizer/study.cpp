@@ -31,7 +31,10 @@ constexpr std::string_view journal_suffix = ".journal";
 
 std::string journal_path(const std::string& out) { return out + std::string(journal_suffix); }
 
-std::uint64_t hash_of(const Scenario& scenario) { return study_hash(scenario.text, scenario.seed, program_version); }
+std::uint64_t hash_of(const Scenario& scenario)
+{
+    return study_hash(scenario.text, scenario.seed, std::string(program_version) + " " + program_commit);
+}
 
 /// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
 Message study_record(const Scenario& scenario)
@@ -70,16 +73,30 @@ void remove_journal(const StudyOptions& options)
 }
 
 /// Refuses what would be lost or cannot be written, before anything is computed.
-void check_output(const StudyOptions& options)
+void check_output(const Scenario& scenario, const StudyOptions& options)
 {
     const std::string journal = journal_path(options.out);
-    if (std::error_code ignored; std::filesystem::is_directory(options.out, ignored)) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(options.out, ignored)) {
         throw InputError(fmt::format("{} is a folder; --out needs the name of a file", options.out));
+    }
+    for (const std::string& path : {options.out, journal}) {
+        const auto status = std::filesystem::symlink_status(path, ignored);
+        if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+            throw InputError(fmt::format("{} is no regular file and is kept; name another file with --out", path));
+        }
+        if (std::filesystem::equivalent(path, scenario.path, ignored)) {
+            throw InputError(fmt::format("{} is the scenario itself; name another file with --out", path));
+        }
     }
     if (options.resume) {
         return;
     }
     if (options.force) {
+        if (journal_in_use(journal)) {
+            throw InputError(
+                fmt::format("{} is being written by another prismopt; wait for it, or name another file with --out", journal));
+        }
         remove_journal(options);
         return;
     }
@@ -352,8 +369,9 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
-            record = study_record(read());
-            check_output(options);
+            const Scenario asked = read();
+            check_output(asked, options);
+            record = study_record(asked);
         } catch (const InputError&) {
             refusal = std::current_exception();
             record.clear();

@@ -81,16 +81,20 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     return best;
 }
 
-Seconds point_to_point_time(Bytes message, int from, int to, const Cluster& cluster)
+Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)
 {
-    const NetworkTier* crossed = &cluster.tiers.back();
-    for (const NetworkTier& tier : cluster.tiers) {
-        if (from / tier.group_gpus == to / tier.group_gpus) {
-            crossed = &tier;
-            break;
-        }
+    std::size_t crossed = 0;
+    while (crossed + 1 < cluster.tiers.size() &&
+           from / cluster.tiers[crossed].group_gpus != to / cluster.tiers[crossed].group_gpus) {
+        ++crossed;
     }
-    return crossed->latency + message / (crossed->bandwidth * crossed->efficiency);
+    const NetworkTier& tier = cluster.tiers[crossed];
+    double share = 1.0;
+    if (crossed > 0) {
+        const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
+        share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
+    }
+    return tier.latency + message / (tier.bandwidth * (tier.efficiency * share));
 }
 
 }  // namespace prismopt

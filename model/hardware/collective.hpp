@@ -34,7 +34,10 @@ struct CollectiveTime {
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
 /// One message between two GPUs (positions in the order of placement), over the innermost tier that holds both.
-Seconds point_to_point_time(Bytes message, int from, int to, const Cluster& cluster);
+///
+/// `flows` neighbours in placement send at the same time (all GPUs of a stage that sit together): where more of them leave a unit
+/// than its oversubscribed links carry at full rate, they share.
+Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster);
 
 /// Members of the group inside one unit of a tier (at least one, at most all).
 int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster);

@@ -27,7 +27,7 @@ struct Accelerator {
     Watts power;     // board limit
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
-    double model_error = 0.0;  // relative: rms error of the mean model on the published runs it was fitted to
+    double model_error = 0.0;  // relative: error to expect of the mean model; the catalog says from what
 };
 
 /// One level of the network. A tier joins units of `group_gpus` GPUs; the first is the innermost (NVLink domain).

@@ -2,6 +2,7 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/random.hpp"
 #include "model/workload/memory.hpp"
 
 #include <algorithm>
@@ -35,7 +36,9 @@ double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, cons
     if (from_stage == to_stage) {
         return 0.0;
     }
-    return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage), cluster).si;
+    return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
+                               placement.tp * placement.stage_stride, cluster)
+        .si;
 }
 
 std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& setting)
@@ -130,6 +133,9 @@ const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan)
 {
+    if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
+        return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
+    }
     auto chunks = layout(setting_.workload.layers, plan);
     if (auto* refusal = std::get_if<Infeasible>(&chunks)) {
         return *refusal;

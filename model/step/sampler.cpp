@@ -221,11 +221,36 @@ private:
         }
         for (int replica = 0; replica < replicas_; ++replica) {
             Floats& length = path_[replica];
+            const Floats* factors = microbatch_.empty() ? &factor(replica, 0) : with_mean_microbatch(replica);
             for (std::size_t p = 0; p < paths_.size(); ++p) {
-                longest_path(shared_[p], paths_[p].compute_s.data(), &factor(replica, 0), stages_, length);
+                longest_path(shared_[p], paths_[p].compute_s.data(), factors, stages_, length);
             }
             insert_largest(length, replica, simulated - 1, chosen_path_.data(), chosen_.data());
         }
+    }
+
+    /// Factors of a replica's stages times the mean of its microbatches' factors: a path visits nearly all of them.
+    const Floats* with_mean_microbatch(int replica)
+    {
+        Words who;
+        std::fill_n(who.at, lanes, step_replica(step_, static_cast<std::uint32_t>(replica)));
+        Floats mean{};
+        Floats one;
+        for (std::size_t mb = 0; mb < microbatch_.size(); ++mb) {
+            if (mb % 4 == 0) {
+                draw(who, static_cast<std::uint32_t>(mb / 4), Stream::microbatch);
+            }
+            look_up(noise_.microbatch, words_[mb % 4], one);
+            add(one, mean);
+        }
+        for (float& m : mean.at) {
+            m /= static_cast<float>(microbatch_.size());
+        }
+        for (int stage = 0; stage < stages_; ++stage) {
+            stage_factor_[stage] = factor(replica, stage);
+            multiply(mean, stage_factor_[stage]);
+        }
+        return stage_factor_.data();
     }
 
     /// What a path takes in every replica alike: mean communication in this step's regime, and the drawn collectives.
@@ -261,7 +286,7 @@ private:
                     known = known || chosen_[k].at[l] == replica;
                 }
                 const float path = path_[replica].at[l];
-                const float time = path + (law.at_zero + law.slope * path) + law.deviation * z.at[l];
+                const float time = path + (law.at_zero.at[l] + law.slope * path) + law.deviation * z.at[l];
                 slowest.at[l] = !known && time > slowest.at[l] ? time : slowest.at[l];
             }
         }
@@ -271,40 +296,64 @@ private:
         double path;
         double beyond;  // simulated time beyond the path
     };
+    /// Time beyond the path: at_zero + slope * path + deviation * Z.
     struct ResidualLaw {
-        float at_zero;
+        Floats at_zero;  // by lane: what the replicas of a draw share beyond their paths
         float slope;
         float deviation;
         double skewness;
     };
 
-    /// Least squares of the excess over the path on the path, then deviation and skewness about the line; sums in order.
+    /// Least squares within draws (lanes): slope, deviation and skewness. A draw's own level is the mean of its few simulated
+    /// replicas, shrunk towards that of all draws by the share of its scatter that is real: the best linear predictor of a
+    /// random effect (Robinson, Stat. Sci. 6 (1991) 15-32). Sums in order.
     ResidualLaw fit_residuals() const
     {
-        const auto n = static_cast<double>(residuals_.size());
-        double path = 0.0;
-        double beyond = 0.0;
-        for (const Residual& r : residuals_) {
-            path += r.path / n;
-            beyond += r.beyond / n;
+        const auto replicas = static_cast<int>(residuals_.size()) / lanes;
+        const double n = replicas;
+        Lanes<double> path{};
+        Lanes<double> beyond{};
+        for (std::size_t i = 0; i < residuals_.size(); ++i) {
+            path.at[i % lanes] += residuals_[i].path / n;
+            beyond.at[i % lanes] += residuals_[i].beyond / n;
         }
-        double spread_path = 0.0;
+        double spread = 0.0;
         double together = 0.0;
-        for (const Residual& r : residuals_) {
-            spread_path += (r.path - path) * (r.path - path);
-            together += (r.path - path) * (r.beyond - beyond);
+        double scale = 0.0;
+        for (std::size_t i = 0; i < residuals_.size(); ++i) {
+            const double d = residuals_[i].path - path.at[i % lanes];
+            spread += d * d;
+            together += d * (residuals_[i].beyond - beyond.at[i % lanes]);
+            scale += residuals_[i].path * residuals_[i].path;
         }
-        const double slope = spread_path > 1e-12 * path * path * n ? std::clamp(together / spread_path, -1.0, 1.0) : 0.0;
+        const double slope = spread > 1e-12 * scale ? std::clamp(together / spread, -1.0, 1.0) : 0.0;
+        const double freedom = lanes * (n - 1.0);
         double second = 0.0;
         double third = 0.0;
-        for (const Residual& r : residuals_) {
-            const double rest = r.beyond - beyond - slope * (r.path - path);
-            second += rest * rest / n;
-            third += rest * rest * rest / n;
+        for (std::size_t i = 0; i < residuals_.size(); ++i) {
+            const double rest = residuals_[i].beyond - beyond.at[i % lanes] - slope * (residuals_[i].path - path.at[i % lanes]);
+            second += rest * rest / freedom;
+            third += rest * rest * rest / freedom;
         }
-        const double deviation = std::sqrt(second);
-        const double skewness = second > 0.0 ? std::clamp(third / (second * deviation), 0.0, 2.0) : 0.0;
-        return {static_cast<float>(beyond - slope * path), static_cast<float>(slope), static_cast<float>(deviation), skewness};
+        third *= n > 2.0 ? n / (n - 2.0) : 0.0;  // deviations from a mean of n keep (n - 2) / n of it
+        double level = 0.0;
+        for (int l = 0; l < lanes; ++l) {
+            level += (beyond.at[l] - slope * path.at[l]) / lanes;
+        }
+        double level_variance = 0.0;
+        for (int l = 0; l < lanes; ++l) {
+            const double d = beyond.at[l] - slope * path.at[l] - level;
+            level_variance += d * d / (lanes - 1);
+        }
+        const double real = level_variance > 0.0 ? std::max(0.0, 1.0 - second / n / level_variance) : 0.0;
+        ResidualLaw law{};
+        for (int l = 0; l < lanes; ++l) {
+            law.at_zero.at[l] = static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
+        }
+        law.slope = static_cast<float>(slope);
+        law.deviation = static_cast<float>(std::sqrt(second));
+        law.skewness = second > 0.0 ? std::clamp(third / (second * std::sqrt(second)), 0.0, 2.0) : 0.0;
+        return law;
     }
 
     /// One replica a lane, op by op: time from the start of the step to its last gradient collective.

@@ -6,7 +6,7 @@
 /// the maximum, so the step is the maximum over replicas of one replica's graph that carries the shared draws. Of the
 /// replicas only a few are simulated op by op in a draw: persistent and per-step factors of all are drawn (cheap), replicas
 /// are ranked by their longest critical path, and the slowest are simulated. The others are given path length plus a
-/// residual, whose law (mean linear in the path length, deviation, skewness) comes from the simulated ones of the same block.
+/// residual, whose law (level of the draw, slope in the path length, deviation, skewness) comes from the simulated ones.
 /// With as many simulated replicas as there are, this is brute force, with the same draws.
 
 #include "model/random.hpp"

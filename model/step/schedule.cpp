@@ -80,9 +80,21 @@ const Row& row(Schedule schedule)
     return *std::find_if(rows.begin(), rows.end(), [schedule](const Row& r) { return r.schedule == schedule; });
 }
 
+/// Tasks and random keys number microbatches, stages and chunks in 16 bits; a program of 2^25 tasks takes 1.6 GB.
+constexpr int longest_index = 65535;
+constexpr std::int64_t most_tasks = std::int64_t{1} << 25;
+
 std::optional<Infeasible> undefined(const ScheduleShape& shape)
 {
     const auto refuse = [](std::string detail) { return Infeasible{"schedule not defined", std::move(detail), 0.0}; };
+    const std::int64_t tasks = static_cast<std::int64_t>(shape.microbatches) * shape.stages * shape.chunks;
+    if (shape.microbatches > longest_index || shape.stages > longest_index || shape.chunks > longest_index ||
+        tasks > most_tasks) {
+        return Infeasible{"pipeline too long to simulate",
+                          std::to_string(shape.microbatches) + " microbatches on " + std::to_string(shape.stages) +
+                              " stages; larger microbatch or more replicas",
+                          0.0};
+    }
     if (shape.schedule == Schedule::interleaved) {
         if (shape.stages == 1 || shape.chunks == 1) {
             return refuse("interleaved needs pp > 1 and v > 1; use 1f1b");

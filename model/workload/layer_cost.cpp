@@ -99,7 +99,7 @@ constexpr double loss_traffic_backward = 10.0;
 struct Sizes {
     double tokens;     // b s
     double hidden;     // h
-    double kv_hidden;  // h g / a
+    double kv_member;  // columns of K, and of V, on one member: whole heads, copied where tp exceeds their number
     double inner;      // f / tp
     double tp;
     double scores;          // elements of the score matrices on one member
@@ -107,8 +107,9 @@ struct Sizes {
 
     Sizes(const Workload& w, const LayerShape& shape)
         : tokens(static_cast<double>(shape.microbatch) * shape.sequence), hidden(w.hidden),
-          kv_hidden(static_cast<double>(w.hidden) * w.kv_heads / w.heads), inner(static_cast<double>(w.feed_forward) / shape.tp),
-          tp(shape.tp), scores(tokens * shape.sequence * w.heads / shape.tp),
+          kv_member(static_cast<double>(w.hidden) / w.heads * std::max(1.0, static_cast<double>(w.kv_heads) / shape.tp)),
+          inner(static_cast<double>(w.feed_forward) / shape.tp), tp(shape.tp),
+          scores(tokens * shape.sequence * w.heads / shape.tp),
           attention_work(4.0 * tokens * shape.sequence * w.hidden / shape.tp *
                          (w.causal && w.attention == AttentionKernel::flash ? 0.5 : 1.0))
     {
@@ -212,7 +213,7 @@ private:
     Seconds reduce() const { return collective(shape_.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
     bool swiglu() const { return w_.activation == Activation::swiglu; }
     double first_columns() const { return (swiglu() ? 2.0 : 1.0) * size_.inner; }
-    double qkv_columns() const { return (size_.hidden + 2.0 * size_.kv_hidden) / size_.tp; }
+    double qkv_columns() const { return size_.hidden / size_.tp + 2.0 * size_.kv_member; }
     double residual_traffic() const { return residual_add_traffic + dropout(dropout_mask_traffic); }
     double activation_traffic() const { return swiglu() ? swiglu_traffic : gelu_traffic; }
 
@@ -246,7 +247,7 @@ private:
         pass.kernel(KernelClass::elementwise, outside(norm_traffic)).collective(enter);
         pass.kernel(KernelClass::gemm, gemm_time(t, qkv_columns(), h, gpu_));
         if (swiglu()) {  // the networks with gated units use rotary positions
-            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h + size_.kv_hidden) / size_.tp));
+            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h / size_.tp + size_.kv_member)));
         }
         add_attention_forward(pass);
         pass.kernel(KernelClass::gemm, gemm_time(t, h, h / size_.tp, gpu_)).collective(reduce());
@@ -273,7 +274,7 @@ private:
         add_row_gradients(pass, h / size_.tp);
         add_attention_backward(pass);
         if (swiglu()) {
-            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h + size_.kv_hidden) / size_.tp));
+            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h / size_.tp + size_.kv_member)));
         }
         add_column_gradients(pass, qkv_columns(), enter);
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
@@ -321,7 +322,7 @@ private:
         const double a = size_.activation();
         const double t = size_.tokens;
         const double outside_bytes = (4.0 * 2.0 * a + dropout(2.0 * a)) / outside_split();
-        const double attention_bytes = 2.0 * (2.0 * a + 2.0 * t * size_.kv_hidden) / size_.tp;
+        const double attention_bytes = 4.0 * (a / size_.tp + t * size_.kv_member);
         const double mlp_bytes = 2.0 * t * (first_columns() + size_.inner);
         const double scores = w_.attention == AttentionKernel::plain ? plain_scores_saved * size_.scores : 0.0;
         return outside_bytes + attention_bytes + mlp_bytes + scores;

@@ -124,7 +124,14 @@ std::vector<ReplicaCase> replica_cases()
     }
     spatial.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
     stages.stage = {LogNormal{0.03}, {}, 20.0, "test"};
-    return {{"residuals only", residual_only}, {"spatial", spatial}, {"stage by step", stages}, {"all", lively_variability()}};
+    Variability uneven = residual_only;  // uneven sequences: far beyond what a well-kept job shows
+    uneven.stage = {LogNormal{0.05}, {}, 20.0, "test"};
+    uneven.microbatch = {LogNormal{0.15}, {}, 20.0, "test"};
+    return {{"uneven", uneven},
+            {"residuals only", residual_only},
+            {"spatial", spatial},
+            {"stage by step", stages},
+            {"all", lively_variability()}};
 }
 
 TEST(Sampler, ReplicasInDistributionMatchBruteForce)
@@ -133,6 +140,8 @@ TEST(Sampler, ReplicasInDistributionMatchBruteForce)
         const Problem problem = example_problem(c.variability, 128 * 8, widths);
         for (const DataParallelOverlap overlap : {DataParallelOverlap::on, DataParallelOverlap::off}) {
             ParallelPlan plan = plan_of(2, 4, 128);
+            plan.schedule = Schedule::interleaved;  // with one chunk a stage nothing could overlap
+            plan.chunks = 2;
             plan.dp_overlap = overlap;
             const ExecutionGraph graph = graph_of(problem, plan);
             const DrawRange range{0, 512, 2};

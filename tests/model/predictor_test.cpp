@@ -1,0 +1,104 @@
+#include "model/predictor.hpp"
+
+#include "tests/support/example_problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+constexpr std::array widths{2};
+
+/// A job whose steps vary much more than its fleets, so that averaging few steps leaves noise in a fleet's mean.
+Problem noisy_steps()
+{
+    Variability v;
+    v.gpu = {Normal{0.01}, {}, 20.0, "test"};
+    v.common_compute = {Normal{0.02}, {}, 20.0, "test"};
+    Problem problem = example_problem(v, 4, widths);
+    problem.reliability.node_failure_rate = PerSecond{0.0};
+    return problem;
+}
+
+ParallelPlan small_plan()
+{
+    ParallelPlan plan;
+    plan.tp = 2;
+    plan.pp = 2;
+    return plan;
+}
+
+Prediction predict(Predictor& predictor, int fleets, int steps, std::uint64_t seed)
+{
+    const SamplerOptions options{seed, Purpose::search, 4};
+    const PhaseDraws draws = predictor.sample(small_plan(), {0, fleets, steps}, options);
+    return predictor.summarise(small_plan(), draws, steps, options, Confidence{});
+}
+
+bool covers(const Estimate& e, double truth) { return e.low <= truth && truth <= e.high; }
+
+TEST(Predictor, TrainingIntervalsCoverTheTruth)
+{
+    const Problem problem = noisy_steps();
+    Predictor predictor(problem);
+    // 200 steps a fleet leave next to no noise in its mean.
+    const Prediction truth = predict(predictor, 8192, 200, 99);
+    constexpr int seeds = 100;
+    int mean = 0;
+    int p95 = 0;
+    int p99 = 0;
+    for (int seed = 0; seed < seeds; ++seed) {
+        const Prediction p = predict(predictor, 1024, 2, static_cast<std::uint64_t>(seed));
+        mean += covers(p.training.mean, truth.training.mean.value) ? 1 : 0;
+        p95 += covers(p.training.p95, truth.training.p95.value) ? 1 : 0;
+        p99 += covers(p.training.p99, truth.training.p99.value) ? 1 : 0;
+    }
+    // Three standard deviations of a count of 100 with probability 0.95.
+    const int least = static_cast<int>(seeds * 0.95 - 3.0 * std::sqrt(seeds * 0.95 * 0.05));
+    EXPECT_GE(mean, least);
+    EXPECT_GE(p95, least);
+    EXPECT_GE(p99, least);
+    EXPECT_LT(mean, seeds);  // nor do they cover by being endless
+}
+
+TEST(Predictor, BoundIsBelowWhatIsDrawn)
+{
+    for (const Variability& variability : {Variability{}, lively_variability()}) {
+        const Problem problem = example_problem(variability, 16, widths);
+        Predictor predictor(problem);
+        const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
+        const Prediction p = predict(predictor, 512, 2, 1);
+        EXPECT_LT(bound.step_s, p.step.mean.high);
+        EXPECT_LE(bound.training_s, p.training.mean.high);
+        EXPECT_LE(bound.training_s, p.training.p99.value);
+        EXPECT_EQ(bound.memory_bytes, p.memory.total().si);
+    }
+}
+
+TEST(Predictor, PhasesAddUp)
+{
+    Problem problem = noisy_steps();
+    Predictor alone(problem);
+    const double one = predict(alone, 64, 2, 1).training.mean.value;
+    problem.phases.push_back(problem.phases.front());
+    Predictor both(problem);
+    const Prediction two = predict(both, 64, 2, 1);
+    // Equal phases draw equal steps, and without failures the run is as much longer as its checkpoints allow.
+    EXPECT_NEAR(two.training.mean.value, 2.0 * one, 2.0 * problem.reliability.checkpoint_write.si);
+}
+
+TEST(Predictor, RefusesARunThatNeverEnds)
+{
+    Problem problem = noisy_steps();
+    problem.phases.front().tokens = 1e20;
+    Predictor predictor(problem);
+    const auto bound = predictor.bound(small_plan());
+    ASSERT_TRUE(std::holds_alternative<Infeasible>(bound));
+    EXPECT_EQ(std::get<Infeasible>(bound).reason, "run never ends");
+}
+
+}  // namespace
+}  // namespace prismopt
