@@ -174,9 +174,12 @@ std::string space_section(const Results& results)
     constexpr std::size_t reason_column = 3;
     std::vector<Row> rows;
     for (const Rejected& rejected : results.rejected) {
+        if (rejected.count == 0) {
+            continue;
+        }
         rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, results.raw_tuples), rejected.reason});
     }
-    text += "; rejected:\n" + aligned(rows, reason_column);
+    text += rows.empty() ? "\n" : "; rejected:\n" + aligned(rows, reason_column);
     if (results.feasible > 0) {
         return text;
     }

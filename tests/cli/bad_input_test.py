@@ -1,6 +1,8 @@
 """Wrong input ends with exit code 2, before any search, and with a message that says what is wrong, why, and what to try."""
 
+import os
 import pathlib
+import time
 
 import h5py
 
@@ -37,6 +39,7 @@ class BadScenario(CliTest):
             ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide 16 attention heads \(each GPU computes whole heads\); try 2 or 4"),
             ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators of the catalog\); did you mean "a100-sxm-40gb"\?'),
             ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 is more than there are \(\[cluster\] has 64 GPUs\); write 64 or less"),
+            ('restart = "5 min"', 'restart = "1e300 s"', r'restart = "1e300 s" is not plausible \(needs a time of a real machine or run\); write for example ".*"'),
             ("fleets = 64, steps", "fleets = 65, steps", r"fleets = 65 is not a multiple of 64 .*; try 64 or 128"),
         ):
             with self.subTest(new):
@@ -120,6 +123,35 @@ class BadOutput(CliTest):
         self.refusal("search", "wrong.toml", "--out", "study.h5", "--force")
         self.assertEqual(results.read_bytes(), b"precious")
         self.assertEqual(journal.read_bytes(), b"precious too")
+
+    def test_force_spares_what_is_no_result(self):
+        scenario = self.scenario("study.toml")
+        before = scenario.read_bytes()
+        errors = self.refusal("search", "study.toml", "--out", "./study.toml", "--force", timeout=30)
+        self.assertRegex(errors, r"study\.toml is the scenario itself; name another file with --out\n")
+        self.assertEqual(scenario.read_bytes(), before)
+        (self.folder / "link.h5").symlink_to("elsewhere.h5")
+        os.mkfifo(self.folder / "pipe.h5")
+        for name in ("link.h5", "pipe.h5"):
+            errors = self.refusal("search", "study.toml", "--out", name, "--force", timeout=30)
+            self.assertRegex(errors, rf"{name} is no regular file and is kept; name another file with --out\n")
+
+    def test_two_searches_do_not_share_a_file(self):
+        self.scenario("study.toml", rungs=ENDLESS)
+        first = self.start_program("search", "study.toml", "--out", "one.h5")
+        journal = self.folder / "one.h5.journal"
+        self.wait_for(lambda: journal.exists() and journal.stat().st_size > 1000)
+        for arguments in (("search", "study.toml", "--out", "one.h5", "--force"), ("resume", "one.h5")):
+            errors = self.refusal(*arguments, timeout=30)
+            self.assertIn("one.h5.journal is being written by another prismopt", errors)
+        self.assertTrue(journal.exists())
+        first.kill()
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
 
     def test_force_replaces(self):
         results = self.folder / "small.h5"

@@ -191,5 +191,16 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
     }
 }
 
+TEST(Schedule, RefusesWhatItsIndicesCannotName)
+{
+    for (const ScheduleShape& shape :
+         {ScheduleShape{Schedule::one_f_one_b, 4, 65536, 1}, ScheduleShape{Schedule::one_f_one_b, 1024, 65000, 1}}) {
+        const auto orders = task_orders(shape);
+        ASSERT_TRUE(std::holds_alternative<Infeasible>(orders));
+        EXPECT_EQ(std::get<Infeasible>(orders).reason, "pipeline too long to simulate");
+    }
+    EXPECT_TRUE(std::holds_alternative<TaskOrders>(task_orders({Schedule::one_f_one_b, 1, 65535, 1})));
+}
+
 }  // namespace
 }  // namespace prismopt
