@@ -45,7 +45,7 @@ PosixFile::~PosixFile()
     }
 }
 
-bool PosixFile::lock() { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+bool PosixFile::lock() const { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 void PosixFile::write(std::span<const std::byte> bytes)
 {

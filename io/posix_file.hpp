@@ -21,7 +21,7 @@ public:
 
     /// Claims the file for this process until it is closed; false when another process has it. File systems without locks claim
     /// nothing and say true.
-    bool lock();
+    bool lock() const;
     void write(std::span<const std::byte> bytes);
     /// Cuts the file, and continues to write there.
     void truncate(std::uint64_t bytes);

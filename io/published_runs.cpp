@@ -19,7 +19,7 @@ Cluster read_run_cluster(Table& run, int gpus)
 {
     Cluster cluster;
     cluster.accelerator = catalog_accelerator(run.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"));
-    const auto links = run.at("links", "links = [\"nvlink4\", \"ib-ndr\"]").list("[\"nvlink4\", \"ib-ndr\"]");
+    const auto links = run.at("links", R"(links = ["nvlink4", "ib-ndr"])").list(R"(["nvlink4", "ib-ndr"])");
     NetworkTier node = catalog_link(links.front().text("nvlink4"));
     NetworkTier network = catalog_link(links.back().text("ib-ndr"));
     node.group_gpus = 8;  // all accelerators of the table come in servers of eight

@@ -2,6 +2,7 @@
 
 #include "model/step/critical_paths.hpp"
 #include "model/step/lane_kernels.hpp"
+#include "model/step/replica_residuals.hpp"
 
 #include <omp.h>
 
@@ -270,7 +271,7 @@ private:
     /// Replicas that were not simulated: path length plus a residual with the law of the simulated ones.
     void wait_for_others(int simulated, Floats& slowest)
     {
-        const ResidualLaw law = fit_residuals();
+        const ReplicaResidualLaw law = fit_replica_residuals(residuals_);
         const QuantileTable& standard = noise_.standard[NoiseTables::standard_index(0.0, law.skewness)];
         Words who;
         Floats z;
@@ -290,70 +291,6 @@ private:
                 slowest.at[l] = !known && time > slowest.at[l] ? time : slowest.at[l];
             }
         }
-    }
-
-    struct Residual {
-        double path;
-        double beyond;  // simulated time beyond the path
-    };
-    /// Time beyond the path: at_zero + slope * path + deviation * Z.
-    struct ResidualLaw {
-        Floats at_zero;  // by lane: what the replicas of a draw share beyond their paths
-        float slope;
-        float deviation;
-        double skewness;
-    };
-
-    /// Least squares within draws (lanes): slope, deviation and skewness. A draw's own level is the mean of its few simulated
-    /// replicas, shrunk towards that of all draws by the share of its scatter that is real: the best linear predictor of a
-    /// random effect (Robinson, Stat. Sci. 6 (1991) 15-32). Sums in order.
-    ResidualLaw fit_residuals() const
-    {
-        const auto replicas = static_cast<int>(residuals_.size()) / lanes;
-        const double n = replicas;
-        Lanes<double> path{};
-        Lanes<double> beyond{};
-        for (std::size_t i = 0; i < residuals_.size(); ++i) {
-            path.at[i % lanes] += residuals_[i].path / n;
-            beyond.at[i % lanes] += residuals_[i].beyond / n;
-        }
-        double spread = 0.0;
-        double together = 0.0;
-        double scale = 0.0;
-        for (std::size_t i = 0; i < residuals_.size(); ++i) {
-            const double d = residuals_[i].path - path.at[i % lanes];
-            spread += d * d;
-            together += d * (residuals_[i].beyond - beyond.at[i % lanes]);
-            scale += residuals_[i].path * residuals_[i].path;
-        }
-        const double slope = spread > 1e-12 * scale ? std::clamp(together / spread, -1.0, 1.0) : 0.0;
-        const double freedom = lanes * (n - 1.0);
-        double second = 0.0;
-        double third = 0.0;
-        for (std::size_t i = 0; i < residuals_.size(); ++i) {
-            const double rest = residuals_[i].beyond - beyond.at[i % lanes] - slope * (residuals_[i].path - path.at[i % lanes]);
-            second += rest * rest / freedom;
-            third += rest * rest * rest / freedom;
-        }
-        third *= n > 2.0 ? n / (n - 2.0) : 0.0;  // deviations from a mean of n keep (n - 2) / n of it
-        double level = 0.0;
-        for (int l = 0; l < lanes; ++l) {
-            level += (beyond.at[l] - slope * path.at[l]) / lanes;
-        }
-        double level_variance = 0.0;
-        for (int l = 0; l < lanes; ++l) {
-            const double d = beyond.at[l] - slope * path.at[l] - level;
-            level_variance += d * d / (lanes - 1);
-        }
-        const double real = level_variance > 0.0 ? std::max(0.0, 1.0 - second / n / level_variance) : 0.0;
-        ResidualLaw law{};
-        for (int l = 0; l < lanes; ++l) {
-            law.at_zero.at[l] = static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
-        }
-        law.slope = static_cast<float>(slope);
-        law.deviation = static_cast<float>(std::sqrt(second));
-        law.skewness = second > 0.0 ? std::clamp(third / (second * std::sqrt(second)), 0.0, 2.0) : 0.0;
-        return law;
     }
 
     /// One replica a lane, op by op: time from the start of the step to its last gradient collective.
@@ -446,19 +383,19 @@ private:
     Floats transfer_;
     Floats duration_;
     Floats product_;
-    std::vector<Floats> factor_;         // [replica * stages + stage]
-    std::vector<Floats> gathered_;       // [part]: time at which its parameters are there
-    std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
-    std::vector<Floats> stage_factor_;   // [stage], of the replica that is simulated
-    std::vector<Floats> stage_end_;      // [stage]
-    std::vector<Floats> gradients_end_;  // [stage]
-    std::vector<Floats> slot_;           // [slot]
-    std::vector<Floats> microbatch_;     // [microbatch]; empty when the law is constant
-    std::vector<Floats> path_;           // [replica]
-    std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
-    std::vector<Ints> chosen_;           // [simulated]: replica, by lane
-    std::vector<Floats> chosen_path_;    // [simulated]
-    std::vector<Residual> residuals_;
+    std::vector<Floats> factor_;              // [replica * stages + stage]
+    std::vector<Floats> gathered_;            // [part]: time at which its parameters are there
+    std::vector<Floats> reduce_;              // [part]: duration of its gradient collective
+    std::vector<Floats> stage_factor_;        // [stage], of the replica that is simulated
+    std::vector<Floats> stage_end_;           // [stage]
+    std::vector<Floats> gradients_end_;       // [stage]
+    std::vector<Floats> slot_;                // [slot]
+    std::vector<Floats> microbatch_;          // [microbatch]; empty when the law is constant
+    std::vector<Floats> path_;                // [replica]
+    std::vector<Floats> shared_;              // [path]: the part of its length that is the same in all replicas
+    std::vector<Ints> chosen_;                // [simulated]: replica, by lane
+    std::vector<Floats> chosen_path_;         // [simulated]
+    std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };
 
 }  // namespace
