@@ -10,7 +10,7 @@ namespace prismopt {
 namespace {
 
 /// A tile shape and the share of the best tile's rate that it reaches: smaller tiles read more per operation.
-/// Shapes and their order: NVIDIA matrix multiplication guide, "Tensor cores: tile sizes"; shares are its figure 6, rounded.
+/// That larger tiles run faster is in NVIDIA's matrix multiplication guide; the shares here are assumptions, not measured.
 struct Tile {
     double m;
     double n;

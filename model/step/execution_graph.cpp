@@ -13,7 +13,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr double gradient_message = 4.0;   // bytes a parameter: gradients are summed in 32 bits (Llama 3, section 3.3.2)
+constexpr double gradient_message = 4.0;   // bytes a parameter: gradients are summed in 32 bits (Llama 3, arXiv 2407.21783)
 constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
 
 /// Sum of what a chunk's parts cost in one pass.

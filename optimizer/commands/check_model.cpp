@@ -111,7 +111,9 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
         line(source);
     }
     line(total);
-    fmt::print("\nCompared: mean step time under the variability profile hpc-2024. Assumed where the sources are silent:\n");
+    fmt::print(
+        "\nCompared: mean step time under the variability profile hpc-2024. Constants of the catalog were set on these same "
+        "runs,\nso the errors say how well it fits, not how well it foretells. Assumed where the sources are silent:\n");
     for (const CheckedRun& run : runs) {
         fmt::print("  {}: {}\n", run.run.name, run.run.assumed);
     }
