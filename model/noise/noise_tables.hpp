@@ -5,14 +5,20 @@
 
 #include "model/noise/quantile_table.hpp"
 #include "model/noise/variability.hpp"
-#include "model/workload/layer_cost.hpp"
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
 #include <vector>
 
 namespace prismopt {
+
+/// Relative moments of the residual laws of a scenario, by kernel class.
+struct ResidualMoments {
+    std::array<double, kernel_classes> cv{};
+    std::array<double, kernel_classes> skewness{};
+};
 
 /// Mean, standard deviation and skewness of the largest of `width` draws of a standard law (mean 0, deviation 1).
 struct BarrierMoments {

@@ -16,18 +16,11 @@ namespace {
 constexpr double gradient_message = 4.0;   // bytes a parameter: gradients are summed in 32 bits (Llama 3, arXiv 2407.21783)
 constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
 
-/// Sum of what a chunk's parts cost in one pass.
-PassCost chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
+ChunkPass chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
 {
-    const auto of = [pass](const PartCost& part) { return pass == Pass::forward ? part.forward : part.backward; };
-    PassCost sum = chunk.layers * of(costs.layer);
-    if (chunk.embedding) {
-        sum += of(costs.embedding);
-    }
-    if (chunk.head) {
-        sum += of(costs.head);
-    }
-    return sum;
+    const auto of = [pass](const PartCost& part) { return pass == Pass::forward ? &part.forward : &part.backward; };
+    return {*of(costs.layer), chunk.layers, chunk.embedding ? of(costs.embedding) : nullptr,
+            chunk.head ? of(costs.head) : nullptr};
 }
 
 /// Time of the transfer into chunk k from its neighbour in the network; nothing between chunks of one stage.
@@ -63,9 +56,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.program = std::move(program);
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
-    PassCost both = costs.layer.forward;
-    both += costs.layer.backward;
-    graph.group = setting.noise.group_factor(plan.tp, both.segment_cv());
+    const ResidualMoments& residual = setting.noise.residual;
+    graph.group = setting.noise.group_factor(plan.tp, segment_cv(costs.layer, residual));
     graph.group_mean = graph.group.mean();
 
     const std::size_t parts = chunks.size();
@@ -83,9 +75,9 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         const int before = k == 0 ? stage : (stage + plan.pp - 1) % plan.pp;
         const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
         graph.law[2 * part] = compose(chunk_pass(chunk, costs, Pass::forward),
-                                      transfer_time(before, stage, costs, graph.placement, cluster), width);
+                                      transfer_time(before, stage, costs, graph.placement, cluster), residual, width);
         graph.law[2 * part + 1] = compose(chunk_pass(chunk, costs, Pass::backward),
-                                          transfer_time(after, stage, costs, graph.placement, cluster), width);
+                                          transfer_time(after, stage, costs, graph.placement, cluster), residual, width);
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
         const double own = chunk_parameters(chunk, costs);
@@ -126,7 +118,7 @@ const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
     auto found = costs_.find(key);
     if (found == costs_.end()) {
         const LayerShape shape{setting_.phase.sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
-        found = costs_.emplace(key, layer_costs(setting_.workload, shape, setting_.cluster, setting_.noise.residual)).first;
+        found = costs_.emplace(key, layer_costs(setting_.workload, shape, setting_.cluster)).first;
     }
     return found->second;
 }

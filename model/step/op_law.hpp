@@ -21,9 +21,24 @@ struct OpLaw {
     int communication_law = 0;
 };
 
+/// A pass over a chunk: the layer's chain some number of times, and those of the embedding and the head where the chunk holds
+/// them. Refers to costs that must outlive it.
+struct ChunkPass {
+    const PassCost& layer;
+    int layers = 0;
+    const PassCost* embedding = nullptr;
+    const PassCost* head = nullptr;
+
+    double compute_s() const;
+    double communication_s() const;
+};
+
+/// Typical coefficient of variation of the compute between two barriers of a part, forward and backward, weighted by time.
+double segment_cv(const PartCost& part, const ResidualMoments& residual);
+
 /// Composes a pass. Its compute residual is the sum of its kernels' residuals; at a barrier of several members each segment
 /// takes the largest, whose mean is in the group factor and whose spread is smaller. Limits: the sum's law is the shifted gamma
 /// law with its first three moments: checked for kernels of cv 2 and 10 % (tests/model/step/op_law_test.cpp), not for wide ones.
-OpLaw compose(const PassCost& cost, double transfer_s, const WidthTables& width);
+OpLaw compose(const ChunkPass& pass, double transfer_s, const ResidualMoments& residual, const WidthTables& width);
 
 }  // namespace prismopt

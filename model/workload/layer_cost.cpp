@@ -13,32 +13,27 @@ namespace {
 /// Collects the kernels of one pass between barriers.
 class PassBuilder {
 public:
-    PassBuilder(const ResidualMoments& residual) : residual_(residual) {}
-
     PassBuilder& kernel(KernelClass kind, Seconds time)
     {
-        const auto [sd, third] = moments(kind, time.si);
-        segment_s_ += time.si;
-        segment_variance_ += sd * sd;
-        cost_.compute_third += third;
+        segment_.push_back({kind, time.si});
+        cost_.compute_s += time.si;
         return *this;
     }
 
-    /// A blocking collective ends a segment: all members wait for the slowest.
-    PassBuilder& collective(Seconds time)
-    {
-        close_segment();
-        const auto [sd, third] = moments(KernelClass::tp_collective, time.si);
-        cost_.communication_s += time.si;
-        cost_.communication_variance += sd * sd;
-        cost_.communication_third += third;
-        return *this;
-    }
+    /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
+    PassBuilder& collective(Seconds time) { return hidden_collective(time, Seconds{0.0}); }
 
-    /// A collective beside a kernel costs what the kernel does not hide.
+    /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
     PassBuilder& hidden_collective(Seconds time, Seconds behind)
     {
-        return collective(Seconds{std::max(0.0, time.si - behind.si)});
+        if (time.si > 0.0) {
+            close_segment();
+        }
+        if (time > behind) {
+            cost_.collectives_s.push_back((time - behind).si);
+            cost_.communication_s += cost_.collectives_s.back();
+        }
+        return *this;
     }
 
     PassCost done()
@@ -48,31 +43,16 @@ public:
     }
 
 private:
-    struct SpreadOf {
-        double sd;
-        double third;
-    };
-
-    SpreadOf moments(KernelClass kind, double seconds) const
-    {
-        const auto k = static_cast<std::size_t>(kind);
-        const double sd = seconds * residual_.cv[k];
-        return {sd, sd * sd * sd * residual_.skewness[k]};
-    }
-
     void close_segment()
     {
-        cost_.compute_s += segment_s_;
-        cost_.compute_variance += segment_variance_;
-        cost_.segment_sd_s += std::sqrt(segment_variance_);
-        segment_s_ = 0.0;
-        segment_variance_ = 0.0;
+        if (!segment_.empty()) {
+            cost_.segments.push_back(segment_);
+            segment_.clear();
+        }
     }
 
-    const ResidualMoments& residual_;
     PassCost cost_;
-    double segment_s_ = 0.0;
-    double segment_variance_ = 0.0;
+    Segment segment_;
 };
 
 /// Bytes an elementwise kernel moves per 16-bit element of its tensor; derived from its reads and writes.
@@ -119,8 +99,8 @@ struct Sizes {
 
 class LayerModel {
 public:
-    LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster, const ResidualMoments& residual)
-        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), residual_(residual), size_(w, shape)
+    LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
+        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape)
     {
     }
 
@@ -131,7 +111,7 @@ public:
         const double input = 2.0 * size_.activation() / outside_split();
         const double saved = layer_saved();
         const double cheap = recomputable();
-        PassBuilder backward(residual_);
+        PassBuilder backward;
         if (shape_.recompute == Recompute::full) {
             add_forward(backward);
             part.saved_bytes = input;
@@ -145,7 +125,7 @@ public:
         }
         add_backward(backward);
         part.backward = backward.done();
-        PassBuilder forward(residual_);
+        PassBuilder forward;
         add_forward(forward);
         part.forward = forward.done();
         part.workspace_bytes += 2.0 * size_.activation() * 2.0;  // gathered layer input and its gradient
@@ -156,11 +136,9 @@ public:
     {
         PartCost part;
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-        part.forward = PassBuilder(residual_)
-                           .kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation()))
-                           .collective(reduce())
-                           .done();
-        part.backward = PassBuilder(residual_)
+        part.forward =
+            PassBuilder().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
+        part.backward = PassBuilder()
                             .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                             .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
                             .done();
@@ -177,13 +155,13 @@ public:
         const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_);
         const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_);
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-        part.forward = PassBuilder(residual_)
+        part.forward = PassBuilder()
                            .kernel(KernelClass::elementwise, outside(norm_traffic))
                            .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                            .kernel(KernelClass::gemm, product)
                            .kernel(KernelClass::elementwise, elementwise(loss_traffic_forward * logits))
                            .done();
-        part.backward = PassBuilder(residual_)
+        part.backward = PassBuilder()
                             .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
                             .kernel(KernelClass::gemm, input_gradient)
                             .hidden_collective(reduce(), weight_gradient)
@@ -332,36 +310,14 @@ private:
     const LayerShape& shape_;
     const Cluster& cluster_;
     const Accelerator& gpu_;
-    const ResidualMoments& residual_;
     Sizes size_;
 };
 
 }  // namespace
 
-PassCost& PassCost::operator+=(const PassCost& other)
+LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster)
 {
-    compute_s += other.compute_s;
-    compute_variance += other.compute_variance;
-    compute_third += other.compute_third;
-    segment_sd_s += other.segment_sd_s;
-    communication_s += other.communication_s;
-    communication_variance += other.communication_variance;
-    communication_third += other.communication_third;
-    return *this;
-}
-
-PassCost operator*(double count, PassCost cost)
-{
-    for (double* part : {&cost.compute_s, &cost.compute_variance, &cost.compute_third, &cost.segment_sd_s, &cost.communication_s,
-                         &cost.communication_variance, &cost.communication_third}) {
-        *part *= count;
-    }
-    return cost;
-}
-
-LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster, const ResidualMoments& residual)
-{
-    const LayerModel model(workload, shape, cluster, residual);
+    const LayerModel model(workload, shape, cluster);
     LayerCosts costs{model.layer(), model.embedding(), model.head(), 0.0, 0.0};
     // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
     // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.

@@ -1,39 +1,34 @@
 #pragma once
 
 /// What one microbatch costs in the parts of a transformer: kernels, the collectives between them, and what is kept for the
-/// backward pass. All times are means, free of noise; their residual spread is carried as variances that add along a chain.
+/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/step/op_law.hpp).
 
 #include "model/hardware/hardware.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
 #include "model/workload/workload.hpp"
 
-#include <array>
+#include <vector>
 
 namespace prismopt {
 
-/// Relative moments of the residual laws of a scenario, by kernel class.
-struct ResidualMoments {
-    std::array<double, kernel_classes> cv{};
-    std::array<double, kernel_classes> skewness{};
+/// One kernel on one tensor parallel member; `kind` names the law of its residual.
+struct Kernel {
+    KernelClass kind = KernelClass::gemm;
+    double seconds = 0.0;
 };
 
-/// One pass (forward or backward) through a part on one tensor parallel member. Independent residuals: variance and third
-/// central moment add along the chain. Units: s, s^2, s^3.
+/// Kernels that a member runs without waiting for the others.
+using Segment = std::vector<Kernel>;
+
+/// One pass (forward or backward) through a part on one tensor parallel member: segments with a barrier after each, at which
+/// the members wait for the slowest, and the blocking collectives at those barriers.
 struct PassCost {
-    double compute_s = 0.0;
-    double compute_variance = 0.0;
-    double compute_third = 0.0;
-    double segment_sd_s = 0.0;     // sum of the standard deviations of the segments between barriers
-    double communication_s = 0.0;  // exposed collectives inside the pass
-    double communication_variance = 0.0;
-    double communication_third = 0.0;
-
-    /// Typical coefficient of variation of the compute between two tensor parallel barriers, weighted by time.
-    double segment_cv() const { return compute_s > 0.0 ? segment_sd_s / compute_s : 0.0; }
-    PassCost& operator+=(const PassCost& other);
+    std::vector<Segment> segments;
+    std::vector<double> collectives_s;  // exposed time of each collective, where that is not zero
+    double compute_s = 0.0;             // sums of the above
+    double communication_s = 0.0;
 };
-PassCost operator*(double count, PassCost cost);
 
 /// Forward and (full) backward of one part, and bytes saved per microbatch between the two.
 struct PartCost {
@@ -68,8 +63,7 @@ struct LayerShape {
 /// models", arXiv 2205.05198, sections 4 and 5; order of collectives, Shoeybi et al., arXiv 1909.08053, section 3;
 /// flash attention's 2.5 times as much work backward as forward, Dao, arXiv 2307.08691, section 4.1.
 /// Leaves out: overlap of tensor parallel collectives in the forward pass, fp8.
-LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster,
-                       const ResidualMoments& residual);
+LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster);
 
 /// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.
 double model_flops_per_sequence(const Workload& workload, int sequence);

@@ -14,36 +14,40 @@
 namespace prismopt {
 namespace {
 
-struct Kernel {
+struct NoisyKernel {
     double seconds;
     double cv;
 };
 
 /// What a layer looks like to one group: segments of kernels, each ended by a barrier, all lognormal.
-const std::vector<std::vector<Kernel>> layer{{{0.3, 1.0}, {2.0, 0.7}, {1.0, 1.2}}, {{0.2, 1.0}, {3.0, 0.7}, {0.5, 1.0}}};
+const std::vector<std::vector<NoisyKernel>> layer{{{0.3, 1.0}, {2.0, 0.7}, {1.0, 1.2}}, {{0.2, 1.0}, {3.0, 0.7}, {0.5, 1.0}}};
 
-double third_of(double cv) { return cv * cv * cv * (3.0 * cv + cv * cv * cv); }  // third central moment of a lognormal law
-
-PassCost pass_cost(int layers, double scale)
+/// One kernel class for each spread in the layer above.
+KernelClass class_of(double cv)
 {
-    PassCost cost;
-    for (const auto& segment : layer) {
-        double variance = 0.0;
-        for (const Kernel& k : segment) {
-            const double cv = k.cv * scale;
-            cost.compute_s += k.seconds;
-            variance += k.seconds * k.seconds * cv * cv;
-            cost.compute_third += std::pow(k.seconds, 3) * third_of(cv);
-        }
-        cost.compute_variance += variance;
-        cost.segment_sd_s += std::sqrt(variance);
-    }
-    return layers * cost;
+    return cv == 1.0 ? KernelClass::gemm : cv == 0.7 ? KernelClass::attention : KernelClass::elementwise;
 }
 
-Variability spatial_only()
+PartCost part_cost()
+{
+    PartCost part;
+    for (const auto& segment : layer) {
+        part.forward.segments.emplace_back();
+        for (const NoisyKernel& k : segment) {
+            part.forward.segments.back().push_back({class_of(k.cv), k.seconds});
+            part.forward.compute_s += k.seconds;
+        }
+    }
+    return part;
+}
+
+/// Persistent factors, and residuals of the layer's spreads times `scale`.
+Variability variability(double scale)
 {
     Variability v;
+    for (const double cv : {1.0, 0.7, 1.2}) {
+        v.residual[static_cast<std::size_t>(class_of(cv))] = {LogNormal{cv * scale}, {}, 20.0, "test"};
+    }
     v.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
     return v;
 }
@@ -54,7 +58,7 @@ std::vector<double> brute_force(int layers, int tp, double scale, int fleets)
     std::mt19937_64 engine(11);
     std::uniform_real_distribution<double> uniform;
     std::normal_distribution<double> normal;
-    const LawQuantile spatial(spatial_only().gpu);
+    const LawQuantile spatial(variability(scale).gpu);
     std::vector<double> result;
     for (int f = 0; f < fleets; ++f) {
         std::vector<double> member(tp);
@@ -68,7 +72,7 @@ std::vector<double> brute_force(int layers, int tp, double scale, int fleets)
                 double slowest = 0.0;
                 for (const double s : member) {
                     double time = 0.0;
-                    for (const Kernel& k : segment) {
+                    for (const NoisyKernel& k : segment) {
                         const double variance = std::log1p(std::pow(k.cv * scale, 2));
                         time += k.seconds * std::exp(std::sqrt(variance) * normal(engine) - 0.5 * variance);
                     }
@@ -84,10 +88,10 @@ std::vector<double> brute_force(int layers, int tp, double scale, int fleets)
 
 std::vector<double> composed(int layers, int tp, double scale, int draws)
 {
-    const NoiseTables tables = build_noise_tables(spatial_only(), std::array{tp});
-    const PassCost cost = pass_cost(layers, scale);
-    const OpLaw law = compose(cost, 0.0, tables.width.at(tp));
-    const QuantileTable group = tables.group_factor(tp, cost.segment_cv());
+    const NoiseTables tables = build_noise_tables(variability(scale), std::array{tp});
+    const PartCost part = part_cost();
+    const OpLaw law = compose({part.forward, layers}, 0.0, tables.residual, tables.width.at(tp));
+    const QuantileTable group = tables.group_factor(tp, segment_cv(part, tables.residual));
     std::vector<double> result;
     for (int i = 0; i < draws; ++i) {
         const auto words = philox(3, {static_cast<std::uint32_t>(i), 0, 0, 0});
@@ -133,13 +137,27 @@ TEST(OpLaw, MatchesBruteForceOfEveryKernel)
     }
 }
 
+/// Equal spread in all kernels: between barriers it is less than one kernel's, and more than if the part were one chain.
+TEST(OpLaw, SegmentsLieBetweenKernelAndPass)
+{
+    ResidualMoments residual;
+    residual.cv.fill(0.05);
+    PartCost part = part_cost();
+    const double cv = segment_cv(part, residual);
+    EXPECT_LT(cv, 0.05);
+    Segment whole = part.forward.segments[0];
+    whole.insert(whole.end(), part.forward.segments[1].begin(), part.forward.segments[1].end());
+    part.forward.segments = {whole};
+    EXPECT_GT(cv, segment_cv(part, residual));
+}
+
 TEST(OpLaw, ConstantKernelsStayConstant)
 {
     const NoiseTables tables = build_noise_tables(Variability{}, std::array{4});
     PassCost cost;
     cost.compute_s = 2.0;
     cost.communication_s = 1.0;
-    const OpLaw law = compose(cost, 0.5, tables.width.at(4));
+    const OpLaw law = compose({cost, 1}, 0.5, tables.residual, tables.width.at(4));
     EXPECT_EQ(law.compute_s, 2.0F);
     EXPECT_EQ(law.compute_cv, 0.0F);
     EXPECT_EQ(law.communication_s, 1.0F);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace prismopt {
 namespace {
@@ -15,9 +16,9 @@ constexpr double h = 12288.0;
 constexpr double a = 96.0;
 constexpr double sbh = s * h;  // one sequence a microbatch
 
-LayerCosts costs_of(const Workload& w, int tp, bool sequence_parallel, Recompute recompute, const ResidualMoments& residual = {})
+LayerCosts costs_of(const Workload& w, int tp, bool sequence_parallel, Recompute recompute)
 {
-    return layer_costs(w, {2048, 1, tp, sequence_parallel, recompute}, products_only(), residual);
+    return layer_costs(w, {2048, 1, tp, sequence_parallel, recompute}, products_only());
 }
 
 /// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6 (selective), and 2sbh
@@ -40,8 +41,8 @@ TEST(LayerCosts, SaveTheActivationsOfThePaper)
 
 TEST(LayerCosts, SaveInProportionToTheMicrobatch)
 {
-    const LayerCosts one = layer_costs(gpt_175b, {2048, 1, 8, true, Recompute::none}, products_only(), {});
-    const LayerCosts four = layer_costs(gpt_175b, {2048, 4, 8, true, Recompute::none}, products_only(), {});
+    const LayerCosts one = layer_costs(gpt_175b, {2048, 1, 8, true, Recompute::none}, products_only());
+    const LayerCosts four = layer_costs(gpt_175b, {2048, 4, 8, true, Recompute::none}, products_only());
     EXPECT_DOUBLE_EQ(four.layer.saved_bytes, 4.0 * one.layer.saved_bytes);
     EXPECT_DOUBLE_EQ(four.boundary_bytes, 4.0 * one.boundary_bytes);
     EXPECT_DOUBLE_EQ(one.boundary_bytes, 2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
@@ -116,34 +117,31 @@ TEST(LayerCosts, ForwardSendsTwoAllReducesWorth)
     EXPECT_EQ(costs_of(gpt_175b, 1, true, Recompute::none).layer.forward.communication_s, 0.0);
 }
 
-/// Residuals of a chain add as variances. With spread in the collectives only: four equal ones forward, cv / sqrt(4).
-TEST(LayerCosts, ResidualsAddAsVariances)
+/// The sums are those of the chain, and its collectives are where the members meet: four a layer and pass with sequence
+/// parallelism, two without, none alone. A collective that a kernel hides is a barrier without a time.
+TEST(LayerCosts, ChainsHaveABarrierACollective)
 {
-    ResidualMoments residual;
-    residual.cv[static_cast<std::size_t>(KernelClass::tp_collective)] = 0.2;
-    residual.skewness[static_cast<std::size_t>(KernelClass::tp_collective)] = 0.6;
-    const PassCost forward = costs_of(gpt_175b, 8, true, Recompute::none, residual).layer.forward;
-    const double each = 0.2 * forward.communication_s / 4.0;
-    EXPECT_NEAR(forward.communication_variance, 4.0 * each * each, 1e-6 * each * each);
-    EXPECT_NEAR(forward.communication_third, 4.0 * 0.6 * each * each * each, 1e-6 * each * each * each);
-    EXPECT_EQ(forward.compute_variance, 0.0);
-    EXPECT_EQ(forward.segment_cv(), 0.0);
-
-    const PassCost chain = 3.0 * forward;
-    EXPECT_NEAR(chain.communication_variance, 3.0 * forward.communication_variance, 1e-12 * chain.communication_variance);
-    PassCost sum = forward;
-    sum += chain;
-    EXPECT_NEAR(sum.communication_s, 4.0 * forward.communication_s, 1e-12);
-}
-
-/// Equal spread in all kernels: between barriers it is less than one kernel's, and more than if a pass were one chain.
-TEST(LayerCosts, SegmentsLieBetweenKernelAndPass)
-{
-    ResidualMoments residual;
-    residual.cv.fill(0.05);
-    const PassCost forward = costs_of(gpt_175b, 8, true, Recompute::none, residual).layer.forward;
-    EXPECT_LT(forward.segment_cv(), 0.05);
-    EXPECT_GT(forward.segment_cv(), std::sqrt(forward.compute_variance) / forward.compute_s);
+    for (const bool sequence_parallel : {false, true}) {
+        for (const int tp : {1, 8}) {
+            const LayerCosts c = costs_of(gpt_175b, tp, sequence_parallel, Recompute::none);
+            for (const PassCost* pass : {&c.layer.forward, &c.layer.backward, &c.head.forward, &c.embedding.backward}) {
+                double compute = 0.0;
+                for (const Segment& segment : pass->segments) {
+                    for (const Kernel& kernel : segment) {
+                        compute += kernel.seconds;
+                    }
+                }
+                EXPECT_NEAR(compute, pass->compute_s, 1e-12 * compute);
+                const double exposed = std::accumulate(pass->collectives_s.begin(), pass->collectives_s.end(), 0.0);
+                EXPECT_NEAR(exposed, pass->communication_s, 1e-12);
+            }
+            const std::size_t forward = sequence_parallel ? 4 : 2;
+            EXPECT_EQ(c.layer.forward.collectives_s.size(), tp == 1 ? 0 : forward);
+            EXPECT_EQ(c.layer.forward.segments.size(), tp == 1 ? 1 : forward + 1);
+            // Backward: two gathers and, beside weight gradients, two sums; with sequence parallelism two more hidden gathers.
+            EXPECT_EQ(c.layer.backward.segments.size(), tp == 1 ? 1U : sequence_parallel ? 7U : 3U);
+        }
+    }
 }
 
 /// Published sizes in billions: Korthikanti et al., table 3, and the Llama 3 model cards.
