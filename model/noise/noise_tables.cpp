@@ -64,9 +64,20 @@ void visit(NoiseTables& tables, Visit&& number)
             number(x);
         }
     }
+    const auto pieces = [&](auto& p) {
+        for (auto& row : p.coefficient) {
+            for (float& c : row) {
+                number(c);
+            }
+        }
+    };
+    pieces(tables.scores.octave);
+    for (double& p : tables.node_probability) {
+        number(p);
+    }
     tables.standard.resize(NoiseTables::standard_laws);
     for (auto& t : tables.standard) {
-        table(t);
+        pieces(t.piece);
     }
     for (auto& [width, laws] : tables.width) {
         laws.barrier.resize(NoiseTables::standard_laws);
@@ -120,9 +131,13 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
         tables.residual.cv[k] = m.cv();
         tables.residual.skewness[k] = m.skewness();
     }
-    tables.standard.reserve(NoiseTables::standard_laws);
+    tables.scores = NormalScores(standard_law(0.0));
+    tables.node_probability = StandardLaw::node_probabilities();
+    std::vector<QuantileTable> standard;
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
-        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness));
+        const Quantile law = standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness);
+        standard.emplace_back(law);
+        tables.standard.emplace_back(law, tables.node_probability);
     }
     std::vector<GroupLaw> groups;
     groups.reserve(NoiseTables::group_laws);
@@ -131,7 +146,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     }
     for (const int width : tensor_parallel_degrees) {
         WidthTables& laws = tables.width[width];
-        for (const auto& law : tables.standard) {
+        for (const auto& law : standard) {
             const Moments m = moments(largest_of(looked_up(law), width));
             laws.barrier.push_back({m.mean, std::sqrt(m.variance), m.skewness()});
         }

@@ -3,6 +3,7 @@
 /// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
 /// broadcast, so that ranks with other mathematics libraries draw the same bits.
 
+#include "model/noise/polynomial_pieces.hpp"
 #include "model/noise/quantile_table.hpp"
 #include "model/noise/variability.hpp"
 
@@ -41,8 +42,10 @@ struct NoiseTables {
     static constexpr int group_laws = 22;
 
     ResidualMoments residual;
-    std::vector<QuantileTable> standard;  // mean 0, deviation 1, skewness index / 8: shifted gamma laws
-    std::map<int, WidthTables> width;     // by tensor parallel degree
+    NormalScores scores;
+    StandardLaw::NodeProbabilities node_probability{};
+    std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws
+    std::map<int, WidthTables> width;   // by tensor parallel degree
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
     QuantileTable exponential;  // mean one: gaps between failures
     bool node_varies = false;

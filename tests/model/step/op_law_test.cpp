@@ -95,9 +95,9 @@ std::vector<double> composed(int layers, int tp, double scale, int draws)
     std::vector<double> result;
     for (int i = 0; i < draws; ++i) {
         const auto words = philox(3, {static_cast<std::uint32_t>(i), 0, 0, 0});
-        result.push_back(
-            static_cast<double>(law.compute_s) * static_cast<double>(group(words[0])) *
-            (1.0 + static_cast<double>(law.compute_cv) * static_cast<double>(tables.standard[law.compute_law](words[1]))));
+        result.push_back(static_cast<double>(law.compute_s) * static_cast<double>(group(words[0])) *
+                         (1.0 + static_cast<double>(law.compute_cv) *
+                                    static_cast<double>(tables.standard[law.compute_law](tables.scores(words[1])))));
     }
     return result;
 }
