@@ -27,12 +27,12 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, const Counter& counter)
 }
 
 // The state is kept in the low halves of 64-bit numbers, where the products need it: no packing between rounds; what the high
-// halves hold does not matter. Sixteen lanes at a time, so that it stays in registers.
+// halves hold does not matter. Thirty-two lanes at a time: a round waits for its products, and four vectors hide that.
 PRISMOPT_VECTOR_CLONES
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
                   std::array<Words, 4>& words)
 {
-    constexpr int group = 16;
+    constexpr int group = 32;
     constexpr std::uint64_t low_half = 0xFFFFFFFF;
     for (int first = 0; first < lanes; first += group) {
         std::uint64_t c0[group];

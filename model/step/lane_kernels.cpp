@@ -47,6 +47,14 @@ void add(const Floats& a, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
+void scale(float a, const Floats& row, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = a * row.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
 void multiply(const Floats& a, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {

@@ -21,6 +21,8 @@ void scaled_draw(float mean, const QuantileTable& table, const Words& bits, cons
 void wait_for(const Floats& a, Floats& out);
 /// out += a.
 void add(const Floats& a, Floats& out);
+/// out = a * row.
+void scale(float a, const Floats& row, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
 

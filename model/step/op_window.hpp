@@ -33,10 +33,13 @@ struct DrawKeys {
     int chunks = 1;                             // of a stage
 };
 
-/// Law that all ops of the plans in a window share; null where they differ.
+/// What the plans of a window have in common. `compute`, `communication`: the standard laws of all their ops; both or neither.
 struct SharedLaws {
     const StandardLaw* compute = nullptr;
     const StandardLaw* communication = nullptr;
+    bool communicates = true;  // some op has collectives inside
+
+    bool one_law() const { return compute != nullptr; }
 };
 
 /// draws[i] for ops[i].
@@ -67,6 +70,8 @@ struct PipelineRun {
     Floats* stage_end = nullptr;       // [stage]
     Floats* slot = nullptr;            // [slot]
     Floats* gradients_end = nullptr;   // [stage]
+    const Floats* nothing = nullptr;   // zeros: input of an op that waits for no other
+    Floats* nobody = nullptr;          // output of an op that nobody waits for
 };
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run);
 

@@ -14,29 +14,67 @@
 
 namespace prismopt {
 
-/// Which draws: 64 fleets in their step `step`, and what all plans share in them.
+/// How many of each thing the plans of a lot have at most; and the keys that they share.
+struct LotExtent {
+    int stages = 1;
+    int replicas = 1;
+    int nodes = 1;
+    int microbatches = 1;
+    bool ranks_replicas = false;            // some plan does not simulate all of its replicas
+    std::vector<std::uint16_t> first_slot;  // [part]
+};
+
+/// 64 fleets in one of their steps: all that plans share but for the ops' own draws. Made once for a lot.
 class BlockStep {
 public:
-    BlockStep(const NoiseTables& noise, const SamplerOptions& options, int first_fleet, int step);
+    BlockStep(const NoiseTables& noise, const SamplerOptions& options, LotExtent extent);
 
-    /// Four words for an event of all replicas, or of one replica (a lane).
-    void draw_shared(std::uint32_t step, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    /// The block of fleets from `first_fleet`, in their step `step`.
+    void begin(int first_fleet, int step);
+
+    const Floats& stage_factor(int replica, int stage) const
+    {
+        return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
+    }
+
+    /// Factors of the microbatches of one replica, a lane each. `out`: [microbatch].
+    void draw_microbatches(const Words& step_replica, std::vector<Floats>& out) const;
+    /// Four words for an event of each lane's replica, not stratified.
     void draw(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
-    /// The same for an event that is stratified over the block.
-    void draw_strata(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 
     const NoiseTables& noise;
     const SamplerOptions& options;
-    std::uint32_t step;
+    std::uint32_t step = 0;
     Words fleet;
-    Words block;           // the same number in all lanes
-    Floats compute;        // step-common regime of compute, times the factor of the whole fleet
-    Floats communication;  // step-common regime of communication
+    Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
+    Floats communication;                 // step-common regime of communication
+    std::vector<Words> group_words;       // [group]: of the persistent factor of a tensor parallel group
+    std::vector<Floats> node;             // [node]: its persistent factor
+    std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
+    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
+    std::vector<Floats> all_gather;       // [part]
+
+private:
+    void draw_shared(std::uint32_t step_index, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    /// The same for an event that is stratified over the block.
+    void draw_strata(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_common();
+    void draw_persistent();
+    void draw_stages();
+    void draw_mean_microbatches();
+    void draw_collectives();
+
+    LotExtent extent_;
+    Words block_;                // the same number in all lanes
+    std::vector<Floats> stage_;  // [replica * stages + stage]; empty when the law is constant
 };
 
 /// What does not change between draws of a plan.
 struct BoundPlan {
     BoundPlan(const ExecutionGraph& graph, const NoiseTables& noise, int replicas_simulated);
+
+    int nodes() const;
+    bool ranks_replicas() const { return !paths.empty(); }
 
     const ExecutionGraph& graph;
     int simulated;                    // replicas
@@ -46,13 +84,16 @@ struct BoundPlan {
 
 class PlanStep {
 public:
-    explicit PlanStep(const BoundPlan& plan, const NoiseTables& noise);
+    PlanStep(const BoundPlan& plan, const NoiseTables& noise);
+    PlanStep(const PlanStep&) = delete;
+    PlanStep& operator=(const PlanStep&) = delete;
 
     /// `factors`: scratch that plans may share, contents do not matter.
     void begin(const BlockStep& at, std::vector<Floats>& factors);
     /// The k-th simulated replica: from the start of its step ... (its ops run through pipeline()) ... to its end.
-    void begin_replica(const BlockStep& at, int k);
-    PipelineRun pipeline(const BlockStep& at);
+    /// `microbatch`: its factors where all replicas are simulated, from which plans do not differ; empty when the law is constant.
+    void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch);
+    PipelineRun& pipeline() { return run_; }
     void end_replica(int k);
     /// Step times.
     Floats end(const BlockStep& at);
@@ -65,13 +106,11 @@ private:
         return factors[static_cast<std::size_t>(replica) * stages_ + stage];
     }
     Floats& factor_of_group(std::vector<Floats>& factors, int group) const;
-    void draw_persistent(const BlockStep& at, std::vector<Floats>& factors);
+    void take_persistent(const BlockStep& at, std::vector<Floats>& factors);
     void spread_over_groups(std::vector<Floats>& factors, int node, const Floats& node_factor);
     void keep_optimizer_time(std::vector<Floats>& factors);
-    void draw_stage_factors(const BlockStep& at, std::vector<Floats>& factors);
-    void draw_collectives(const BlockStep& at);
+    void take_collectives(const BlockStep& at);
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
-    const Floats* with_mean_microbatch(const BlockStep& at, const Floats* factors, int replica);
     void add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const;
     void wait_for_others(const BlockStep& at);
 
@@ -80,22 +119,24 @@ private:
     int stages_;
     int replicas_;
 
-    std::array<Words, 4> words_;
-    Floats slowest_;  // of the replicas so far
+    PipelineRun run_;  // points into this object: it stays where it is
+    Floats slowest_;   // of the replicas so far
     Floats optimizer_;
-    Floats widest_;                           // largest factor of the nodes that a group spans
-    std::vector<Floats> gathered_;            // [part]: time at which its parameters are there
-    std::vector<Floats> reduce_;              // [part]: duration of its gradient collective
-    std::vector<Floats> chosen_factor_;       // [simulated * stages + stage]
-    std::vector<Ints> chosen_;                // [simulated]: replica, by lane
-    std::vector<Floats> chosen_path_;         // [simulated]
-    std::vector<Floats> path_;                // [replica]
-    std::vector<Floats> shared_;              // [path]: the part of its length that is the same in all replicas
-    std::vector<Floats> stage_factor_;        // [stage]: of the replica at hand
-    std::vector<Floats> stage_end_;           // [stage]
-    std::vector<Floats> gradients_end_;       // [stage]
-    std::vector<Floats> slot_;                // [slot]
-    std::vector<Floats> microbatch_;          // [microbatch]; empty when the law is constant
+    Floats widest_;                      // largest factor of the nodes that a group spans
+    std::vector<Floats> gathered_;       // [part]: time at which its parameters are there
+    std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
+    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage]
+    std::vector<Ints> chosen_;           // [simulated]: replica, by lane
+    std::vector<Floats> chosen_path_;    // [simulated]
+    std::vector<Floats> path_;           // [replica]
+    std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
+    std::vector<Floats> stage_factor_;   // [stage]: of the replica at hand
+    std::vector<Floats> stage_end_;      // [stage]
+    std::vector<Floats> gradients_end_;  // [stage]
+    std::vector<Floats> slot_;           // [slot]
+    std::vector<Floats> microbatch_;     // [microbatch]: of the replica at hand, where plans choose theirs
+    Floats nothing_{};
+    Floats nobody_;
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };
 

@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 namespace prismopt {
@@ -24,6 +25,7 @@ struct Lot {
     std::vector<std::size_t> plans;
     int simulated = 0;  // most replicas that one of them simulates
     SharedLaws shared;
+    LotExtent extent;
 };
 
 bool same_keys(const ExecutionGraph& a, const ExecutionGraph& b)
@@ -45,6 +47,31 @@ const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lo
     return first;
 }
 
+void complete(Lot& lot, const std::vector<BoundPlan>& plans)
+{
+    const ExecutionGraph& first = plans[lot.plans.front()].graph;
+    lot.extent.stages = first.stages();
+    lot.extent.microbatches = first.program->shape.microbatches;
+    lot.extent.first_slot = first.first_slot;
+    lot.shared.communicates = false;
+    for (const std::size_t index : lot.plans) {
+        const BoundPlan& plan = plans[index];
+        lot.simulated = std::max(lot.simulated, plan.simulated);
+        lot.extent.replicas = std::max(lot.extent.replicas, plan.graph.placement.replicas);
+        lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
+        lot.extent.ranks_replicas = lot.extent.ranks_replicas || plan.ranks_replicas();
+        for (const OpSpread& op : plan.spread) {
+            lot.shared.communicates = lot.shared.communicates || op.communication_s > 0.0F;
+        }
+    }
+    const StandardLaw* compute = law_of_all(plans, lot, &OpSpread::compute_law);
+    const StandardLaw* communication = law_of_all(plans, lot, &OpSpread::communication_law);
+    if (compute != nullptr && (communication != nullptr || !lot.shared.communicates)) {
+        lot.shared.compute = compute;
+        lot.shared.communication = communication;
+    }
+}
+
 std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t largest)
 {
     std::vector<Lot> lots;
@@ -54,10 +81,9 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
         });
         Lot& lot = open == lots.rend() ? lots.emplace_back() : *open;
         lot.plans.push_back(plan);
-        lot.simulated = std::max(lot.simulated, plans[plan].simulated);
     }
     for (Lot& lot : lots) {
-        lot.shared = {law_of_all(plans, lot, &OpSpread::compute_law), law_of_all(plans, lot, &OpSpread::communication_law)};
+        complete(lot, plans);
     }
     return lots;
 }
@@ -66,8 +92,9 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
 class LotStep {
 public:
     LotStep(const std::vector<BoundPlan>& plans, const Lot& lot, const NoiseTables& noise, const SamplerOptions& options)
-        : lot_(lot), noise_(noise), options_(options), draws_(std::min(lot.plans.size() > 1 ? window_of_many : window_of_one,
-                                                                       plans[lot.plans.front()].graph.program->ops.size()))
+        : lot_(lot), graph_(plans[lot.plans.front()].graph), at_(noise, options, lot.extent),
+          draws_(std::min(lot.plans.size() > 1 ? window_of_many : window_of_one, graph_.program->ops.size())),
+          microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0)
     {
         for (const std::size_t plan : lot.plans) {
             steps_.emplace_back(plans[plan], noise);
@@ -77,38 +104,38 @@ public:
     /// times[i]: of the lot's i-th plan.
     void run(int first_fleet, int step, std::vector<Floats>& times)
     {
-        const BlockStep at(noise_, options_, first_fleet, step);
+        at_.begin(first_fleet, step);
         for (PlanStep& plan : steps_) {
-            plan.begin(at, factors_);
+            plan.begin(at_, factors_);
         }
         for (int k = 0; k < lot_.simulated; ++k) {
-            run_replicas(at, k);
+            run_replicas(k);
         }
         times.clear();
         for (PlanStep& plan : steps_) {
-            times.push_back(plan.end(at));
+            times.push_back(plan.end(at_));
         }
     }
 
 private:
     /// The k-th simulated replica of every plan. Replicas are alike but for their factors: the ops' draws go by k.
-    void run_replicas(const BlockStep& at, int k)
+    void run_replicas(int k)
     {
-        const ExecutionGraph& graph = steps_.front().plan().graph;
-        DrawKeys keys{options_.seed, options_.purpose, at.fleet, {}, graph.first_slot.data(), graph.chunks()};
-        std::fill_n(keys.step_replica.at, lanes, step_replica(at.step, static_cast<std::uint32_t>(k)));
+        DrawKeys keys{at_.options.seed, at_.options.purpose, at_.fleet, {}, graph_.first_slot.data(), graph_.chunks()};
+        std::fill_n(keys.step_replica.at, lanes, step_replica(at_.step, static_cast<std::uint32_t>(k)));
+        at_.draw_microbatches(keys.step_replica, microbatch_);
         for (PlanStep& plan : steps_) {
             if (k < plan.plan().simulated) {
-                plan.begin_replica(at, k);
+                plan.begin_replica(at_, k, microbatch_);
             }
         }
-        const std::span<const ProgramOp> ops = graph.program->ops;
+        const std::span<const ProgramOp> ops = graph_.program->ops;
         for (std::size_t first = 0; first < ops.size(); first += draws_.size()) {
             const auto window = ops.subspan(first, std::min(draws_.size(), ops.size() - first));
-            fill_draws(window, keys, noise_, lot_.shared, draws_.data());
+            fill_draws(window, keys, at_.noise, lot_.shared, draws_.data());
             for (PlanStep& plan : steps_) {
                 if (k < plan.plan().simulated) {
-                    run_window(window, draws_.data(), lot_.shared, plan.pipeline(at));
+                    run_window(window, draws_.data(), lot_.shared, plan.pipeline());
                 }
             }
         }
@@ -120,10 +147,11 @@ private:
     }
 
     const Lot& lot_;
-    const NoiseTables& noise_;
-    const SamplerOptions& options_;
-    std::vector<PlanStep> steps_;
+    const ExecutionGraph& graph_;  // of one of them: its program and keys are those of all
+    BlockStep at_;
+    std::deque<PlanStep> steps_;
     std::vector<OpDraws> draws_;
+    std::vector<Floats> microbatch_;  // of the k-th replica
     std::vector<Floats> factors_;
 };
 

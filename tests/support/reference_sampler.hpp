@@ -96,8 +96,7 @@ private:
 
     std::array<double, 2> collectives(int part) const
     {
-        const auto stage = static_cast<std::uint32_t>(part / graph_.chunks());
-        const auto w = words(step_, shared_by_replicas, (stage << 16) | graph_.first_slot[part], Stream::dp_collective);
+        const auto w = words(step_, shared_by_replicas, graph_.first_slot[part], Stream::dp_collective);
         const auto time = [&](float mean, std::uint32_t bits) {
             return static_cast<double>(mean) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
         };
