@@ -143,17 +143,34 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     return bound;
 }
 
-PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options)
+std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, const DrawRange& range,
+                                          const SamplerOptions& options)
 {
-    PhaseDraws draws;
+    std::vector<PhaseDraws> draws(plans.size());
     for (PlanCompiler& compiler : compilers_) {
-        auto compiled = compiler.compile(plan);
-        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
+        std::vector<CompiledPlan> compiled;
+        for (const ParallelPlan& plan : plans) {
+            auto result = compiler.compile(plan);
+            if (auto* refusal = std::get_if<Infeasible>(&result)) {
+                throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
+            }
+            compiled.push_back(std::get<CompiledPlan>(std::move(result)));
         }
-        draws.push_back(sample_steps(std::get<CompiledPlan>(compiled).graph, problem_.noise, range, options));
+        std::vector<const ExecutionGraph*> graphs;
+        for (const CompiledPlan& plan : compiled) {
+            graphs.push_back(&plan.graph);
+        }
+        auto seconds = sample_steps(graphs, problem_.noise, range, options);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            draws[i].push_back(std::move(seconds[i]));
+        }
     }
     return draws;
+}
+
+PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options)
+{
+    return std::move(sample(std::span(&plan, 1), range, options).front());
 }
 
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
