@@ -116,7 +116,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
 {
     NoiseTables tables;
     for (std::size_t k = 0; k < kernel_classes; ++k) {
-        const Moments m = moments(quantile_of(variability.residual[k]));
+        const Moments m = LawQuantile(variability.residual[k]).moments();
         tables.residual.cv[k] = m.cv();
         tables.residual.skewness[k] = m.skewness();
     }
