@@ -4,9 +4,8 @@
 
 #include "model/noise/distribution.hpp"
 
-#include <boost/math/special_functions/gamma.hpp>
-
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,8 @@ struct LawCase {
     double cv = 0.0;     // by closed form, where truncation does not change it; else 0
     bool steps = false;  // the quantile function has jumps or kinks
 };
+
+inline void PrintTo(const LawCase& row, std::ostream* out) { *out << row.name; }
 
 /// A pool of n values between 1 and 2, ten of a hundred equal, one of a thousand twice as long.
 inline std::vector<double> measured_pool(int n)
