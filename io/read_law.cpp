@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
 constexpr std::string_view parts_example =
-    "[{ weight = 0.9, family = \"lognormal\", cv = 0.02 }, { weight = 0.1, at = 1.5, family = \"constant\" }]";
+    R"([{ weight = 0.9, family = "lognormal", cv = 0.02 }, { weight = 0.1, at = 1.5, family = "constant" }])";
 
 /// A number that a family may need. Ranges of shapes are wider than any published fit of durations.
 struct Parameter {
@@ -155,10 +155,8 @@ void refuse_keys_of_others(Table& table, const FamilyRow& family)
 
 Family read_family(Table& table)
 {
-    std::vector<std::string> names;
-    for (const FamilyRow& row : families) {
-        names.push_back(row.name);
-    }
+    std::vector<std::string> names(families.size());
+    std::transform(families.begin(), families.end(), names.begin(), [](const FamilyRow& row) { return row.name; });
     const std::string name = table.at("family", "family = \"lognormal\"").choice(names, "families of distributions");
     const auto row = std::find_if(families.begin(), families.end(), [&](const FamilyRow& r) { return r.name == name; });
     refuse_keys_of_others(table, *row);
