@@ -120,7 +120,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     NoiseFree bound;
     double productive_s = 0.0;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan);
+        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             return *refusal;
         }
@@ -162,7 +162,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     Prediction result;
     result.gpus = plan.gpus();
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan);
+        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             result.infeasible = *refusal;
             return result;

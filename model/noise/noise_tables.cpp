@@ -37,15 +37,6 @@ Quantile standard_law(double skewness)
     };
 }
 
-/// The law that the sampler draws from, as a function again.
-Quantile looked_up(const QuantileTable& table)
-{
-    return [&table](double p, bool upper) {
-        const auto bits = static_cast<std::uint32_t>(std::min(p * 0x1p32, 0x1p31 - 1.0));
-        return static_cast<double>(table(upper ? ~bits : bits));
-    };
-}
-
 /// Segment cv of a group law; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
 
@@ -59,22 +50,14 @@ void visit(NoiseTables& tables, Visit&& number)
             number(piece);
         }
     };
-    for (auto* list : {&tables.residual.cv, &tables.residual.skewness}) {
-        for (double& x : *list) {
-            number(x);
-        }
+    for (KernelLaw& law : tables.residual) {
+        law.for_numbers(number);
     }
     tables.standard.resize(NoiseTables::standard_laws);
     for (auto& t : tables.standard) {
         table(t);
     }
     for (auto& [width, laws] : tables.width) {
-        laws.barrier.resize(NoiseTables::standard_laws);
-        for (auto& barrier : laws.barrier) {
-            number(barrier.mean);
-            number(barrier.deviation);
-            number(barrier.skewness);
-        }
         laws.group.resize(NoiseTables::group_laws);
         for (auto& t : laws.group) {
             table(t);
@@ -116,9 +99,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
 {
     NoiseTables tables;
     for (std::size_t k = 0; k < kernel_classes; ++k) {
-        const Moments m = moments(quantile_of(variability.residual[k]));
-        tables.residual.cv[k] = m.cv();
-        tables.residual.skewness[k] = m.skewness();
+        tables.residual[k] = KernelLaw(quantile_of(variability.residual[k]));
     }
     tables.standard.reserve(NoiseTables::standard_laws);
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
@@ -131,10 +112,6 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     }
     for (const int width : tensor_parallel_degrees) {
         WidthTables& laws = tables.width[width];
-        for (const auto& law : tables.standard) {
-            const Moments m = moments(largest_of(looked_up(law), width));
-            laws.barrier.push_back({m.mean, std::sqrt(m.variance), m.skewness()});
-        }
         for (const auto& group : groups) {
             laws.group.emplace_back(group.factor(width));
         }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 
 namespace prismopt {
@@ -349,9 +350,9 @@ private:
             multiply(microbatch_[op.microbatch], product_);
             compute = &product_;
         }
-        spread(law.compute_s, law.compute_cv, noise_.standard[law.compute_law], words_[0], *compute, duration_);
+        spread(law.compute.mean_s, law.compute.cv, *graph_.shapes[law.compute.shape], words_[0], *compute, duration_);
         if (law.communication_s > 0.0F) {
-            add_spread(law.communication_s, law.communication_cv, noise_.standard[law.communication_law], words_[1],
+            add_spread(law.communication.mean_s, law.communication.cv, *graph_.shapes[law.communication.shape], words_[1],
                        common_communication_, duration_);
         }
         add(duration_, end);
@@ -403,6 +404,7 @@ private:
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise, const DrawRange& range,
                                  const SamplerOptions& options)
 {
+    assert(!graph.shapes.empty());  // compiled for sampling
     const bool all = graph.placement.replicas <= options.replicas_simulated;
     const auto paths = all ? std::vector<CriticalPath>{} : critical_paths(graph);
     std::vector<double> seconds(static_cast<std::size_t>(range.fleets) * range.steps);

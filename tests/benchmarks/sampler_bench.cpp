@@ -124,7 +124,7 @@ void compile_and_mean(benchmark::State& state)
 {
     PlanCompiler compiler(pipeline_setting());
     for (auto _ : state) {
-        const auto compiled = compiler.compile(pipeline_plan());
+        const auto compiled = compiler.compile(pipeline_plan(), CompileFor::noise_free_step);
         benchmark::DoNotOptimize(noise_free_step(std::get<CompiledPlan>(compiled).graph));
     }
     state.SetItemsProcessed(state.iterations());
