@@ -19,6 +19,7 @@ double deviation_of(const Segment& kernels, const ResidualLaws& residual)
 GridLaw sum_of(const std::vector<GridLaw>& laws)
 {
     std::vector<const GridLaw*> list;
+    list.reserve(laws.size());
     for (const GridLaw& law : laws) {
         list.push_back(&law);
     }

@@ -234,7 +234,7 @@ GridLaw kernel_duration(const KernelLaw& residual, double seconds, double deviat
     law.mean = seconds;
     law.origin = seconds;
     law.shortest = seconds * residual.quantile(0);
-    law.longest = seconds * residual.quantile(KernelLaw::pieces);
+    law.longest = seconds * residual.quantile(residual.pieces());
     if (residual.cv() == 0.0 || seconds == 0.0) {
         return law;
     }
@@ -243,14 +243,14 @@ GridLaw kernel_duration(const KernelLaw& residual, double seconds, double deviat
     law.origin = law.shortest - margin * law.step;
     law.mass.assign(static_cast<std::size_t>((law.longest - law.shortest) / law.step) + 3 * margin, 0.0);
     const double scale = seconds / law.step;
-    const auto place = [&](int knot) { return margin + (residual.quantile(knot) - residual.quantile(0)) * scale; };
+    const auto place = [&](std::size_t knot) { return margin + (residual.quantile(knot) - residual.quantile(0)) * scale; };
     deposit(place(0), KernelLaw::beyond, law.mass.data());
-    deposit(place(KernelLaw::pieces), KernelLaw::beyond, law.mass.data());
-    for (int k = 0; k < KernelLaw::pieces; ++k) {
+    deposit(place(residual.pieces()), KernelLaw::beyond, law.mass.data());
+    for (std::size_t k = 0; k < residual.pieces(); ++k) {
         const double from = place(k);
         const double width = place(k + 1) - from;
         const int points = 1 + static_cast<int>(2.0 * width);  // even density: at least two points a step
-        const double share = KernelLaw::mass(k) / points;
+        const double share = residual.mass(k) / points;
         for (int i = 0; i < points; ++i) {
             deposit(from + width * (i + 0.5) / points, share, law.mass.data());
         }

@@ -7,61 +7,70 @@ namespace prismopt {
 
 namespace {
 
-constexpr int half = KernelLaw::pieces / 2;
+constexpr int per_octave = 16;
+constexpr int octaves = 44;
 
-/// Distance from the tail at a side's knot.
+/// Distance from the tail at a side's knot; one half at the last.
 double probability(int knot)
 {
-    return std::ldexp(1.0 + static_cast<double>(knot % KernelLaw::per_octave) / KernelLaw::per_octave,
-                      knot / KernelLaw::per_octave - KernelLaw::octaves - 1);
-}
-
-struct MeanVariance {
-    double mean = 0.0;
-    double variance = 0.0;
-};
-
-/// Of a law that is linear in p between these quantiles.
-MeanVariance of_pieces(const std::vector<double>& quantile)
-{
-    double first = KernelLaw::beyond * (quantile.front() - 1.0 + quantile.back() - 1.0);
-    double second = KernelLaw::beyond * (std::pow(quantile.front() - 1.0, 2) + std::pow(quantile.back() - 1.0, 2));
-    for (int k = 0; k < KernelLaw::pieces; ++k) {
-        const double middle = 0.5 * (quantile[k] + quantile[k + 1]) - 1.0;
-        const double width = quantile[k + 1] - quantile[k];
-        first += KernelLaw::mass(k) * middle;
-        second += KernelLaw::mass(k) * (middle * middle + width * width / 12.0);
-    }
-    return {1.0 + first, second - first * first};
+    return std::ldexp(1.0 + static_cast<double>(knot % per_octave) / per_octave, knot / per_octave - octaves - 1);
 }
 
 }  // namespace
 
 KernelLaw::KernelLaw(const Quantile& quantile)
 {
-    quantile_.reserve(pieces + 1);
-    for (int k = 0; k < half; ++k) {
-        quantile_.push_back(quantile(probability(k), false));
+    cv_ = std::sqrt(moments(quantile).variance);
+    constexpr double rounding = 1e-12;
+    if (cv_ < rounding) {
+        cv_ = 0.0;
+        return;
     }
-    for (int k = half; k >= 0; --k) {
-        quantile_.push_back(quantile(probability(k), true));
+    const double jump = 0.5 * cv_;  // smooth laws rise by a few hundredths from knot to knot
+    quantile_ = {quantile(beyond, false)};
+    for (int k = 0; k < octaves * per_octave; ++k) {
+        add_pieces(quantile, probability(k), probability(k + 1), false, jump);
     }
-    // The pieces have a little more variance than the law (chords of a quantile function lie outside it).
-    const MeanVariance chords = of_pieces(quantile_);
-    constexpr double rounding = 1e-24;
-    if (chords.variance > rounding) {
-        cv_ = std::sqrt(moments(quantile).variance);
+    for (int k = octaves * per_octave; k > 0; --k) {
+        add_pieces(quantile, probability(k), probability(k - 1), true, jump);
     }
-    const double scale = cv_ > 0.0 ? cv_ / std::sqrt(chords.variance) : 0.0;
-    for (double& q : quantile_) {
-        q = 1.0 + (q - chords.mean) * scale;
-    }
+    normalise();
 }
 
-double KernelLaw::mass(int piece)
+/// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
+void KernelLaw::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump)
 {
-    const int from_tail = std::min(piece, pieces - 1 - piece);
-    return std::ldexp(1.0 / per_octave, from_tail / per_octave - octaves - 1);
+    const double mass = std::abs(to - from);
+    const double end = quantile(to, upper);
+    if (end - quantile_.back() > jump && mass > 0x1p-10 * std::max(0x1p-20, std::min(from, to))) {
+        const double middle = 0.5 * (from + to);
+        add_pieces(quantile, from, middle, upper, jump);
+        add_pieces(quantile, middle, to, upper, jump);
+        return;
+    }
+    mass_.push_back(mass);
+    quantile_.push_back(end);
+}
+
+/// Mean one and the law's variance: even pieces have a little more (chords of a quantile function lie outside it).
+void KernelLaw::normalise()
+{
+    double first = 0.0;
+    double second = 0.0;
+    for (const double end : {quantile_.front() - 1.0, quantile_.back() - 1.0}) {
+        first += beyond * end;
+        second += beyond * end * end;
+    }
+    for (std::size_t k = 0; k < pieces(); ++k) {
+        const double middle = 0.5 * (quantile_[k] + quantile_[k + 1]) - 1.0;
+        const double width = quantile_[k + 1] - quantile_[k];
+        first += mass_[k] * middle;
+        second += mass_[k] * (middle * middle + width * width / 12.0);
+    }
+    const double scale = cv_ / std::sqrt(second - first * first);
+    for (double& q : quantile_) {
+        q = 1.0 + (q - 1.0 - first) * scale;
+    }
 }
 
 }  // namespace prismopt

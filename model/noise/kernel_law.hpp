@@ -6,42 +6,51 @@
 #include "model/noise/variability.hpp"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace prismopt {
 
-/// A law of mean one as quantiles at probabilities spaced by octave towards both tails: 16 a power of two, to 2^-45. Linear in p
-/// between them, like a QuantileTable, but deeper: the op's tail at 2^-33 is a kernel's much further out. Mean and variance are
-/// the law's own. Plain numbers for broadcasting.
+/// A law of mean one in pieces of even density: quantiles at probabilities spaced by octave towards both tails, 16 a power of two, to
+/// 2^-45 (deeper than a QuantileTable: the op's tail is a kernel's much further out), and closer where the quantile function
+/// jumps. Mean and variance are the law's own. Plain numbers for broadcasting.
 class KernelLaw {
 public:
-    static constexpr int per_octave = 16;
-    static constexpr int octaves = 44;
-    static constexpr int pieces = 2 * per_octave * octaves;
     static constexpr double beyond = 0x1p-45;  // probability below the first knot, and above the last
 
     /// Always one.
-    KernelLaw() : quantile_(pieces + 1, 1.0) {}
+    KernelLaw() = default;
     explicit KernelLaw(const Quantile& quantile);
 
     double cv() const { return cv_; }
-    double quantile(int knot) const { return quantile_[knot]; }  // knot 0 ... pieces, ascending
-    /// Probability between knots `piece` and `piece` + 1.
-    static double mass(int piece);
+    std::size_t pieces() const { return mass_.size(); }
+    double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
+    double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
 
     /// Calls visit(number) for each number that it consists of, to write or to read it.
     template <class Visit>
     void for_numbers(Visit&& visit)
     {
+        std::uint64_t count = pieces();
+        visit(count);
         visit(cv_);
-        for (double& q : quantile_) {
-            visit(q);
+        mass_.resize(count);
+        quantile_.resize(count + 1);
+        for (auto* list : {&mass_, &quantile_}) {
+            for (double& x : *list) {
+                visit(x);
+            }
         }
     }
 
 private:
+    void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump);
+    void normalise();
+
     double cv_ = 0.0;
-    std::vector<double> quantile_;  // [knot]
+    std::vector<double> mass_;           // [piece]
+    std::vector<double> quantile_{1.0};  // [knot]
 };
 
 /// Of a scenario, by kernel class.

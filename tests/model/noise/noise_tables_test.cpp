@@ -132,7 +132,8 @@ TEST(NoiseTables, TravelBitForBit)
     }
     for (std::size_t kind = 0; kind < kernel_classes; ++kind) {
         EXPECT_EQ(here.residual[kind].cv(), there.residual[kind].cv());
-        for (int knot = 0; knot <= KernelLaw::pieces; ++knot) {
+        ASSERT_EQ(here.residual[kind].pieces(), there.residual[kind].pieces());
+        for (std::size_t knot = 0; knot <= here.residual[kind].pieces(); ++knot) {
             EXPECT_EQ(here.residual[kind].quantile(knot), there.residual[kind].quantile(knot));
         }
     }
