@@ -98,10 +98,14 @@ ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, int width)
 
 GridLaw ChainLaws::segment(const Segment& kernels) const
 {
-    const double deviation = deviation_of(kernels, residual_);
+    double core = 0.0;
+    for (const Kernel& kernel : kernels) {
+        const double own = kernel.seconds * residual_[static_cast<std::size_t>(kernel.kind)].core();
+        core += own * own;
+    }
     std::vector<GridLaw> laws;
     for (const Kernel& kernel : kernels) {
-        laws.push_back(kernel_duration(residual_[static_cast<std::size_t>(kernel.kind)], kernel.seconds, deviation));
+        laws.push_back(kernel_duration(residual_[static_cast<std::size_t>(kernel.kind)], kernel.seconds, std::sqrt(core)));
     }
     return sum_of(laws);
 }

@@ -228,7 +228,7 @@ private:
 
 double GridLaw::deviation() const { return std::sqrt(variance); }
 
-GridLaw kernel_duration(const KernelLaw& residual, double seconds, double deviation_of_sum)
+GridLaw kernel_duration(const KernelLaw& residual, double seconds, double core_of_sum)
 {
     GridLaw law;
     law.mean = seconds;
@@ -239,7 +239,8 @@ GridLaw kernel_duration(const KernelLaw& residual, double seconds, double deviat
         return law;
     }
     law.variance = seconds * residual.cv() * (seconds * residual.cv());
-    law.step = std::max(deviation_of_sum / cells_a_deviation, (law.longest - law.shortest) / most_cells);
+    law.core = seconds * residual.core() * (seconds * residual.core());
+    law.step = std::max(core_of_sum / cells_a_deviation, (law.longest - law.shortest) / most_cells);
     law.origin = law.shortest - margin * law.step;
     law.mass.assign(static_cast<std::size_t>((law.longest - law.shortest) / law.step) + 3 * margin, 0.0);
     const double scale = seconds / law.step;
@@ -266,11 +267,12 @@ GridLaw sum_of(std::span<const GridLaw* const> laws)
     for (const GridLaw* law : laws) {
         sum.mean += law->mean;
         sum.variance += law->variance;
+        sum.core += law->core;
         sum.shortest += law->shortest;
         sum.longest += law->longest;
         step = std::max(step, law->mass.size() > 1 ? law->step : 0.0);
     }
-    step = std::max(step, sum.deviation() / cells_a_deviation);
+    step = std::max(step, std::sqrt(sum.core) / cells_a_deviation);
     for (const GridLaw* law : laws) {
         add_masses(regridded(*law, step), sum);
     }
@@ -290,6 +292,7 @@ GridLaw longest_of(const GridLaw& law, int n)
         result.mass[i] = all.cell(cell) * (13.0 / 12.0) - (all.cell(cell - 1) + all.cell(cell + 1)) * (1.0 / 24.0);
     }
     measure(result);
+    result.core = std::min(result.core, result.variance);
     trim(result);
     return result;
 }

@@ -21,14 +21,15 @@ struct GridLaw {
     std::vector<double> mass{1.0};  // one mass: a constant
     double mean = 0.0;
     double variance = 0.0;
+    double core = 0.0;  // variance of the law's core: what the grid resolves; less than the variance where slow modes dominate
     double shortest = 0.0;  // no draw lies outside these
     double longest = 0.0;
 
     double deviation() const;
 };
 
-/// A kernel of this mean time, on a grid that suits a sum of this deviation.
-GridLaw kernel_duration(const KernelLaw& residual, double seconds, double deviation_of_sum);
+/// A kernel of this mean time, on a grid that suits a sum whose core has this deviation.
+GridLaw kernel_duration(const KernelLaw& residual, double seconds, double core_of_sum);
 
 /// Sum of independent durations.
 GridLaw sum_of(std::span<const GridLaw* const> laws);

@@ -26,50 +26,57 @@ KernelLaw::KernelLaw(const Quantile& quantile)
         cv_ = 0.0;
         return;
     }
+    core_ = std::clamp(0.5 * (quantile(0.16, true) - quantile(0.16, false)), 0.25 * cv_, cv_);
     const double jump = 0.5 * cv_;  // smooth laws rise by a few hundredths from knot to knot
     quantile_ = {quantile(beyond, false)};
+    Sums sums;
     for (int k = 0; k < octaves * per_octave; ++k) {
-        add_pieces(quantile, probability(k), probability(k + 1), false, jump);
+        add_pieces(quantile, probability(k), probability(k + 1), false, jump, sums);
     }
     for (int k = octaves * per_octave; k > 0; --k) {
-        add_pieces(quantile, probability(k), probability(k - 1), true, jump);
+        add_pieces(quantile, probability(k), probability(k - 1), true, jump, sums);
     }
-    normalise();
+    normalise(sums);
 }
 
 /// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
-void KernelLaw::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump)
+void KernelLaw::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums)
 {
     const double mass = std::abs(to - from);
     const double end = quantile(to, upper);
     if (end - quantile_.back() > jump && mass > 0x1p-10 * std::max(0x1p-20, std::min(from, to))) {
         const double middle = 0.5 * (from + to);
-        add_pieces(quantile, from, middle, upper, jump);
-        add_pieces(quantile, middle, to, upper, jump);
+        add_pieces(quantile, from, middle, upper, jump, sums);
+        add_pieces(quantile, middle, to, upper, jump, sums);
         return;
     }
+    sums.add(mass / 6.0, quantile_.back());  // Simpson's rule
+    sums.add(mass / 1.5, quantile(0.5 * (from + to), upper));
+    sums.add(mass / 6.0, end);
     mass_.push_back(mass);
     quantile_.push_back(end);
 }
 
-/// Mean one and the law's variance: even pieces have a little more (chords of a quantile function lie outside it).
-void KernelLaw::normalise()
+void KernelLaw::Sums::add(double mass, double x)
 {
-    double first = 0.0;
-    double second = 0.0;
-    for (const double end : {quantile_.front() - 1.0, quantile_.back() - 1.0}) {
-        first += beyond * end;
-        second += beyond * end * end;
-    }
+    first += mass * (x - 1.0);
+    second += mass * (x - 1.0) * (x - 1.0);
+}
+
+/// Mean one and the law's variance: even pieces have a little more (chords of a quantile function lie outside it).
+void KernelLaw::normalise(const Sums& law)
+{
+    Sums chords;
     for (std::size_t k = 0; k < pieces(); ++k) {
-        const double middle = 0.5 * (quantile_[k] + quantile_[k + 1]) - 1.0;
+        const double middle = 0.5 * (quantile_[k] + quantile_[k + 1]);
         const double width = quantile_[k + 1] - quantile_[k];
-        first += mass_[k] * middle;
-        second += mass_[k] * (middle * middle + width * width / 12.0);
+        chords.add(mass_[k], middle);
+        chords.second += mass_[k] * width * width / 12.0;
     }
-    const double scale = cv_ / std::sqrt(second - first * first);
+    cv_ = std::sqrt(law.second - law.first * law.first);
+    const double scale = cv_ / std::sqrt(chords.second - chords.first * chords.first);
     for (double& q : quantile_) {
-        q = 1.0 + (q - 1.0 - first) * scale;
+        q = 1.0 + (q - 1.0 - chords.first) * scale;
     }
 }
 

@@ -24,6 +24,8 @@ public:
     explicit KernelLaw(const Quantile& quantile);
 
     double cv() const { return cv_; }
+    /// Half the distance of the quantiles at 16 and 84 %: what a grid must resolve. Between cv / 4 and cv.
+    double core() const { return core_; }
     std::size_t pieces() const { return mass_.size(); }
     double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
     double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
@@ -35,6 +37,7 @@ public:
         std::uint64_t count = pieces();
         visit(count);
         visit(cv_);
+        visit(core_);
         mass_.resize(count);
         quantile_.resize(count + 1);
         for (auto* list : {&mass_, &quantile_}) {
@@ -45,10 +48,16 @@ public:
     }
 
 private:
-    void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump);
-    void normalise();
+    struct Sums {
+        double first = 0.0;  // of deviations from one
+        double second = 0.0;
+        void add(double mass, double x);
+    };
+    void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums);
+    void normalise(const Sums& law);
 
     double cv_ = 0.0;
+    double core_ = 0.0;
     std::vector<double> mass_;           // [piece]
     std::vector<double> quantile_{1.0};  // [knot]
 };
