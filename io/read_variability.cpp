@@ -19,6 +19,7 @@ void read_variability_fields(Table& table, Keys keys, const std::string& default
     const Row rows[] = {{"gpu", &variability.gpu},
                         {"node", &variability.node},
                         {"site", &variability.site},
+                        {"common_step", &variability.common_step},
                         {"common_compute", &variability.common_compute},
                         {"common_communication", &variability.common_communication},
                         {"stage", &variability.stage},

@@ -16,10 +16,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-double normal_quantile(double level)
-{
-    return quantile(complement(boost::math::normal(), 0.5 * (1.0 - level)));
-}
+double normal_quantile(double level) { return quantile(complement(boost::math::normal(), 0.5 * (1.0 - level))); }
 double student_quantile(double freedom, double level)
 {
     return quantile(complement(boost::math::students_t(freedom), 0.5 * (1.0 - level)));
@@ -58,6 +55,12 @@ ClusterMean cluster_mean(std::span<const double> values, std::size_t size)
 bool blocks_tell(std::size_t draws, const Clusters& clusters)
 {
     return clusters.block > 0 && draws / clusters.block >= least_blocks;
+}
+
+/// By blocks where there are enough, else by fleets.
+ClusterMean closest_mean(std::span<const double> draws, const Clusters& clusters)
+{
+    return cluster_mean(draws, blocks_tell(draws.size(), clusters) ? clusters.block : clusters.size);
 }
 
 /// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
@@ -231,9 +234,11 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence)
 {
     const ClusterMean fleets = cluster_mean(draws, clusters.size);
-    const ClusterMean near = blocks_tell(draws.size(), clusters) ? cluster_mean(draws, clusters.block) : fleets;
+    const ClusterMean near = closest_mean(draws, clusters);
     return student_limits(fleets.mean, near, fleets, confidence);
 }
+
+double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }
 
 Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const double> factor,
                                   double probability, const Confidence& confidence)
@@ -242,7 +247,7 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
     const double value = law.quantile(probability);
     const std::vector<double> shares = law.shares(value);
     const ClusterMean fleets = cluster_mean(shares, clusters.size);
-    const ClusterMean near = blocks_tell(draws.size(), clusters) ? cluster_mean(shares, clusters.block) : fleets;
+    const ClusterMean near = closest_mean(shares, clusters);
     const auto limits = [&](const ClusterMean& m, double level) {
         if (m.clusters < static_cast<double>(least_blocks)) {
             return Limits{-infinite, infinite};

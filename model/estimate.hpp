@@ -55,6 +55,9 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 /// reported limits from the means of the blocks where there are 16 and more.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
+/// Standard error of the mean of clustered draws: from blocks where there are 16 and more, else from the clusters; infinite with one.
+double mean_error(std::span<const double> draws, const Clusters& clusters);
+
 /// Quantile of C T for draws of T and an independent factor C of mean one that scales all of T, given by equally probable
 /// values: F(t) = mean over draws and values of 1{T C <= t}, so C is integrated and adds no noise. Limits as Woodruff's, from the
 /// variance of F between blocks, or between fleets where there are fewer than 16 blocks; infinite with fewer than 16 of those.

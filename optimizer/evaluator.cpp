@@ -125,7 +125,8 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
     for (const Need& need : needs) {
         const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(need.point));
         const int microbatches = plan.microbatches(model_.problem.phases.front().global_batch);
-        alike[{need.from_fleet, need.rung.fleets, plan.schedule, plan.pp, plan.chunks, plan.split, microbatches}].push_back(&need);
+        alike[{need.from_fleet, need.rung.fleets, plan.schedule, plan.pp, plan.chunks, plan.split, microbatches}].push_back(
+            &need);
     }
     for (const auto& [key, list] : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {

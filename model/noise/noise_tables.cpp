@@ -39,15 +39,6 @@ Quantile standard_law(double skewness)
     };
 }
 
-/// The law that the sampler draws from, as a function again.
-Quantile looked_up(const QuantileTable& table)
-{
-    return [&table](double p, bool upper) {
-        const auto bits = static_cast<std::uint32_t>(std::min(p * 0x1p32, 0x1p31 - 1.0));
-        return static_cast<double>(table(upper ? ~bits : bits));
-    };
-}
-
 /// Segment cv of a group law; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
 
@@ -61,10 +52,8 @@ void visit(NoiseTables& tables, Visit&& number)
             number(piece);
         }
     };
-    for (auto* list : {&tables.residual.cv, &tables.residual.skewness}) {
-        for (double& x : *list) {
-            number(x);
-        }
+    for (KernelLaw& law : tables.residual) {
+        law.for_numbers(number);
     }
     const auto pieces = [&](auto& p) {
         for (auto& row : p.coefficient) {
@@ -82,21 +71,16 @@ void visit(NoiseTables& tables, Visit&& number)
         pieces(t.piece);
     }
     for (auto& [width, laws] : tables.width) {
-        laws.barrier.resize(NoiseTables::standard_laws);
-        for (auto& barrier : laws.barrier) {
-            number(barrier.mean);
-            number(barrier.deviation);
-            number(barrier.skewness);
-        }
         laws.group.resize(NoiseTables::group_laws);
         for (auto& t : laws.group) {
             table(t);
         }
     }
     for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage,
-                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
+                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential, &tables.common_step}) {
         table(*t);
     }
+    number(tables.step_varies);
     number(tables.node_varies);
     number(tables.stage_varies);
     number(tables.microbatch_varies);
@@ -129,17 +113,13 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
 {
     NoiseTables tables;
     for (std::size_t k = 0; k < kernel_classes; ++k) {
-        const Moments m = LawQuantile(variability.residual[k]).moments();
-        tables.residual.cv[k] = m.cv();
-        tables.residual.skewness[k] = m.skewness();
+        tables.residual[k] = KernelLaw(quantile_of(variability.residual[k]));
     }
     tables.scores = NormalScores(standard_law(0.0));
     tables.node_probability = StandardLaw::node_probabilities();
-    std::vector<QuantileTable> standard;
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
-        const Quantile law = standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness);
-        standard.emplace_back(law);
-        tables.standard.emplace_back(law, tables.node_probability);
+        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness),
+                                     tables.node_probability);
     }
     std::vector<GroupLaw> groups;
     groups.reserve(NoiseTables::group_laws);
@@ -148,10 +128,6 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     }
     for (const int width : tensor_parallel_degrees) {
         WidthTables& laws = tables.width[width];
-        for (const auto& law : standard) {
-            const Moments m = moments(largest_of(looked_up(law), width));
-            laws.barrier.push_back({m.mean, std::sqrt(m.variance), m.skewness()});
-        }
         for (const auto& group : groups) {
             laws.group.emplace_back(group.factor(width));
         }
@@ -166,6 +142,8 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.p2p = table(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]);
     tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    tables.common_step = table(variability.common_step);
+    tables.step_varies = !LawQuantile(variability.common_step).constant();
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();

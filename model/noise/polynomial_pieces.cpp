@@ -43,6 +43,21 @@ void PolynomialPieces<Degree>::pass_through(int k, const Values& values)
     }
 }
 
+namespace {
+
+using Cubic = PolynomialPieces<StandardLaw::degree>;
+
+/// Whether piece k rises all the way: its slope does at both ends, and at its turning point if that lies within.
+bool rises(const Cubic& pieces, int k)
+{
+    const auto c = [&](int power) { return static_cast<double>(pieces.coefficient[power][k]); };
+    const auto slope = [&](double at) { return c(1) + at * (2.0 * c(2) + at * 3.0 * c(3)); };
+    const double turn = c(3) == 0.0 ? 0.5 : -c(2) / (3.0 * c(3));
+    return slope(-0.5) >= 0.0 && slope(0.5) >= 0.0 && (turn <= -0.5 || turn >= 0.5 || slope(turn) >= 0.0);
+}
+
+}  // namespace
+
 NormalScores::NormalScores(const Quantile& normal)
 {
     using Octave = decltype(octave);
@@ -75,7 +90,12 @@ StandardLaw::StandardLaw(const Quantile& quantile, const NodeProbabilities& prob
     for (int k = 0; k < used_pieces; ++k) {
         PolynomialPieces<degree>::Values own{};
         std::copy_n(value.begin() + static_cast<std::ptrdiff_t>(k) * degree, own.size(), own.begin());
-        piece.pass_through((k - used_pieces / 2 + piece.pieces) % piece.pieces, own);
+        const int index = (k - used_pieces / 2 + piece.pieces) % piece.pieces;
+        piece.pass_through(index, own);
+        if (!rises(piece, index)) {  // a jump or a corner: the straight line does not overshoot
+            const double rise = own.back() - own.front();
+            piece.pass_through(index, {own.front(), own.front() + rise / 3.0, own.back() - rise / 3.0, own.back()});
+        }
     }
 }
 

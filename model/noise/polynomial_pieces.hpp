@@ -30,6 +30,8 @@ struct PolynomialPieces {
         return value;
     }
 
+    friend bool operator==(const PolynomialPieces&, const PolynomialPieces&) = default;
+
     /// Interpolates. Plain arithmetic: equal inputs give equal pieces on every machine.
     void pass_through(int k, const Values& values);
 };
@@ -62,7 +64,8 @@ public:
     PolynomialPieces<4> octave;  // of the lower tail
 };
 
-/// A law of mean 0 and deviation 1 as a function of a normal score: Q(Phi(z)). Pieces of equal width in z.
+/// A law of mean 0 and deviation 1 as a function of a normal score: Q(Phi(z)). Pieces of equal width in z; where a cubic would
+/// fall (at a jump), a straight line.
 class StandardLaw {
 public:
     static constexpr float pieces_per_unit = 2.4F;
@@ -85,6 +88,8 @@ public:
     }
 
     static constexpr float rounding = 0x1.8p23F;  // added to a small number, leaves its nearest integer in the low bits
+
+    friend bool operator==(const StandardLaw&, const StandardLaw&) = default;
 
     PolynomialPieces<degree> piece;
 };

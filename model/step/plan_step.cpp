@@ -1,6 +1,7 @@
 #include "model/step/plan_step.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace prismopt {
 
@@ -144,14 +145,16 @@ void BlockStep::draw_collectives()
     }
 }
 
-BoundPlan::BoundPlan(const ExecutionGraph& bound, const NoiseTables& noise, int replicas_simulated)
+BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
     : graph(bound), simulated(std::min(replicas_simulated, bound.placement.replicas)),
       paths(simulated == bound.placement.replicas ? std::vector<CriticalPath>{} : critical_paths(bound))
 {
+    assert(!graph.shapes.empty());  // compiled for sampling
+    const auto shape = [&](const DurationLaw& law) { return graph.shapes[law.shape].get(); };
     for (const OpLaw& law : graph.law) {
-        spread.push_back({law.compute_s, law.compute_s * law.compute_cv, law.communication_s,
-                          law.communication_s * law.communication_cv, law.transfer_s, &noise.standard[law.compute_law],
-                          &noise.standard[law.communication_law]});
+        spread.push_back({law.compute.mean_s, law.compute.mean_s * law.compute.cv, law.communication.mean_s,
+                          law.communication.mean_s * law.communication.cv, law.transfer_s, shape(law.compute),
+                          shape(law.communication)});
     }
 }
 

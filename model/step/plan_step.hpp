@@ -71,7 +71,8 @@ private:
 
 /// What does not change between draws of a plan.
 struct BoundPlan {
-    BoundPlan(const ExecutionGraph& graph, const NoiseTables& noise, int replicas_simulated);
+    /// The graph must outlive it, and be compiled for sampling.
+    BoundPlan(const ExecutionGraph& graph, int replicas_simulated);
 
     int nodes() const;
     bool ranks_replicas() const { return !paths.empty(); }

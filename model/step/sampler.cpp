@@ -163,7 +163,7 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     std::vector<BoundPlan> plans;
     plans.reserve(graphs.size());
     for (const ExecutionGraph* graph : graphs) {
-        plans.emplace_back(*graph, noise, options.replicas_simulated);
+        plans.emplace_back(*graph, options.replicas_simulated);
     }
     const int block_steps = range.fleets / block_fleets * range.steps;
     // With few draws, threads share the plans out.

@@ -74,8 +74,8 @@ std::vector<ExecutionGraph> PipelineJob::candidates_of_one_law(std::size_t count
     kind.tp = 1;
     ExecutionGraph graph = std::get<CompiledPlan>(compile.compile(kind)).graph;
     for (OpLaw& law : graph.law) {
-        law.compute_law = graph.law.front().compute_law;
-        law.communication_law = graph.law.front().communication_law;
+        law.compute.shape = graph.law.front().compute.shape;
+        law.communication = {};
         law.communication_s = 0.0F;
     }
     return std::vector<ExecutionGraph>(count, graph);

@@ -4,6 +4,7 @@
 #include "tests/benchmarks/jobs.hpp"
 
 #include "model/step/op_window.hpp"
+#include "model/step/plan_step.hpp"
 #include "model/step/vector_clones.hpp"
 #include "model/step/vector_lanes.hpp"
 
@@ -59,16 +60,11 @@ double parts_s_per_op_draw()
     const std::span<const ProgramOp> ops = std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
     std::vector<OpDraws> draws(window);
     const DrawKeys keys{1, Purpose::search, {}, {}, graph.first_slot.data(), graph.chunks()};
-    std::vector<OpSpread> spread;
-    for (const OpLaw& law : graph.law) {
-        spread.push_back({law.compute_s, law.compute_s * law.compute_cv, law.communication_s,
-                          law.communication_s * law.communication_cv, law.transfer_s,
-                          &job.problem().noise.standard[law.compute_law], &job.problem().noise.standard[law.communication_law]});
-    }
+    const BoundPlan plan(graph, 2);
     std::vector<Floats> state(3 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
     std::vector<Floats> parts(2 * graph.law.size());
     PipelineRun run;
-    run.law = spread.data();
+    run.law = plan.spread.data();
     run.stage_end = state.data();
     run.gradients_end = run.stage_end + graph.stages();
     run.compute_factor = run.gradients_end + graph.stages();

@@ -98,9 +98,9 @@ private:
         const NoiseTables& noise = plain_.problem().noise;
         const std::span<const ProgramOp> ops = graph.program->ops;
         constexpr std::size_t window = 512;
-        const SharedLaws shared{&noise.standard[graph.law.front().compute_law], nullptr, false};
+        const SharedLaws shared{graph.shapes[graph.law.front().compute.shape].get(), nullptr, false};
         const SamplerOptions options;
-        const BoundPlan plan(graph, noise, 2);
+        const BoundPlan plan(graph, 2);
         BlockStep at(noise, options,
                      {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, graph.first_slot});
         at.begin(0, 0);
@@ -142,7 +142,7 @@ private:
         const ParallelPlan plan = pipeline_.plan();
         return seconds_of([&] {
                    for (int i = 0; i < repeats; ++i) {
-                       auto compiled = compiler.compile(plan);
+                       auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
                        auto step = noise_free_step(std::get<CompiledPlan>(compiled).graph);
                        keep(step);
                    }

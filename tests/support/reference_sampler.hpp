@@ -63,7 +63,6 @@ private:
         }
         return w;
     }
-    double standard(int law, std::uint32_t bits) const { return noise_.standard[law](noise_.scores(bits)); }
     std::uint32_t own() const { return static_cast<std::uint32_t>(replica_); }
 
     double node_factor(int node) const
@@ -101,6 +100,12 @@ private:
             return static_cast<double>(mean) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
         };
         return {time(graph_.reduce_scatter_s[part], w[0]), time(graph_.all_gather_s[part], w[1])};
+    }
+
+    double duration(const DurationLaw& law, std::uint32_t bits) const
+    {
+        return static_cast<double>(law.mean_s) *
+               (1.0 + static_cast<double>(law.cv) * static_cast<double>((*graph_.shapes[law.shape])(noise_.scores(bits))));
     }
 
     double parameters_gathered(int stage, int chunk) const
@@ -144,10 +149,8 @@ private:
                 static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.p2p(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
-        const double compute = static_cast<double>(law.compute_s) * compute_factor(stage, task.microbatch) *
-                               (1.0 + static_cast<double>(law.compute_cv) * standard(law.compute_law, w[0]));
-        const double communication = static_cast<double>(law.communication_s) * common_communication_ *
-                                     (1.0 + static_cast<double>(law.communication_cv) * standard(law.communication_law, w[1]));
+        const double compute = duration(law.compute, w[0]) * compute_factor(stage, task.microbatch);
+        const double communication = duration(law.communication, w[1]) * common_communication_;
         return end_[key] = start + compute + communication;
     }
 
