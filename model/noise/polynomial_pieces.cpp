@@ -90,7 +90,7 @@ StandardLaw::StandardLaw(const Quantile& quantile, const NodeProbabilities& prob
     for (int k = 0; k < used_pieces; ++k) {
         PolynomialPieces<degree>::Values own{};
         std::copy_n(value.begin() + static_cast<std::ptrdiff_t>(k) * degree, own.size(), own.begin());
-        const int index = (k - used_pieces / 2 + piece.pieces) % piece.pieces;
+        const int index = (k - used_pieces / 2 + Cubic::pieces) % Cubic::pieces;
         piece.pass_through(index, own);
         if (!rises(piece, index)) {  // a jump or a corner: the straight line does not overshoot
             const double rise = own.back() - own.front();

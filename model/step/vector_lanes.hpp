@@ -16,11 +16,9 @@ namespace prismopt {
 inline constexpr int vector_width = 16;
 inline constexpr int vectors = lanes / vector_width;  // in a row of lanes
 
-// clang-format off
-typedef float FloatVector __attribute__((vector_size(64), may_alias));
-typedef std::int32_t IntVector __attribute__((vector_size(64), may_alias));
-typedef std::uint32_t WordVector __attribute__((vector_size(64), may_alias));
-// clang-format on
+using FloatVector [[gnu::vector_size(64), gnu::may_alias]] = float;
+using IntVector [[gnu::vector_size(64), gnu::may_alias]] = std::int32_t;
+using WordVector [[gnu::vector_size(64), gnu::may_alias]] = std::uint32_t;
 
 [[gnu::always_inline]] inline FloatVector& vector_at(Lanes<float>& row, int v)
 {
