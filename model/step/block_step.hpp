@@ -1,0 +1,70 @@
+#pragma once
+
+/// 64 fleets in one of their steps: factors of the GPUs, nodes, stages and microbatches, and collectives between replicas, which
+/// plans share.
+
+#include "model/noise/noise_tables.hpp"
+#include "model/step/lane_kernels.hpp"
+#include "model/step/sampler.hpp"
+
+#include <array>
+#include <vector>
+
+namespace prismopt {
+
+/// How many of each thing the plans of a lot have at most; and the keys that they share.
+struct LotExtent {
+    int stages = 1;
+    int replicas = 1;
+    int nodes = 1;
+    int microbatches = 1;
+    bool ranks_replicas = false;            // some plan does not simulate all of its replicas
+    std::vector<std::uint16_t> first_slot;  // [part]
+};
+
+/// 64 fleets in one of their steps: all that plans share but for the ops' own draws. Made once for a lot.
+class BlockStep {
+public:
+    BlockStep(const NoiseTables& noise, const SamplerOptions& options, LotExtent extent);
+
+    /// The block of fleets from `first_fleet`, in their step `step`.
+    void begin(int first_fleet, int step);
+
+    const Floats& stage_factor(int replica, int stage) const
+    {
+        return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
+    }
+
+    /// Factors of the microbatches of one replica, a lane each. `out`: [microbatch].
+    void draw_microbatches(const Words& step_replica, std::vector<Floats>& out) const;
+    /// Four words for an event of each lane's replica, not stratified.
+    void draw(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+
+    const NoiseTables& noise;
+    const SamplerOptions& options;
+    std::uint32_t step = 0;
+    Words fleet;
+    Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
+    Floats communication;                 // step-common regime of communication
+    std::vector<Words> group_words;       // [group]: of the persistent factor of a tensor parallel group
+    std::vector<Floats> node;             // [node]: its persistent factor
+    std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
+    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
+    std::vector<Floats> all_gather;       // [part]
+
+private:
+    void draw_shared(std::uint32_t step_index, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    /// The same for an event that is stratified over the block.
+    void draw_strata(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_common();
+    void draw_persistent();
+    void draw_stages();
+    void draw_mean_microbatches();
+    void draw_collectives();
+
+    LotExtent extent_;
+    Words block_;                // the same number in all lanes
+    std::vector<Floats> stage_;  // [replica * stages + stage]; empty when the law is constant
+};
+
+}  // namespace prismopt
