@@ -103,7 +103,7 @@ void BlockStep::draw_stages()
     }
 }
 
-void BlockStep::draw_microbatches(const Words& who, std::vector<Floats>& out) const
+void BlockStep::draw_microbatches(const Words& who, std::span<Floats> out) const
 {
     std::array<Words, 4> words;
     for (std::size_t mb = 0; mb < out.size(); ++mb) {

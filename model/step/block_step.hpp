@@ -8,6 +8,7 @@
 #include "model/step/sampler.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace prismopt {
@@ -18,7 +19,7 @@ struct LotExtent {
     int replicas = 1;
     int nodes = 1;
     int microbatches = 1;
-    bool ranks_replicas = false;            // some plan does not simulate all of its replicas
+    bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
 };
 
@@ -36,7 +37,7 @@ public:
     }
 
     /// Factors of the microbatches of one replica, a lane each. `out`: [microbatch].
-    void draw_microbatches(const Words& step_replica, std::vector<Floats>& out) const;
+    void draw_microbatches(const Words& step_replica, std::span<Floats> out) const;
     /// Four words for an event of each lane's replica, not stratified.
     void draw(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 

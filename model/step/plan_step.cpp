@@ -12,10 +12,11 @@ void fill(Words& row, std::uint32_t value) { std::fill_n(row.at, lanes, value); 
 }  // namespace
 
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
-    : graph(bound), simulated(std::min(replicas_simulated, bound.placement.replicas)),
-      paths(simulated == bound.placement.replicas ? std::vector<CriticalPath>{} : critical_paths(bound))
+    : graph(bound), simulated(std::min(replicas_simulated, replicas())),
+      paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
 {
     assert(!graph.shapes.empty());  // compiled for sampling
+    assert(graph.placement.replicas % graph.placement.coupled == 0);
     const auto shape = [&](const DurationLaw& law) { return graph.shapes[law.shape].get(); };
     for (const OpLaw& law : graph.law) {
         spread.push_back({law.compute.mean_s, law.compute.mean_s * law.compute.cv, law.communication.mean_s,
@@ -31,11 +32,12 @@ int BoundPlan::nodes() const
 }
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
-    : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(graph_.placement.replicas),
+    : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
       gathered_(graph_.all_gather_s.size()), reduce_(graph_.reduce_scatter_s.size()),
-      chosen_factor_(static_cast<std::size_t>(plan.simulated) * stages_), chosen_(plan.simulated), chosen_path_(plan.simulated),
-      shared_(plan.paths.size()), stage_end_(stages_), gradients_end_(stages_), slot_(graph_.program->slots),
-      microbatch_(noise.microbatch_varies && plan.ranks_replicas() ? graph_.program->shape.microbatches : 0)
+      chosen_factor_(static_cast<std::size_t>(plan.simulated) * graph_.placement.coupled * stages_), chosen_(plan.simulated),
+      chosen_path_(plan.simulated), shared_(plan.paths.size()), stage_factor_(stages_), stage_end_(stages_),
+      gradients_end_(stages_), slot_(graph_.program->slots),
+      microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.chunks = graph_.chunks();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
@@ -47,17 +49,21 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     run_.gradients_end = gradients_end_.data();
     run_.nothing = &nothing_;
     run_.nobody = &nobody_;
+    if (plan.coupled()) {
+        set_.emplace(graph_, noise.microbatch_varies);
+        run_.factor_rows = set_->rows();
+    }
 }
 
 void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 {
-    factors.resize(std::max(factors.size(), static_cast<std::size_t>(stages_) * replicas_));
+    factors.resize(std::max(factors.size(), static_cast<std::size_t>(stages_) * members_));
     take_persistent(at, factors);
     keep_optimizer_time(factors);  // before per-step factors join the persistent ones
     if (at.noise.stage_varies) {
-        for (int replica = 0; replica < replicas_; ++replica) {
+        for (int member = 0; member < members_; ++member) {
             for (int stage = 0; stage < stages_; ++stage) {
-                multiply(at.stage_factor(replica, stage), factor(factors, replica, stage));
+                multiply(at.stage_factor(member, stage), factor(factors, member, stage));
             }
         }
     }
@@ -72,11 +78,13 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
         return;
     }
     rank_replicas(at, factors);
-    for (int k = 0; k < plan_.simulated; ++k) {
+    const int coupled = graph_.placement.coupled;
+    for (int member = 0; member < plan_.simulated * coupled; ++member) {
         for (int stage = 0; stage < stages_; ++stage) {
+            Floats& chosen = factor(chosen_factor_, member, stage);
             for (int l = 0; l < lanes; ++l) {
-                chosen_factor_[static_cast<std::size_t>(k) * stages_ + stage].at[l] =
-                    factor(factors, chosen_[k].at[l], stage).at[l];
+                const int who = chosen_[member / coupled].at[l] * coupled + member % coupled;
+                chosen.at[l] = factor(factors, who, stage).at[l];
             }
         }
     }
@@ -85,7 +93,7 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 /// Persistent factor of the tensor parallel group of each (replica, stage), times the common compute regime.
 void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors)
 {
-    const int groups = stages_ * replicas_;
+    const int groups = stages_ * members_;
     for (int g = 0; g < groups; ++g) {
         Floats& f = factor_of_group(factors, g);
         look_up(graph_.group, at.group_words[g], f);
@@ -102,7 +110,7 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
 Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
 {
     return graph_.placement.stage_stride == 1 ? factor(factors, group / stages_, group % stages_)
-                                              : factor(factors, group % replicas_, group / replicas_);
+                                              : factor(factors, group % members_, group / members_);
 }
 
 /// A group on one node takes the node's factor; one that spans several takes the largest.
@@ -111,7 +119,7 @@ void PlanStep::spread_over_groups(std::vector<Floats>& factors, int node, const 
     const Placement& place = graph_.placement;
     if (place.tp <= place.gpus_per_node) {
         const int per_node = place.gpus_per_node / place.tp;
-        const int end = std::min((node + 1) * per_node, stages_ * replicas_);
+        const int end = std::min((node + 1) * per_node, stages_ * members_);
         for (int g = node * per_node; g < end; ++g) {
             multiply(node_factor, factor_of_group(factors, g));
         }
@@ -134,8 +142,8 @@ void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
     optimizer_ = Floats{};
     for (int stage = 0; stage < stages_; ++stage) {
         Floats slowest{};
-        for (int replica = 0; replica < replicas_; ++replica) {
-            wait_for(factor(factors, replica, stage), slowest);
+        for (int member = 0; member < members_; ++member) {
+            wait_for(factor(factors, member, stage), slowest);
         }
         for (float& seconds : slowest.at) {
             seconds *= graph_.optimizer_s[stage];
@@ -172,17 +180,9 @@ void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
     for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
         add_shared(at, plan_.paths[p], shared_[p]);
     }
-    std::vector<Floats> slowed(stages_);  // factors of a replica, times the mean of its microbatches'
     for (int replica = 0; replica < replicas_; ++replica) {
         Floats& length = path_[replica];
-        const Floats* own = &factor(factors, replica, 0);
-        if (!at.mean_microbatch.empty()) {
-            for (int stage = 0; stage < stages_; ++stage) {
-                slowed[stage] = own[stage];
-                multiply(at.mean_microbatch[replica], slowed[stage]);
-            }
-            own = slowed.data();
-        }
+        const Floats* own = mean_factors(at, replica, &factor(factors, replica * graph_.placement.coupled, 0));
         for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
             longest_path(shared_[p], plan_.paths[p].compute_s.data(), own, stages_, length);
         }
@@ -193,6 +193,28 @@ void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
         chosen_[slow].at[l] = any;
         chosen_path_[slow].at[l] = path_[any].at[l];
     }
+}
+
+/// By stage, over the microbatches of a replica. `members`: factors of its own, [member * stages + stage].
+const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Floats* members)
+{
+    if (set_) {
+        Ints who;
+        std::fill_n(who.at, lanes, replica);
+        set_->take(at, who, members);
+        for (int stage = 0; stage < stages_; ++stage) {
+            set_->mean(stage, stage_factor_[stage]);
+        }
+        return stage_factor_.data();
+    }
+    if (at.mean_microbatch.empty()) {
+        return members;
+    }
+    for (int stage = 0; stage < stages_; ++stage) {
+        stage_factor_[stage] = members[stage];
+        multiply(at.mean_microbatch[replica], stage_factor_[stage]);
+    }
+    return stage_factor_.data();
 }
 
 /// What a path takes in every replica alike: mean communication in this step's regime, and the drawn collectives.
@@ -211,9 +233,14 @@ void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats&
 
 void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch)
 {
-    run_.compute_factor = chosen_factor_.data() + static_cast<std::ptrdiff_t>(k) * stages_;
     run_.communication_factor = &at.communication;
-    run_.microbatch = microbatch.empty() ? nullptr : microbatch.data();
+    if (set_) {
+        set_->take(at, chosen_[k], &factor(chosen_factor_, k * graph_.placement.coupled, 0));
+        run_.compute_factor = set_->factors();
+    } else {
+        run_.compute_factor = &factor(chosen_factor_, k, 0);
+        run_.microbatch = microbatch.empty() ? nullptr : microbatch.data();
+    }
     if (!microbatch_.empty()) {
         Words who;
         for (int l = 0; l < lanes; ++l) {

@@ -1,14 +1,17 @@
 #pragma once
 
 /// One plan in one step of 64 fleets, around the ops: which replicas are simulated op by op, with which factors, and what becomes
-/// of the others. See model/step/sampler.hpp.
+/// of the others. See model/step/sampler.hpp. "Replica" in the names below is a set of coupled ones (Placement::coupled), which is
+/// one replica in most plans; a member is one of a set.
 
 #include "model/step/block_step.hpp"
+#include "model/step/coupled_set.hpp"
 #include "model/step/critical_paths.hpp"
 #include "model/step/lane_kernels.hpp"
 #include "model/step/op_window.hpp"
 #include "model/step/replica_residuals.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace prismopt {
@@ -19,6 +22,8 @@ struct BoundPlan {
     BoundPlan(const ExecutionGraph& graph, int replicas_simulated);
 
     int nodes() const;
+    int replicas() const { return graph.placement.replicas / graph.placement.coupled; }
+    bool coupled() const { return graph.placement.coupled > 1; }
     bool ranks_replicas() const { return !paths.empty(); }
 
     const ExecutionGraph& graph;
@@ -46,9 +51,9 @@ public:
     const BoundPlan& plan() const { return plan_; }
 
 private:
-    Floats& factor(std::vector<Floats>& factors, int replica, int stage) const
+    Floats& factor(std::vector<Floats>& factors, int member, int stage) const
     {
-        return factors[static_cast<std::size_t>(replica) * stages_ + stage];
+        return factors[static_cast<std::size_t>(member) * stages_ + stage];
     }
     Floats& factor_of_group(std::vector<Floats>& factors, int group) const;
     void take_persistent(const BlockStep& at, std::vector<Floats>& factors);
@@ -56,6 +61,7 @@ private:
     void keep_optimizer_time(std::vector<Floats>& factors);
     void take_collectives(const BlockStep& at);
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
+    const Floats* mean_factors(const BlockStep& at, int replica, const Floats* members);
     void add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const;
     void wait_for_others(const BlockStep& at);
 
@@ -63,6 +69,7 @@ private:
     const ExecutionGraph& graph_;
     int stages_;
     int replicas_;
+    int members_;  // of all replicas
 
     PipelineRun run_;  // points into this object: it stays where it is
     Floats slowest_;   // of the replicas so far
@@ -70,16 +77,17 @@ private:
     Floats widest_;                      // largest factor of the nodes that a group spans
     std::vector<Floats> gathered_;       // [part]: time at which its parameters are there
     std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
-    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage]
+    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage], of coupled replicas [member of those * stages + stage]
     std::vector<Ints> chosen_;           // [simulated]: replica, by lane
     std::vector<Floats> chosen_path_;    // [simulated]
     std::vector<Floats> path_;           // [replica]
     std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
-    std::vector<Floats> stage_factor_;   // [stage]: of the replica at hand
+    std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the replica at hand
     std::vector<Floats> stage_end_;      // [stage]
     std::vector<Floats> gradients_end_;  // [stage]
     std::vector<Floats> slot_;           // [slot]
     std::vector<Floats> microbatch_;     // [microbatch]: of the replica at hand, where plans choose theirs
+    std::optional<CoupledSet> set_;      // at hand
     Floats nothing_{};
     Floats nobody_;
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
