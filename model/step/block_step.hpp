@@ -37,9 +37,9 @@ public:
     }
 
     /// Factors of the microbatches of one replica, a lane each. `out`: [microbatch].
-    void draw_microbatches(const Words& step_replica, std::span<Floats> out) const;
-    /// Four words for an event of each lane's replica, not stratified.
-    void draw(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_microbatches(const Words& who, std::span<Floats> out) const;
+    /// Four words for an event of each lane's replica (who: step_replica()), not stratified.
+    void draw(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 
     const NoiseTables& noise;
     const SamplerOptions& options;
@@ -56,7 +56,7 @@ public:
 private:
     void draw_shared(std::uint32_t step_index, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     /// The same for an event that is stratified over the block.
-    void draw_strata(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     void draw_common();
     void draw_persistent();
     void draw_stages();

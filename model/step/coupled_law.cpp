@@ -25,7 +25,9 @@ double binary_logarithm(double x)
         x /= 2.0;
         result += 1.0;
     }
-    for (double digit = 0.5; digit > 1e-9; digit /= 2.0) {
+    double digit = 1.0;
+    for (int i = 0; i < 30; ++i) {
+        digit /= 2.0;
         x *= x;
         if (x >= 2.0) {
             x /= 2.0;

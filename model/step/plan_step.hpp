@@ -19,7 +19,7 @@ namespace prismopt {
 /// What does not change between draws of a plan.
 struct BoundPlan {
     /// The graph must outlive it, and be compiled for sampling.
-    BoundPlan(const ExecutionGraph& graph, int replicas_simulated);
+    BoundPlan(const ExecutionGraph& bound, int replicas_simulated);
 
     int nodes() const;
     int replicas() const { return graph.placement.replicas / graph.placement.coupled; }

@@ -113,9 +113,9 @@ TEST(CoupledLaw, WithoutNoiseTheSlowestDecides)
     std::normal_distribution<double> normal;
     const SetLaw law(0.0, 1, 8);
     for (int i = 0; i < 20; ++i) {
-        std::vector<double> factors;
-        for (int r = 0; r < 8; ++r) {
-            factors.push_back(std::exp(0.05 * normal(random)));
+        std::vector<double> factors(8);
+        for (double& factor : factors) {
+            factor = std::exp(0.05 * normal(random));
         }
         // Between members whose powers are comparable: k = 512, so at most about 1 / (e k).
         EXPECT_NEAR(law.factor(factors), *std::max_element(factors.begin(), factors.end()), 8e-4);
@@ -136,10 +136,11 @@ TEST(CoupledLaw, UnequalMembersMatchTheIntegral)
             const double equal = work.mean_of_slowest(std::vector<double>(members, 1.0), tp);
             for (const double spread : {0.01, 0.03, 0.06, 0.10}) {
                 for (const double slow : {1.0, 1.0, 1.1}) {
-                    std::vector<double> factors;
-                    for (int r = 0; r < members; ++r) {
-                        factors.push_back((r == 0 ? slow : 1.0) * std::exp(spread * normal(random)));
+                    std::vector<double> factors(members);
+                    for (double& factor : factors) {
+                        factor = std::exp(spread * normal(random));
                     }
+                    factors.front() *= slow;
                     const double error = law.factor(factors) * equal / work.mean_of_slowest(factors, tp) - 1.0;
                     squares += error * error;
                     largest = std::max(largest, std::abs(error));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -44,9 +45,9 @@ BruteForceJob lively_job(const ScheduleShape& shape, int tp, int replicas, int c
 void expect_agreement(const BruteForceJob& job, int draws, int replicas_simulated = 4)
 {
     BruteForce brute(job, 17);
-    std::vector<double> truth;
-    for (int i = 0; i < draws; ++i) {
-        truth.push_back(brute.step_s());
+    std::vector<double> truth(draws);
+    for (double& step_s : truth) {
+        step_s = brute.step_s();
     }
     const NoiseTables noise = brute_force_noise(job);
     const ExecutionGraph graph = brute_force_graph(job, noise);
@@ -59,7 +60,7 @@ void expect_agreement(const BruteForceJob& job, int draws, int replicas_simulate
         const double found = quantile_of(fast, p);
         EXPECT_GT(found, 0.9975 * quantile_of(truth, p - error)) << "p = " << p;
         EXPECT_LT(found, 1.0025 * quantile_of(truth, std::min(p + error, 1.0))) << "p = " << p;
-        const std::string percent = std::to_string(static_cast<int>(100.0 * p + 0.5));
+        const std::string percent = std::to_string(std::lround(100.0 * p));
         ::testing::Test::RecordProperty("p" + percent + " off, per cent",
                                         std::to_string(100.0 * (found / quantile_of(truth, p) - 1.0)));
     }
@@ -97,15 +98,10 @@ TEST(Coupling, GroupsAcrossReplicasOfAPipeline) { expect_agreement(lively_job(fo
 /// Plans that share draws, coupled and not: each as if it were alone, and however a range is cut.
 TEST(Coupling, DrawsTheSameForAPlanWhateverIsSampledWithIt)
 {
-    std::vector<ExecutionGraph> graphs;
     const NoiseTables noise = brute_force_noise(lively_job(four_stages, 2, 1, 1, 1));
-    for (const int coupled : {1, 4, 16, 2}) {
-        graphs.push_back(brute_force_graph(lively_job(four_stages, 2, 16, coupled, 1), noise));
-    }
-    std::vector<const ExecutionGraph*> all;
-    for (const ExecutionGraph& graph : graphs) {
-        all.push_back(&graph);
-    }
+    const auto graph_of = [&noise](int coupled) { return brute_force_graph(lively_job(four_stages, 2, 16, coupled, 1), noise); };
+    const std::array graphs{graph_of(1), graph_of(4), graph_of(16), graph_of(2)};
+    const std::array all{graphs.data(), graphs.data() + 1, graphs.data() + 2, graphs.data() + 3};
     const SamplerOptions options{9, Purpose::search, 3};
     const auto together = sample_steps(all, noise, {0, 128, 2}, options);
     for (std::size_t i = 0; i < graphs.size(); ++i) {
