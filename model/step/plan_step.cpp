@@ -31,6 +31,14 @@ int BoundPlan::nodes() const
     return (graph.stages() * at.replicas * at.tp + at.gpus_per_node - 1) / at.gpus_per_node;
 }
 
+std::size_t BoundPlan::coupled_rows() const
+{
+    const auto members = static_cast<std::size_t>(graph.placement.coupled);
+    const auto stages = static_cast<std::size_t>(graph.stages());
+    const auto microbatches = static_cast<std::size_t>(graph.program->shape.microbatches);
+    return coupled() ? simulated * members * stages + (members + stages) * microbatches : 0;
+}
+
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
       gathered_(graph_.all_gather_s.size()), reduce_(graph_.reduce_scatter_s.size()),

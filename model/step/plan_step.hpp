@@ -24,6 +24,8 @@ struct BoundPlan {
     int nodes() const;
     int replicas() const { return graph.placement.replicas / graph.placement.coupled; }
     bool coupled() const { return graph.placement.coupled > 1; }
+    /// Rows of 64 draws that a PlanStep keeps of the factors of coupled replicas.
+    std::size_t coupled_rows() const;
     bool ranks_replicas() const { return !paths.empty(); }
 
     const ExecutionGraph& graph;
