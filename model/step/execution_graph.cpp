@@ -6,6 +6,7 @@
 #include "model/workload/memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -55,10 +56,15 @@ DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
 /// Composed laws of all ops.
 void add_noise(const std::vector<Chunk>& chunks, const LayerCosts& costs, ChainLaws& chains, ExecutionGraph& graph)
 {
+    const Placement& at = graph.placement;
+    if (at.coupled > 1) {
+        const std::array typical{ChunkPass{costs.layer.forward, 1}, ChunkPass{costs.layer.backward, 1}};
+        graph.coupled = coupled_law(chains, typical, at.tp, at.coupled);
+    }
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const std::size_t part = part_of(k, graph);
         for (const Pass pass : {Pass::forward, Pass::backward}) {
-            const ComposedPass& composed = chains.compose(chunk_pass(chunks[k], costs, pass), graph.placement.tp);
+            const ComposedPass& composed = chains.compose(chunk_pass(chunks[k], costs, pass), at.tp * at.coupled);
             OpLaw& law = graph.law[2 * part + static_cast<std::size_t>(pass)];
             law.compute = with_shape(composed.compute, graph);
             law.communication = with_shape(composed.communication, graph);

@@ -7,6 +7,7 @@
 #include "model/noise/noise_tables.hpp"
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
+#include "model/step/coupled_law.hpp"
 #include "model/step/op_law.hpp"
 #include "model/step/program.hpp"
 #include "model/workload/layer_cost.hpp"
@@ -30,6 +31,7 @@ struct Placement {
     int stage_stride = 1;  // in groups
     int replica_stride = 1;
     int gpus_per_node = 8;
+    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/step/coupled_law.hpp
 
     int group(int replica, int stage) const { return replica * replica_stride + stage * stage_stride; }
     int gpu(int replica, int stage) const { return tp * group(replica, stage); }
@@ -49,6 +51,7 @@ struct ExecutionGraph {
     std::vector<float> optimizer_s;         // [stage]
     QuantileTable group;                    // persistent factor of a tensor parallel group
     double group_mean = 1.0;
+    CoupledLaw coupled;  // where replicas are coupled
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }

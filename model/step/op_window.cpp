@@ -43,6 +43,7 @@ template <bool OneLaw, bool Communication, bool Microbatch>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
 {
     const Floats* const factors = run.compute_factor;
+    const int rows = run.factor_rows;
     const Floats* const microbatches = run.microbatch;
     const Floats& network = *run.communication_factor;
     Floats* const ends = run.stage_end;
@@ -56,7 +57,7 @@ template <bool OneLaw, bool Communication, bool Microbatch>
         }
         const Floats& input = op.in < 0 ? *run.nothing : slots[op.in];
         Floats& output = op.out < 0 ? *run.nobody : slots[op.out];
-        const Floats& factor = factors[op.stage];
+        const Floats& factor = factors[op.stage * rows + (rows > 1 ? op.microbatch : 0)];
         const OpDraws& draw = *draws++;
         const float compute_s = law.compute_s;
         const float compute_spread_s = law.compute_spread_s;

@@ -61,8 +61,9 @@ struct PipelineRun {
     int chunks = 1;
     bool overlapped = true;                  // gradient collectives run beside compute
     const OpSpread* law = nullptr;           // [part * 2 + pass]
-    const Floats* compute_factor = nullptr;  // [stage]
-    const Floats* microbatch = nullptr;      // [microbatch]; null: no such factor
+    const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch where that is not one
+    int factor_rows = 1;
+    const Floats* microbatch = nullptr;  // [microbatch]; null: no such factor
     const Floats* communication_factor = nullptr;
     // Null where replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are there

@@ -19,11 +19,13 @@ constexpr std::size_t window_of_many = 512;
 constexpr std::size_t window_of_one = 24;
 // Plans that share a filling: it costs about as much as running eight plans. More would take memory for no gain.
 constexpr std::size_t largest_lot = 256;
+constexpr std::size_t largest_lot_rows = std::size_t{1} << 17;  // of coupled replicas' factors: 32 MiB a thread
 
 /// Plans whose ops have the same keys in the same order.
 struct Lot {
     std::vector<std::size_t> plans;
     int simulated = 0;  // most replicas that one of them simulates
+    std::size_t coupled_rows = 0;
     SharedLaws shared;
     LotExtent extent;
 };
@@ -59,7 +61,7 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.simulated = std::max(lot.simulated, plan.simulated);
         lot.extent.replicas = std::max(lot.extent.replicas, plan.graph.placement.replicas);
         lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
-        lot.extent.ranks_replicas = lot.extent.ranks_replicas || plan.ranks_replicas();
+        lot.extent.ranks_replicas = lot.extent.ranks_replicas || (plan.ranks_replicas() && !plan.coupled());
         for (const OpSpread& op : plan.spread) {
             lot.shared.communicates = lot.shared.communicates || op.communication_s > 0.0F;
         }
@@ -77,10 +79,12 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
     std::vector<Lot> lots;
     for (std::size_t plan = 0; plan < plans.size(); ++plan) {
         const auto open = std::find_if(lots.rbegin(), lots.rend(), [&](const Lot& lot) {
-            return lot.plans.size() < largest && same_keys(plans[lot.plans.front()].graph, plans[plan].graph);
+            return lot.plans.size() < largest && lot.coupled_rows + plans[plan].coupled_rows() <= largest_lot_rows &&
+                   same_keys(plans[lot.plans.front()].graph, plans[plan].graph);
         });
         Lot& lot = open == lots.rend() ? lots.emplace_back() : *open;
         lot.plans.push_back(plan);
+        lot.coupled_rows += plans[plan].coupled_rows();
     }
     for (Lot& lot : lots) {
         complete(lot, plans);

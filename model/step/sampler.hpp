@@ -9,6 +9,10 @@
 /// residual, whose law (level of the draw, slope in the path length, deviation, skewness) comes from the simulated ones.
 /// With as many simulated replicas as there are, this is brute force.
 ///
+/// Replicas that are coupled inside ops (Placement::coupled: FSDP, expert groups that span replicas) run in lockstep and are
+/// one replica here: its ops' laws are composed for the GPUs of all its members, its factors are those of the set
+/// (model/step/coupled_law.hpp) by stage and microbatch. Collectives inside an op are one draw for all members.
+///
 /// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split), window by window of the
 /// program, so that they stay in the cache; plans differ only in their laws. Per-step factors are stratified over the 64 fleets
 /// of a block (Latin hypercube); everything else is drawn plainly.
@@ -39,7 +43,7 @@ enum class Sampling { plain, stratified };
 struct SamplerOptions {
     std::uint64_t seed = 1;
     Purpose purpose = Purpose::search;
-    int replicas_simulated = 4;  // at least 2 where there are more replicas
+    int replicas_simulated = 4;  // (sets of coupled ones) at least 2 where there are more
     Sampling sampling = Sampling::stratified;
 };
 

@@ -1,0 +1,186 @@
+#include "model/step/coupled_law.hpp"
+
+#include "model/step/vector_clones.hpp"
+#include "model/step/vector_lanes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int most_squarings = 9;  // of members that hardly vary between barriers the slowest decides with any such power
+constexpr double steeper = 1.15;   // best k over Gumbel's, see the header
+
+/// Of x from 1 up, to 1e-9; by halving and squaring, so that it is the same on every machine.
+double binary_logarithm(double x)
+{
+    double result = 0.0;
+    while (x >= 2.0) {
+        x /= 2.0;
+        result += 1.0;
+    }
+    double digit = 1.0;
+    for (int i = 0; i < 30; ++i) {
+        digit /= 2.0;
+        x *= x;
+        if (x >= 2.0) {
+            x /= 2.0;
+            result += digit;
+        }
+    }
+    return result;
+}
+
+double mean_time(ChainLaws& chains, std::span<const ChunkPass> passes, int width)
+{
+    double sum = 0.0;
+    for (const ChunkPass& pass : passes) {
+        sum += chains.compose(pass, width).compute.mean_s;
+    }
+    return sum;
+}
+
+/// From `at_one` at n = 1, the octave's start, to `at_two`, along log2(n): t + bend t (1 - t), exact at both ends and in the middle.
+void set_octave(PolynomialPieces<2>& pieces, std::size_t octave, double at_one, double at_two)
+{
+    constexpr double bend = 4.0 * (0.5849625007211562 - 0.5);  // log2(1.5)
+    const double rise = at_two - at_one;
+    pieces.coefficient[0][octave] = static_cast<float>(at_one + rise * (0.5 + 0.25 * bend));
+    pieces.coefficient[1][octave] = static_cast<float>(rise);
+    pieces.coefficient[2][octave] = static_cast<float>(-bend * rise);
+}
+
+constexpr std::uint32_t mantissa_bits = 23;
+constexpr std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
+constexpr std::uint32_t one = 127U << mantissa_bits;
+
+/// law.waiting at n = `equal`, from one up.
+[[gnu::always_inline]] inline void waiting_of(const CoupledLaw& law, const FloatVector& equal, FloatVector& out)
+{
+    const auto& pattern = reinterpret_cast<const WordVector&>(equal);
+    const WordVector octave = (pattern - one) >> mantissa_bits;
+    const WordVector mantissa = (pattern & mantissa_mask) | one;
+    evaluate(law.waiting, reinterpret_cast<const IntVector&>(octave), reinterpret_cast<const FloatVector&>(mantissa) - 1.5F, out);
+}
+
+float waiting_of(const CoupledLaw& law, float equal)
+{
+    const auto pattern = std::bit_cast<std::uint32_t>(equal);
+    return law.waiting((pattern - one) >> mantissa_bits, std::bit_cast<float>((pattern & mantissa_mask) | one) - 1.5F);
+}
+
+/// `sum`: of the members' (X / slowest)^k, ^2k and ^4k.
+struct PowerSums {
+    Floats slowest;
+    std::array<Floats, 3> sum;
+};
+
+[[gnu::always_inline]] inline void add_powers(int squarings, int members, const MemberRows& a, const MemberRows& b,
+                                              PowerSums& powers)
+{
+    for (int v = 0; v < vectors; ++v) {
+        FloatVector slowest{};
+        for (int r = 0; r < members; ++r) {
+            const FloatVector x = vector_at(a.first[r * a.stride], v) * vector_at(b.first[r * b.stride], v);
+            slowest = x > slowest ? x : slowest;
+        }
+        const FloatVector inverse = 1.0F / slowest;
+        FloatVector sum{};
+        FloatVector sum_of_squares{};
+        FloatVector sum_of_fourths{};
+        for (int r = 0; r < members; ++r) {
+            FloatVector power = vector_at(a.first[r * a.stride], v) * vector_at(b.first[r * b.stride], v) * inverse;
+            for (int i = 0; i < squarings; ++i) {
+                power = power * power;
+            }
+            sum = sum + power;
+            power = power * power;
+            sum_of_squares = sum_of_squares + power;
+            sum_of_fourths = sum_of_fourths + power * power;
+        }
+        vector_at(powers.slowest, v) = slowest;
+        vector_at(powers.sum[0], v) = sum;
+        vector_at(powers.sum[1], v) = sum_of_squares;
+        vector_at(powers.sum[2], v) = sum_of_fourths;
+    }
+}
+
+/// Factor over the slowest member's, from P1 = low and P2 = high of k = 2^squarings. The root is that many square roots, each as
+/// exact as a sum.
+[[gnu::always_inline]] inline void factor_of_powers(const CoupledLaw& law, int squarings, const Floats& low, const Floats& high,
+                                                    Floats& out)
+{
+    Floats equal;
+    for (int v = 0; v < vectors; ++v) {
+        const FloatVector mean = vector_at(high, v) / vector_at(low, v);
+        const FloatVector n = vector_at(low, v) / mean;
+        vector_at(out, v) = mean;
+        vector_at(equal, v) = n > 1.0F ? n : FloatVector{} + 1.0F;
+    }
+    for (int i = 0; i < squarings; ++i) {
+        for (float& mean : out.at) {
+            mean = std::sqrt(mean);
+        }
+    }
+    for (int v = 0; v < vectors; ++v) {
+        FloatVector waiting;
+        waiting_of(law, vector_at(equal, v), waiting);
+        vector_at(out, v) = vector_at(out, v) * waiting;
+    }
+}
+
+}  // namespace
+
+CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, int tp, int members)
+{
+    const double alone = mean_time(chains, passes, tp);
+    const double together = mean_time(chains, passes, tp * members);
+    CoupledLaw law;
+    const double waiting = binary_logarithm(std::max(1.0, together / alone));
+    const double steepest = std::ldexp(2.0, most_squarings);
+    const double gumbel = binary_logarithm(members);
+    const double k = steeper * gumbel < steepest * waiting ? steeper * gumbel / waiting : steepest;
+    while (law.squarings < most_squarings && std::ldexp(2.0, law.squarings) <= k) {
+        ++law.squarings;
+    }
+    law.weight_of_double = static_cast<float>(std::clamp(std::ldexp(k, -law.squarings) - 1.0, 0.0, 1.0));
+
+    std::vector<double> mean{alone};
+    while (1 << (mean.size() - 1) < members) {
+        mean.push_back(mean_time(chains, passes, tp << mean.size()));
+    }
+    mean.push_back(mean.back());  // n may be rounded up across the last
+    for (std::size_t octave = 0; octave + 1 < mean.size(); ++octave) {
+        set_octave(law.waiting, octave, mean[octave] / together, mean[octave + 1] / together);
+    }
+    // One for equal members, whatever was interpolated.
+    const float at_all = waiting_of(law, static_cast<float>(members));
+    for (auto& coefficients : law.waiting.coefficient) {
+        for (float& c : coefficients) {
+            c /= at_all;
+        }
+    }
+    return law;
+}
+
+PRISMOPT_VECTOR_CLONES
+void set_factor(const CoupledLaw& law, int members, MemberRows a, MemberRows b, Floats& out)
+{
+    PowerSums powers;
+    add_powers(law.squarings, members, a, b, powers);
+    Floats of_double;
+    factor_of_powers(law, law.squarings, powers.sum[0], powers.sum[1], out);
+    factor_of_powers(law, law.squarings + 1, powers.sum[1], powers.sum[2], of_double);
+    for (int v = 0; v < vectors; ++v) {
+        const FloatVector single = vector_at(out, v);
+        vector_at(out, v) = vector_at(powers.slowest, v) * (single + law.weight_of_double * (vector_at(of_double, v) - single));
+    }
+}
+
+}  // namespace prismopt
