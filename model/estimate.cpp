@@ -163,6 +163,10 @@ Estimate student_limits(double value, const ClusterMean& reported, const Cluster
     return {value, value - near, value + near, value - far, value + far};
 }
 
+/// Draws that a section needs beyond a quantile: with fewer its quantile is about its largest draw, and differences of those
+/// scatter less than differences of quantiles do. At p99 of paired normal draws 0.6 and 1.3 gave 88 and 90 % coverage, 2.6 gave 94 %.
+constexpr double least_beyond_section = 2.0;
+
 /// F(t) of C T by draw of T: share of the factor's values that keep T C at or below t.
 class ScaledLaw {
 public:
@@ -266,10 +270,11 @@ Estimate quantile_difference(std::span<const double> a, std::span<const double> 
     const double value = quantile_of(a, probability) - quantile_of(b, probability);
     const std::size_t unit = clusters.block > 0 ? clusters.block : clusters.size;
     const std::size_t units = a.size() / unit;
-    if (units < least_blocks) {
+    const std::size_t section = units / least_blocks * unit;
+    const double beyond = std::min(probability, 1.0 - probability) * static_cast<double>(section);
+    if (beyond < least_beyond_section) {
         return {value, -infinite, infinite, -infinite, infinite};
     }
-    const std::size_t section = units / least_blocks * unit;
     std::vector<double> differences;
     for (std::size_t s = 0; s < least_blocks; ++s) {
         differences.push_back(quantile_of(a.subspan(s * section, section), probability) -

@@ -65,8 +65,9 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
                                   double probability, const Confidence& confidence);
 
 /// Quantile of `a` minus that of `b`, draw by draw on common random numbers: the difference of the two quantiles, with Student-t
-/// limits from sections of whole blocks, at least 16 (infinite with fewer). A difference of quantiles is not the quantile of the
-/// differences. The sections' quantiles share the bias of small samples, which cancels to first order in the difference.
+/// limits from sections of whole blocks: at least 16, with two draws beyond the quantile in each, else infinite. A difference of
+/// quantiles is not the quantile of the differences. The sections' quantiles share the bias of small samples, which cancels to
+/// first order in the difference.
 Estimate quantile_difference(std::span<const double> a, std::span<const double> b, const Clusters& clusters, double probability,
                              const Confidence& confidence);
 

@@ -67,20 +67,21 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
 {
     const std::size_t fleets = draws.front().size() / steps;
     std::vector<double> productive(fleets, 0.0);
-    double noise_variance = 0.0;
-    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-        const double count = phases[phase].steps();
-        double within = 0.0;  // mean over fleets of the variance of a step
-        for (std::size_t f = 0; f < fleets; ++f) {
-            const double* step = &draws[phase][f * steps];
-            const double mean = std::accumulate(step, step + steps, 0.0) / steps;
-            productive[f] += count * mean;
-            for (int k = 0; k < steps; ++k) {
-                within += (step[k] - mean) * (step[k] - mean) / std::max(1, steps - 1) / static_cast<double>(fleets);
+    double within = 0.0;  // mean over fleets of the variance of a step; phases share their draws, so theirs do not simply add up
+    std::vector<double> step(static_cast<std::size_t>(steps));
+    for (std::size_t f = 0; f < fleets; ++f) {
+        std::fill(step.begin(), step.end(), 0.0);
+        for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+            for (std::size_t k = 0; k < step.size(); ++k) {
+                step[k] += phases[phase].steps() * draws[phase][f * step.size() + k];
             }
         }
-        noise_variance += count * count * within / steps;
+        productive[f] = mean_of(step);
+        for (const double s : step) {
+            within += (s - productive[f]) * (s - productive[f]) / std::max(1, steps - 1) / static_cast<double>(fleets);
+        }
     }
+    const double noise_variance = within / steps;
     ProductiveTimes result;
     result.mean = mean_of(productive);
     const auto count = static_cast<double>(std::max<std::size_t>(2, fleets));

@@ -1,6 +1,10 @@
 #include "model/estimate.hpp"
 
+#include "model/random.hpp"
+#include "tests/support/draw_statistics.hpp"
+
 #include <gtest/gtest.h>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -182,6 +187,171 @@ TEST(Estimate, ScalesWithItsUnit)
     const Estimate exact = Estimate::exact(3.0);
     EXPECT_EQ(exact.safe_low, 3.0);
     EXPECT_EQ(exact.high, 3.0);
+}
+
+double normal_of(std::uint32_t bits)
+{
+    return boost::math::quantile(boost::math::normal(), (static_cast<double>(bits) + 0.5) * 0x1p-32);
+}
+
+/// Standard normal draws in blocks of 64 that share out the strata of one part of them.
+std::vector<double> stratified_draws(std::size_t blocks, double stratified_share, std::mt19937_64& random)
+{
+    std::normal_distribution<double> normal;
+    std::vector<double> draws;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        const auto key = static_cast<std::uint32_t>(random());
+        for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+            const double shared_out = normal_of(stratified(static_cast<std::uint32_t>(random()), key, lane));
+            draws.push_back(std::sqrt(stratified_share) * shared_out + std::sqrt(1.0 - stratified_share) * normal(random));
+        }
+    }
+    return draws;
+}
+
+/// How often intervals cover, and how wide they are on average.
+struct Intervals {
+    int repeats = 0;
+    double covered = 0.0;
+    double width = 0.0;
+
+    void add(const Estimate& e, double truth)
+    {
+        ++repeats;
+        covered += e.low <= truth && truth <= e.high ? 1.0 : 0.0;
+        width += e.high - e.low;
+    }
+    double coverage() const { return covered / repeats; }
+};
+
+TEST(Estimate, BlocksOfStratifiedDrawsCoverWithNarrowerIntervals)
+{
+    std::mt19937_64 random(4);
+    constexpr int trials = 300;
+    const double slack = 4.0 * std::sqrt(0.95 * 0.05 / trials);
+    for (const double share : {0.0, 1.0}) {
+        for (const std::size_t blocks : {16UL, 64UL}) {
+            std::array<Intervals, levels.size() + 1> by_block;  // the mean is the last
+            std::array<Intervals, levels.size() + 1> by_draw;
+            for (int t = 0; t < trials; ++t) {
+                const auto draws = stratified_draws(blocks, share, random);
+                for (std::size_t k = 0; k < levels.size(); ++k) {
+                    const auto estimate = [&](const Clusters& clusters) {
+                        return quantile_estimate(draws, clusters, levels[k].probability, {});
+                    };
+                    by_block[k].add(estimate({1, lanes}), levels[k].quantile);
+                    by_draw[k].add(estimate({}), levels[k].quantile);
+                }
+                by_block.back().add(mean_estimate(draws, {1, lanes}, {}), 0.0);
+                by_draw.back().add(mean_estimate(draws, {}, {}), 0.0);
+            }
+            for (std::size_t k = 0; k < by_block.size(); ++k) {
+                const std::string name = (k < levels.size() ? "p = " + std::to_string(levels[k].probability) : "mean") + ", " +
+                                         std::to_string(blocks) + " blocks, share " + std::to_string(share);
+                EXPECT_GE(by_block[k].coverage(), 0.95 - slack) << name;
+                const bool blocks_can_tell = blocks > 16 || k == levels.size() || levels[k].probability < 0.99;
+                if (share == 1.0 && blocks_can_tell) {  // ten draws beyond the p99 say nothing of 16 blocks
+                    EXPECT_LT(by_block[k].width, 0.9 * by_draw[k].width) << name;
+                }
+                RecordProperty(name, "coverage " + std::to_string(by_block[k].coverage()) + ", width ratio " +
+                                         std::to_string(by_block[k].width / by_draw[k].width));
+            }
+        }
+    }
+}
+
+/// C and T lognormal: so is C T, with the sum of their variances.
+TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
+{
+    constexpr int trials = 300;
+    constexpr std::size_t n = 1024;
+    const double slack = 4.0 * std::sqrt(0.95 * 0.05 / trials);
+    constexpr double sigma_t = 0.008;
+    std::mt19937_64 random(5);
+    std::normal_distribution<double> normal;
+    for (const double sigma_c : {0.03, 0.001}) {
+        std::vector<double> factor;
+        for (std::uint32_t k = 0; k < 256; ++k) {
+            factor.push_back(std::exp(sigma_c * normal_of(k * (1U << 24) + (1U << 23)) - 0.5 * sigma_c * sigma_c));
+        }
+        for (const Level& level : levels) {
+            const double sigma = std::hypot(sigma_c, sigma_t);
+            const double truth = std::exp(sigma * level.quantile - 0.5 * sigma_c * sigma_c);
+            Intervals integrated;
+            std::vector<double> estimates;
+            std::vector<double> drawn;
+            for (int t = 0; t < trials; ++t) {
+                std::vector<double> draws(n);
+                std::generate(draws.begin(), draws.end(), [&] { return std::exp(sigma_t * normal(random)); });
+                const Estimate e = scaled_quantile_estimate(draws, {}, factor, level.probability, {});
+                integrated.add(e, truth);
+                estimates.push_back(e.value);
+                for (double& d : draws) {
+                    d *= std::exp(sigma_c * normal(random) - 0.5 * sigma_c * sigma_c);
+                }
+                drawn.push_back(sorted_quantile(sorted(std::move(draws)), level.probability));
+            }
+            const SampleMoments value(estimates);
+            const double gain = SampleMoments(drawn).variance / value.variance;
+            const std::string name = "C " + std::to_string(100.0 * sigma_c) + " %, p = " + std::to_string(level.probability);
+            // The factor's values are 1/256 apart in probability; order statistics of n draws lie up to 1/n off.
+            EXPECT_NEAR(value.mean, truth, 4.0 * value.error + 1e-4 * truth) << name;
+            EXPECT_GE(integrated.coverage(), 0.95 - slack) << name;
+            EXPECT_GT(gain, sigma_c > sigma_t ? 20.0 : 0.7) << name;
+            RecordProperty(name, "bias in % " + std::to_string(100.0 * (value.mean / truth - 1.0)) + ", coverage " +
+                                     std::to_string(integrated.coverage()) + ", variance ratio " + std::to_string(gain));
+        }
+    }
+}
+
+/// A factor that hardly varies adds no knowledge: 64 draws still bound no p99 from above.
+TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
+{
+    const std::vector<double> factor{0.999999, 1.0, 1.000001};
+    EXPECT_EQ(scaled_quantile_estimate(counted(64), {}, factor, 0.99, {}).high, infinite);
+    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high, infinite);  // nor do 15 draws bound anything
+    EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).low, -infinite);
+}
+
+TEST(QuantileDifference, CoversForPairedDraws)
+{
+    constexpr int trials = 300;
+    const double slack = 4.0 * std::sqrt(0.95 * 0.05 / trials);
+    std::mt19937_64 random(6);
+    std::normal_distribution<double> normal;
+    for (const std::size_t blocks : {16UL, 64UL}) {
+        for (const Level& level : levels) {
+            const bool supported = blocks > 16 || level.probability < 0.99;
+            Intervals intervals;
+            std::vector<double> a(blocks * lanes);
+            std::vector<double> b(a.size());
+            for (int t = 0; t < trials; ++t) {
+                for (std::size_t i = 0; i < a.size(); ++i) {
+                    const double shared = normal(random);
+                    a[i] = 10.0 + shared + 0.3 * normal(random);
+                    b[i] = 9.9 + 0.95 * shared + 0.3 * normal(random);
+                }
+                const double truth = 0.1 + (std::hypot(1.0, 0.3) - std::hypot(0.95, 0.3)) * level.quantile;
+                intervals.add(quantile_difference(a, b, {1, lanes}, level.probability, {}), truth);
+            }
+            EXPECT_GE(intervals.coverage(), 0.95 - slack) << level.probability << ", blocks " << blocks;
+            EXPECT_EQ(std::isfinite(intervals.width), supported) << level.probability << ", blocks " << blocks;
+            RecordProperty("p = " + std::to_string(level.probability) + ", " + std::to_string(blocks) + " blocks",
+                           std::to_string(intervals.coverage()));
+        }
+    }
+}
+
+TEST(QuantileDifference, NeedsSixteenSections)
+{
+    const auto draws = counted(16 * lanes);
+    EXPECT_TRUE(std::isfinite(quantile_difference(draws, draws, {1, lanes}, 0.95, {}).high));
+    const auto fewer = std::span(draws).first(15 * lanes);
+    const Estimate e = quantile_difference(fewer, fewer, {1, lanes}, 0.95, {});
+    EXPECT_EQ(e.value, 0.0);
+    EXPECT_EQ(e.low, -infinite);
+    EXPECT_EQ(e.high, infinite);
+    EXPECT_EQ(e.safe_high, infinite);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace prismopt {
 namespace {
@@ -62,6 +63,32 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
     EXPECT_GE(p95, least);
     EXPECT_GE(p99, least);
     EXPECT_LT(mean, seeds);  // nor do they cover by being endless
+}
+
+/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which share
+/// their draws.
+TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
+{
+    for (const std::size_t phases : {1UL, 2UL}) {
+        Problem problem = noisy_steps();
+        problem.phases.resize(phases, problem.phases.front());
+        Predictor predictor(problem);
+        constexpr int fleets = 2048;
+        const TimeDistribution few = predict(predictor, 8 * fleets, 2, 5).training;
+        const TimeDistribution many = predict(predictor, fleets, 200, 99).training;
+        // The reported limits are 1.96 standard errors away.
+        const auto error = [](const Estimate& e) { return (e.high - e.low) / (2.0 * 1.96); };
+        const auto compare = [&](const char* name, const Estimate& a, const Estimate& b) {
+            const double joint = std::hypot(error(a), error(b));
+            EXPECT_NEAR(a.value, b.value, 0.0025 * b.value + 3.0 * error(b)) << name << ", " << phases << " phases";
+            EXPECT_NEAR(a.value, b.value, 4.0 * joint) << name << ", " << phases << " phases";
+            RecordProperty(std::string(name) + ", " + std::to_string(phases) + " phases, bias and error in %",
+                           std::to_string(100.0 * (a.value / b.value - 1.0)) + " +- " + std::to_string(100.0 * joint / b.value));
+        };
+        compare("mean", few.mean, many.mean);
+        compare("p50", few.p50, many.p50);
+        compare("p99", few.p99, many.p99);
+    }
 }
 
 TEST(Predictor, BoundIsBelowWhatIsDrawn)

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <random>
 #include <set>
 
@@ -10,7 +13,7 @@ namespace {
 
 using Four = std::array<std::uint32_t, 4>;
 
-/// Known answers of philox4x32-10 from the authors' Random123 distribution (kat_vectors).
+/// Known answers of philox4x32-10 from the authors' Random123 distribution: tests/kat_vectors, words of counter, key and output.
 TEST(Philox, GivesTheKnownAnswers)
 {
     EXPECT_EQ(philox(0, {0, 0, 0, 0}), (Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -45,20 +48,30 @@ TEST(Philox, LanesGiveTheSameBits)
     }
 }
 
-/// Whatever the key, the lanes of a block fall into as many strata, and keep what is below the stratum.
-TEST(Stratified, DealsEachStratumToOneLane)
+/// The 64 lanes of a block fall into the 64 strata once each, whatever the key; and over the keys each lane into all of them.
+TEST(Strata, AreDealtOutOnceEach)
 {
     std::mt19937_64 random(2);
-    for (int repeat = 0; repeat < 1000; ++repeat) {
+    std::array<std::array<int, lanes>, lanes> dealt{};  // [lane][stratum]
+    constexpr int repeats = 20'000;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
         const auto key = static_cast<std::uint32_t>(random());
-        const auto word = static_cast<std::uint32_t>(random());
         std::set<std::uint32_t> strata;
-        for (std::uint32_t l = 0; l < lanes; ++l) {
-            const std::uint32_t dealt = stratified(word, key, l);
-            strata.insert(dealt >> 26);
-            EXPECT_EQ(dealt & 0x3FFFFFF, word >> 6);
+        for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+            const auto word = static_cast<std::uint32_t>(random());
+            const std::uint32_t out = stratified(word, key, lane);
+            ASSERT_EQ(out & 0x03FFFFFF, word >> 6);
+            strata.insert(out >> 26);
+            ++dealt[lane][out >> 26];
         }
-        EXPECT_EQ(strata.size(), static_cast<std::size_t>(lanes));
+        ASSERT_EQ(strata.size(), static_cast<std::size_t>(lanes)) << key;
+    }
+    // Poisson counts of mean 312; the largest of 4096 normal scores exceeds 5.5 once in 6000 times.
+    const double mean = static_cast<double>(repeats) / lanes;
+    for (const auto& lane : dealt) {
+        for (const int count : lane) {
+            EXPECT_NEAR(count, mean, 5.5 * std::sqrt(mean));
+        }
     }
 }
 

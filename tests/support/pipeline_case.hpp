@@ -1,0 +1,62 @@
+#pragma once
+
+/// Even pipelines with few, plain laws, made by hand: what a simulation of a dozen lines can also run.
+
+#include "model/step/execution_graph.hpp"
+#include "tests/support/random_graph.hpp"
+
+#include <array>
+#include <memory>
+
+namespace prismopt {
+
+/// Lognormal factors of mean one, by their cv.
+struct PipelineNoise {
+    double compute = 0.05;   // each op
+    double stage = 0.03;     // each stage, replica and step
+    double spatial = 0.0;    // each stage and replica, for as long as the fleet lives
+    double transfer = 0.30;  // each message to a neighbouring stage
+};
+
+inline constexpr double forward_s = 1.0;
+inline constexpr double backward_s = 2.0;
+inline constexpr double transfer_s = 0.1;
+
+inline Law lognormal(double cv) { return cv > 0.0 ? Law{LogNormal{cv}, {}, 20.0, "test"} : Law{}; }
+
+inline NoiseTables pipeline_tables(const PipelineNoise& noise)
+{
+    Variability v;
+    v.stage = lognormal(noise.stage);
+    v.residual[static_cast<std::size_t>(KernelClass::p2p)] = lognormal(noise.transfer);
+    constexpr std::array width{1};
+    return build_noise_tables(v, width);
+}
+
+/// All stages alike; the replicas meet at the end of the step, in collectives that take no time.
+inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, const PipelineNoise& noise)
+{
+    ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
+    graph.placement.stages = shape.stages;
+    graph.placement.replicas = replicas;
+    graph.placement.replica_stride = shape.stages;
+    const LawQuantile op{lognormal(noise.compute)};
+    const double cv = noise.compute;
+    graph.shapes.push_back(std::make_shared<const StandardLaw>(
+        [&op, cv](double p, bool upper) { return (op(p, upper) - 1.0) / cv; }, StandardLaw::node_probabilities()));
+    for (std::size_t i = 0; i < graph.law.size(); ++i) {
+        const double seconds = (i % 2 == 0 ? forward_s : backward_s) / shape.chunks;
+        graph.law[i].compute_s = static_cast<float>(seconds);
+        graph.law[i].compute = {static_cast<float>(seconds), static_cast<float>(cv), 0};
+        graph.law[i].transfer_s = static_cast<float>(transfer_s);
+    }
+    graph.law.front().transfer_s = 0.0F;  // what begins and what turns round at the last stage has no sender
+    graph.law.back().transfer_s = 0.0F;
+    for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
+        graph.first_slot[part] = static_cast<std::uint16_t>(part);
+    }
+    graph.group = QuantileTable(LawQuantile(lognormal(noise.spatial)));
+    return graph;
+}
+
+}  // namespace prismopt
