@@ -34,9 +34,10 @@ struct Stored {
     double value;
     double error;
 };
-constexpr std::array<std::array<Stored, 3>, 2> stored{{
+constexpr std::array<std::array<Stored, 3>, 3> stored{{
     {{{257.07914, 0.00089}, {258.78071, 0.00324}, {259.35823, 0.00574}}},
     {{{301.99311, 0.00572}, {312.86574, 0.01897}, {316.83600, 0.05277}}},
+    {{{259.54932, 0.00346}, {266.73862, 0.01481}, {269.77916, 0.03328}}},
 }};
 
 TEST(PlainPipeline, MatchesStoredQuantilesOfADeepOne)
