@@ -101,7 +101,6 @@ void visit(NoiseTables& tables, Visit&& number)
     number(tables.step_varies);
     pieces(tables.p2p_by_score.piece);
     number(tables.p2p_is_smooth);
-    number(tables.gpu_varies);
     number(tables.node_varies);
     number(tables.stage_varies);
     number(tables.microbatch_varies);
@@ -168,7 +167,6 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.p2p_by_score =
         StandardLaw(quantile_of(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]), tables.node_probability);
     tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
-    tables.gpu_varies = !LawQuantile(variability.gpu).constant();
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();

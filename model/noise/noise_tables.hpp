@@ -36,7 +36,6 @@ struct NoiseTables {
     QuantileTable exponential;  // mean one: gaps between failures
     QuantileTable common_step;  // of the whole step: integrated, never drawn
     bool step_varies = false;
-    bool gpu_varies = false;
     bool node_varies = false;
     bool stage_varies = false;
     bool microbatch_varies = false;

@@ -71,6 +71,13 @@ QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, dou
     }
 }
 
+bool QuantileTable::constant() const
+{
+    const Piece first = unpack(pieces_.front());
+    return first.rise == 0.0F &&
+           std::all_of(pieces_.begin(), pieces_.end(), [this](std::uint64_t p) { return p == pieces_.front(); });
+}
+
 double QuantileTable::mean() const
 {
     double sum = 0.0;

@@ -43,6 +43,9 @@ public:
         return piece.base + piece.rise * within;
     }
 
+    /// Whether all probabilities have one value.
+    bool constant() const;
+
     /// Mean over all probabilities, by the same linear pieces.
     double mean() const;
 

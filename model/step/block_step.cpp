@@ -17,7 +17,7 @@ std::uint32_t strata_of(Stream stream, Purpose purpose)
 
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
     : noise(noise_tables), options(sampler_options),
-      group_words((static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4),
+      group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4 : 0),
       node(noise.node_varies ? extent.nodes : 0),
       mean_microbatch(extent.ranks_replicas && noise.microbatch_varies ? extent.replicas : 0),
       reduce_scatter(extent.first_slot.size()), all_gather(extent.first_slot.size()), extent_(std::move(extent)),
@@ -85,7 +85,7 @@ void BlockStep::draw_persistent()
 {
     constexpr std::uint32_t persistent = step_replica(0, shared_by_replicas);
     std::array<Words, 4> words;
-    for (std::size_t group = 0; noise.gpu_varies && group < group_words.size(); group += 4) {
+    for (std::size_t group = 0; group < group_words.size(); group += 4) {
         draw(persistent, static_cast<std::uint32_t>(group / 4), Stream::gpu, words);
         std::copy(words.begin(), words.end(), group_words.begin() + static_cast<std::ptrdiff_t>(group));
     }

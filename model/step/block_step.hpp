@@ -19,6 +19,7 @@ struct LotExtent {
     int replicas = 1;
     int nodes = 1;
     int microbatches = 1;
+    bool groups_vary = false;               // some plan's tensor parallel groups do
     bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
 };

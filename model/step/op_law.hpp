@@ -17,8 +17,8 @@ struct DurationLaw {
 struct OpLaw {
     float compute_s = 0.0F;  // means without noise: of one member, which waits for nobody
     float communication_s = 0.0F;
-    float transfer_s = 0.0F;
-    DurationLaw compute;  // of the group, which waits for its slowest member at each barrier: a longer mean
+    float transfer_s = 0.0F;  // zero where no op on another stage feeds this one
+    DurationLaw compute;      // of the group, which waits for its slowest member at each barrier: a longer mean
     DurationLaw communication;
 };
 

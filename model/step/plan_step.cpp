@@ -6,7 +6,7 @@
 namespace prismopt {
 
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
-    : graph(bound), simulated(std::min(replicas_simulated, replicas())),
+    : graph(bound), simulated(std::min(replicas_simulated, replicas())), group_varies(!bound.group.constant()),
       paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
 {
     assert(!graph.shapes.empty());  // compiled for sampling
@@ -100,14 +100,16 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int groups = stages_ * members_;
-    if (at.noise.gpu_varies) {
+    if (plan_.group_varies) {
         for (int g = 0; g < groups; ++g) {
             Floats& f = factor_of_group(factors, g);
             look_up(graph_.group, at.group_words[g], f);
             multiply(at.compute, f);
         }
     } else {
-        std::fill_n(factors.begin(), groups, at.compute);
+        Floats same;
+        scale(graph_.group(0), at.compute, same);
+        std::fill_n(factors.begin(), groups, same);
     }
     if (at.noise.node_varies) {
         const int nodes = plan_.nodes();

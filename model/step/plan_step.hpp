@@ -30,6 +30,7 @@ struct BoundPlan {
 
     const ExecutionGraph& graph;
     int simulated;                    // replicas
+    bool group_varies;                // persistent factor of its tensor parallel groups
     std::vector<CriticalPath> paths;  // empty when all replicas are simulated
     std::vector<OpSpread> spread;     // [part * 2 + pass]
 };

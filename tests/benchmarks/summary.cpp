@@ -106,7 +106,7 @@ private:
         const SamplerOptions options;
         const BoundPlan plan(graph, 2);
         BlockStep at(noise, options,
-                     {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, graph.first_slot});
+                     {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, false, graph.first_slot});
         at.begin(0, 0);
         if (pool_draws_.empty()) {
             pool_draws_.resize(window);
