@@ -13,10 +13,16 @@ std::uint32_t strata_of(Stream stream, Purpose purpose)
     return use(Stream::strata, purpose, static_cast<std::uint32_t>(stream));
 }
 
+bool factors_of_steps_vary(const NoiseTables& noise)
+{
+    return noise.node_varies || noise.stage_varies || noise.microbatch_varies || !noise.site.constant() ||
+           !noise.common_compute.constant() || !noise.common_communication.constant();
+}
+
 }  // namespace
 
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
-    : noise(noise_tables), options(sampler_options),
+    : noise(noise_tables), options(sampler_options), factors_vary(extent.groups_vary || factors_of_steps_vary(noise_tables)),
       group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4 : 0),
       node(noise.node_varies ? extent.nodes : 0),
       mean_microbatch(extent.ranks_replicas && noise.microbatch_varies ? extent.replicas : 0),

@@ -45,6 +45,7 @@ public:
 
     const NoiseTables& noise;
     const SamplerOptions& options;
+    bool factors_vary;  // some factor of fleets, steps, stages or microbatches is not always one
     std::uint32_t step = 0;
     Words fleet;
     FleetPhilox philox;

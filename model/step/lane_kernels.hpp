@@ -5,6 +5,8 @@
 #include "model/noise/quantile_table.hpp"
 #include "model/random.hpp"
 
+#include <span>
+
 namespace prismopt {
 
 using Floats = Lanes<float>;
@@ -19,6 +21,8 @@ void scaled_draw(float mean, const QuantileTable& table, const Words& bits, cons
 
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
+/// out = max(out, every row).
+void wait_for_all(std::span<const Floats> rows, Floats& out);
 /// out = max(out, a * row).
 void wait_for_scaled(float a, const Floats& row, Floats& out);
 /// out += a.

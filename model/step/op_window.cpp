@@ -39,13 +39,10 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
 }
 
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
-template <bool OneLaw, bool Communication, bool Microbatch>
+template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
 {
-    const Floats* const factors = run.compute_factor;
     const int rows = run.factor_rows;
-    const Floats* const microbatches = run.microbatch;
-    const Floats& network = *run.communication_factor;
     Floats* const ends = run.stage_end;
     Floats* const slots = run.slot;
     for (const ProgramOp& op : ops) {
@@ -57,7 +54,14 @@ template <bool OneLaw, bool Communication, bool Microbatch>
         }
         const Floats& input = op.in < 0 ? *run.nothing : slots[op.in];
         Floats& output = op.out < 0 ? *run.nobody : slots[op.out];
-        const Floats& factor = factors[op.stage * rows + (rows > 1 ? op.microbatch : 0)];
+        const Floats* factor = nullptr;
+        const Floats* microbatch = nullptr;
+        if constexpr (Factors) {
+            factor = run.compute_factor + op.stage * rows + (rows > 1 ? op.microbatch : 0);
+        }
+        if constexpr (Microbatch) {
+            microbatch = run.microbatch + op.microbatch;
+        }
         const OpDraws& draw = *draws++;
         const float compute_s = law.compute_s;
         const float compute_spread_s = law.compute_spread_s;
@@ -66,24 +70,32 @@ template <bool OneLaw, bool Communication, bool Microbatch>
         const float communication_spread_s = law.communication_spread_s;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
-            const FloatVector network_now = vector_at(network, v);
-            const FloatVector arrival = vector_at(input, v) + transfer_s * network_now * vector_at(draw.transfer, v);
-            const FloatVector free = vector_at(end, v);
+            FloatVector transfer = transfer_s * vector_at(draw.transfer, v);
             FloatVector z = vector_at(draw.compute, v);
             if constexpr (!OneLaw) {
                 standard_draw(*law.compute_law, z);
             }
-            FloatVector compute = vector_at(factor, v) * (compute_s + compute_spread_s * z);
-            if constexpr (Microbatch) {
-                compute = compute * vector_at(microbatches[op.microbatch], v);
+            FloatVector compute = compute_s + compute_spread_s * z;
+            if constexpr (Factors) {
+                transfer = transfer * vector_at(*run.communication_factor, v);
+                compute = compute * vector_at(*factor, v);
             }
+            if constexpr (Microbatch) {
+                compute = compute * vector_at(*microbatch, v);
+            }
+            const FloatVector arrival = vector_at(input, v) + transfer;
+            const FloatVector free = vector_at(end, v);
             FloatVector time = (arrival > free ? arrival : free) + compute;
             if constexpr (Communication) {
                 FloatVector c = vector_at(draw.communication, v);
                 if constexpr (!OneLaw) {
                     standard_draw(*law.communication_law, c);
                 }
-                time = time + network_now * (communication_s + communication_spread_s * c);
+                FloatVector communication = communication_s + communication_spread_s * c;
+                if constexpr (Factors) {
+                    communication = communication * vector_at(*run.communication_factor, v);
+                }
+                time = time + communication;
             }
             vector_at(end, v) = time;
             vector_at(output, v) = time;
@@ -101,9 +113,11 @@ template <bool OneLaw, bool Communication>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
 {
     if (run.microbatch != nullptr) {
-        run_ops<OneLaw, Communication, true>(ops, draws, run);
+        run_ops<OneLaw, Communication, true, true>(ops, draws, run);
+    } else if (run.compute_factor != nullptr) {
+        run_ops<OneLaw, Communication, true, false>(ops, draws, run);
     } else {
-        run_ops<OneLaw, Communication, false>(ops, draws, run);
+        run_ops<OneLaw, Communication, false, false>(ops, draws, run);
     }
 }
 

@@ -59,12 +59,13 @@ struct OpSpread {
 /// One plan's pipeline in the middle of a step. Rows hold 64 draws.
 struct PipelineRun {
     int chunks = 1;
-    bool overlapped = true;                  // gradient collectives run beside compute
-    const OpSpread* law = nullptr;           // [part * 2 + pass]
+    bool overlapped = true;         // gradient collectives run beside compute
+    const OpSpread* law = nullptr;  // [part * 2 + pass]
+    // Null, both, where no factor varies:
     const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch where that is not one
+    const Floats* communication_factor = nullptr;
     int factor_rows = 1;
     const Floats* microbatch = nullptr;  // [microbatch]; null: no such factor
-    const Floats* communication_factor = nullptr;
     // Null where replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are there
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective

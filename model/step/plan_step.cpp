@@ -61,6 +61,21 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
 
 void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 {
+    slowest_ = Floats{};
+    residuals_.clear();
+    if (exchanges()) {
+        take_collectives(at);
+    }
+    if (at.factors_vary || plan_.ranks_replicas() || set_) {
+        take_factors(at, factors);
+    } else {
+        std::fill_n(optimizer_.at, lanes, *std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end()));
+    }
+}
+
+/// Factors of the replicas that are simulated, and which these are.
+void PlanStep::take_factors(const BlockStep& at, std::vector<Floats>& factors)
+{
     factors.resize(std::max(factors.size(), static_cast<std::size_t>(stages_) * members_));
     take_persistent(at, factors);
     keep_optimizer_time(factors);  // before per-step factors join the persistent ones
@@ -71,11 +86,6 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
             }
         }
     }
-    if (exchanges()) {
-        take_collectives(at);
-    }
-    slowest_ = Floats{};
-    residuals_.clear();
     if (!plan_.ranks_replicas()) {
         for (int replica = 0; replica < replicas_; ++replica) {
             std::fill_n(chosen_[replica].at, lanes, replica);
@@ -240,8 +250,10 @@ void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats&
 
 void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch)
 {
-    run_.communication_factor = &at.communication;
-    if (set_) {
+    run_.communication_factor = at.factors_vary || set_ ? &at.communication : nullptr;
+    if (run_.communication_factor == nullptr) {
+        run_.compute_factor = nullptr;
+    } else if (set_) {
         set_->take(at, chosen_[k], &factor(chosen_factor_, k * graph_.placement.coupled, 0));
         run_.compute_factor = set_->factors();
     } else {
@@ -253,22 +265,18 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
         run_.microbatch = microbatch_.data();
     }
     std::fill(stage_end_.begin(), stage_end_.end(), Floats{});
-    std::fill(gradients_end_.begin(), gradients_end_.end(), Floats{});
+    if (exchanges()) {
+        std::fill(gradients_end_.begin(), gradients_end_.end(), Floats{});
+    }
 }
 
 void PlanStep::end_replica(int k)
 {
-    Floats end{};
-    for (int stage = 0; stage < stages_; ++stage) {
-        if (!exchanges()) {
-            wait_for(stage_end_[stage], end);
-            continue;
-        }
-        if (!run_.overlapped) {
-            add(stage_end_[stage], gradients_end_[stage]);
-        }
-        wait_for(gradients_end_[stage], end);
+    for (int stage = 0; exchanges() && !run_.overlapped && stage < stages_; ++stage) {
+        add(stage_end_[stage], gradients_end_[stage]);
     }
+    Floats end{};
+    wait_for_all(exchanges() ? gradients_end_ : stage_end_, end);
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {

@@ -60,6 +60,7 @@ private:
         return factors[static_cast<std::size_t>(member) * stages_ + stage];
     }
     Floats& factor_of_group(std::vector<Floats>& factors, int group) const;
+    void take_factors(const BlockStep& at, std::vector<Floats>& factors);
     void take_persistent(const BlockStep& at, std::vector<Floats>& factors);
     void spread_over_groups(std::vector<Floats>& factors, int node, const Floats& node_factor);
     void keep_optimizer_time(std::vector<Floats>& factors);

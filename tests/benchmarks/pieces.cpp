@@ -58,7 +58,7 @@ void sampler_one_law(benchmark::State& state)
     state.SetItemsProcessed(state.iterations() * state.range(0) * draws *
                             static_cast<std::int64_t>(graphs.front().program->ops.size()));
 }
-BENCHMARK(sampler_one_law)->ArgName("plans")->Arg(16)->Arg(256);
+BENCHMARK(sampler_one_law)->ArgName("plans")->Arg(16)->Arg(1000);
 
 /// One replica of a plan with many: what ranking replicas costs beside simulating four.
 void sampler_of_replicas(benchmark::State& state)
