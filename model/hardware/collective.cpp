@@ -48,6 +48,23 @@ Seconds tree_time(Bytes message, int size, const Edge& edge)
     return 2.0 * message / edge.bandwidth + 2.0 * depth * edge.latency;
 }
 
+/// Traffic that leaves a unit of a tier shares that tier's links with nobody: each member has its own.
+CollectiveTime all_to_all_time(Bytes message, const Group& group, const Cluster& cluster)
+{
+    CollectiveTime result{Seconds{0.0}, Algorithm::direct};
+    int inside = 1;  // members in one unit of the tier below
+    for (const NetworkTier& tier : cluster.tiers) {
+        const int joined = members_inside(group, tier, cluster);
+        if (joined > inside) {
+            const double leaving = (group.size - static_cast<double>(inside)) / group.size;
+            const BytesPerSecond share = tier.bandwidth * (tier.efficiency / tier.oversubscription);
+            result.time = std::max(result.time, leaving * message / share + 2.0 * tier.latency);
+        }
+        inside = joined;
+    }
+    return result;
+}
+
 }  // namespace
 
 int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster)
@@ -59,6 +76,9 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
 {
     if (group.size <= 1 || message.si <= 0.0) {
         return {};
+    }
+    if (kind == Collective::all_to_all) {
+        return all_to_all_time(message, group, cluster);
     }
     const Edge edge = slowest_edge(group, cluster);
     CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};

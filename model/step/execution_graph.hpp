@@ -14,7 +14,6 @@
 
 #include <map>
 #include <memory>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -84,7 +83,7 @@ private:
     const LayerCosts& costs(const ParallelPlan& plan);
 
     Setting setting_;
-    std::map<std::tuple<int, int, Recompute, bool>, LayerCosts> costs_;  // by tp, microbatch, recompute, sequence parallel
+    std::map<LayerShape, LayerCosts> costs_;
 };
 
 }  // namespace prismopt
