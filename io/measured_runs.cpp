@@ -138,7 +138,7 @@ private:
     {
         const std::string gpu = row_.text("gpu");
         const auto machine = std::find_if(table_.machines.begin(), table_.machines.end(), [&](const TableMachine& m) {
-            return has(gpu, m.gpu) || has(row_.text("notes"), m.gpu) || has(row_.text("framework"), m.gpu);
+            return has(gpu, m.gpu) && (m.software.empty() || has(row_.text("framework") + row_.text("zero_fsdp"), m.software));
         });
         const int gpus = row_.count("n_gpus");
         if (machine == table_.machines.end()) {
@@ -193,6 +193,7 @@ private:
         if (plan.tp > 1 && run.workload.heads % plan.tp != 0) {
             return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);
         }
+        plan.tp_overlap = plan.tp_overlap || row_.text("tp_overlap") == "on";
         plan.schedule = plan.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
         read_recompute(plan, run.workload.layers);
         read_sharding(plan);

@@ -36,6 +36,9 @@ TableMachine read_machine(Table table)
 {
     TableMachine machine;
     machine.gpu = text_of(table, "gpu");
+    if (const auto software = table.find("software")) {
+        machine.software = software->text("26.06");
+    }
     machine.accelerator = text_of(table, "accelerator");
     machine.stack = text_of(table, "stack");
     for (const Value& link : table.at("links", R"(links = ["nvlink3", "ib-hdr"])").list(R"(["nvlink3", "ib-hdr"])")) {

@@ -10,9 +10,10 @@
 
 namespace prismopt {
 
-/// A machine, by a part of what the table's `gpu` column says.
+/// A machine, by a part of what the table's `gpu` column says, and where given of its `framework` and `zero_fsdp` columns.
 struct TableMachine {
     std::string gpu;
+    std::string software;
     std::string accelerator;  // of the catalog
     std::string stack;
     std::vector<std::string> links;  // of the catalog: inside a node, and between nodes

@@ -19,7 +19,6 @@ constexpr const char* variability = "hpc-2024";
 /// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to 0.5 %: long pipelines get fewer.
 constexpr double most_op_draws = 2e7;
 constexpr int most_fleets = 128;
-constexpr int fewest_fleets = 8;
 constexpr int steps_a_fleet = 2;
 constexpr int replicas_simulated = 4;
 
@@ -61,7 +60,8 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     const auto& plan = std::get<CompiledPlan>(compiled);
     const NoiseFreeStep noise_free = noise_free_step(plan.graph);
     const double ops = static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
-    const int fleets = std::clamp(static_cast<int>(most_op_draws / (ops * steps_a_fleet)), fewest_fleets, most_fleets);
+    const int blocks = static_cast<int>(most_op_draws / (ops * steps_a_fleet * block_fleets));
+    const int fleets = block_fleets * std::clamp(blocks, 1, std::max(1, most_fleets / block_fleets));
     const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_a_fleet},
                                     SamplerOptions{1, Purpose::confirm, replicas_simulated});
     CheckedRun checked;

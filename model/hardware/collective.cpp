@@ -10,7 +10,7 @@ namespace {
 
 struct Edge {
     BytesPerSecond bandwidth;  // of one group's traffic over the slowest edge of its ring
-    Seconds latency;           // of the slowest edge
+    Seconds latency;           // mean over the hops of the ring
 };
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
@@ -28,7 +28,9 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
         if (joined > inside) {
             const BytesPerSecond share = tier.bandwidth * (tier.efficiency * inside / tier.oversubscription);
             edge.bandwidth = std::min(edge.bandwidth, share);
-            edge.latency = std::max(edge.latency, tier.latency);
+            // Of the hops between neighbours, 1 / inside leave a unit of the tier below, less those that leave this tier too.
+            const double hops = group.size * (1.0 / inside - (joined < group.size ? 1.0 / joined : 0.0));
+            edge.latency += tier.latency * (hops / group.size);
         }
         inside = joined;
     }

@@ -52,6 +52,8 @@ struct SoftwareStack {
     Seconds launch{0.0};                 // added to the accelerator's gap between kernels
     Seconds step{0.0};                   // once a step: data, loss, logging, gradient norm
     double gradient_bytes = 4.0;         // of one number in the reduction of gradients
+    double experts = 1.0;                // factor of the products of routed experts, beside `gemm`
+    Seconds host{0.0};                   // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;    // share of the multiprocessors that a collective beside compute takes from it
 };
 

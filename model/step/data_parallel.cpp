@@ -29,24 +29,25 @@ DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : p
     expert_replicas_ = {std::max(1, plan.tp * plan.gradient_gpus() / experts), experts * replica_stride};
 }
 
-double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own) const
+double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
 {
-    const auto message = [bytes_per_parameter](double parameters) { return Bytes{bytes_per_parameter * parameters}; };
+    const double buckets = std::max(1, layers);
+    const auto message = [&](double parameters) { return Bytes{bytes_per_parameter * parameters / buckets}; };
     const Seconds experts = collective_time(kind, message(own.expert), expert_replicas_, cluster_).time;
     if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
-        return (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si;
+        return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si;
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
     const Group between{replicas_.size / sharded_.size, sharded_.stride * sharded_.size};
-    return (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
-            collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
-        .si;
+    return buckets * (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
+                      collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
+                         .si;
 }
 
 double DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
-    const double all = time(kind, cluster_.stack.gradient_bytes, own);
+    const double all = time(kind, cluster_.stack.gradient_bytes, own, layers);
     if (layerwise(plan_)) {
         return all / std::max(1, layers);
     }
@@ -59,7 +60,7 @@ double DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forw
     if (plan_.sharding == Sharding::none) {
         return 0.0;
     }
-    const double all = time(Collective::all_gather, parameter_message, own);
+    const double all = time(Collective::all_gather, parameter_message, own, layers);
     if (layerwise(plan_)) {
         return all / std::max(1, layers);
     }

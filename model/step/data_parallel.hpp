@@ -30,7 +30,7 @@ public:
     double updated(const ChunkParameters& own) const;
 
 private:
-    double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own) const;
+    double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;

@@ -13,13 +13,14 @@ namespace {
 /// Collects the kernels of one pass between barriers.
 class PassBuilder {
 public:
-    /// `share`: of compute that is lost while a collective runs beside it.
-    explicit PassBuilder(double share) : share_(share) {}
+    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
 
-    PassBuilder& kernel(KernelClass kind, Seconds time)
+    /// `launches`: kernels that `time` is the sum of.
+    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0)
     {
         segment_.push_back({kind, time.si});
         cost_.compute_s += time.si;
+        launches_ += launches;
         return *this;
     }
 
@@ -45,10 +46,18 @@ public:
         return hidden_collective(time - first, beside);
     }
 
-    /// Collectives that run beside the whole pass.
-    PassBuilder& beside_all(Seconds time)
+    /// The accelerator waits for a host that launches more slowly than kernels run.
+    PassBuilder& wait_for_host()
     {
-        expose(std::max(0.0, time.si - cost_.compute_s) + share_ * std::min(time.si, cost_.compute_s));
+        const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
+        return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
+    }
+
+    /// Collectives of which `hidden` (a share) runs beside the whole pass.
+    PassBuilder& beside_all(Seconds time, double hidden)
+    {
+        const double beside = std::min(hidden * time.si, cost_.compute_s);
+        expose(time.si - beside + share_ * beside);
         return *this;
     }
 
@@ -75,7 +84,9 @@ private:
         }
     }
 
-    double share_;
+    double share_;   // of compute that is lost while a collective runs beside it
+    double host_s_;  // to launch a kernel
+    double launches_ = 0.0;
     PassCost cost_;
     Segment segment_;
 };
@@ -124,6 +135,7 @@ constexpr double dropout_mask_traffic = 1.0;  // one byte a mask element
 constexpr double gelu_traffic = 4.0;          // read, write
 constexpr double swiglu_traffic = 6.0;        // two reads, one write, per element of the product
 constexpr double rotary_traffic = 4.0;        // read, write
+constexpr double routing_kernels = 30.0;      // top-k, counts, offsets, sorting, permutation; assumption
 constexpr double permute_traffic = 2.0;       // one read or one write of a token on its way to an expert
 constexpr double backward_traffic = 2.0;      // a backward elementwise kernel reads the saved input as well
 // Plain attention, bytes per score element: product writes (2), masked softmax reads and writes (4), dropout reads, writes
@@ -228,7 +240,8 @@ public:
                            .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                            .kernel(KernelClass::gemm, product)
                            .kernel(KernelClass::elementwise, elementwise(loss_traffic_forward * logits))
-                           .beside_all(sharded.forward)
+                           .wait_for_host()
+                           .beside_all(sharded.forward, sharded.hidden)
                            .done();
         part.backward = pass()
                             .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
@@ -236,7 +249,8 @@ public:
                             .hidden_collective(reduce(), weight_gradient)
                             .kernel(KernelClass::gemm, weight_gradient)
                             .kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic))
-                            .beside_all(sharded.backward)
+                            .wait_for_host()
+                            .beside_all(sharded.backward, sharded.hidden)
                             .done();
         part.saved_bytes = 4.0 * width_ * size_.activation() / outside_split() + 4.0 * logits;  // norm in and out, 32-bit logits
         part.workspace_bytes = 2.0 * logits + 4.0 * width_ * size_.activation();
@@ -249,6 +263,7 @@ private:
     struct Sharded {
         Seconds forward;   // gathers of a part's parameters in one pass
         Seconds backward;  // and reduction of its gradients
+        double hidden;     // share that runs beside compute
     };
 
     PartCost layer(bool mixture, Recompute recompute) const
@@ -276,15 +291,15 @@ private:
             part.saved_bytes = saved;
         }
         add_backward(backward, mixture);
-        part.backward = backward.beside_all(sharded.backward).done();
+        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
         PassBuilder forward = pass();
         add_forward(forward, mixture);
-        part.forward = forward.beside_all(sharded.forward).done();
+        part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
         part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
         return part;
     }
 
-    PassBuilder pass() const { return PassBuilder(cluster_.stack.communication_share); }
+    PassBuilder pass() const { return PassBuilder(cluster_.stack); }
     /// Outside the tensor parallel region a tensor is split along the sequence, or whole on each member.
     double outside_split() const { return shape_.sequence_parallel ? size_.tp : 1.0; }
     double dropout(double bytes) const { return w_.dropout ? bytes : 0.0; }
@@ -315,14 +330,18 @@ private:
     Sharded sharded_messages(double parameters) const
     {
         if (shape_.sharding != Sharding::zero2 && shape_.sharding != Sharding::zero3) {
-            return {Seconds{0.0}, Seconds{0.0}};
+            return {Seconds{0.0}, Seconds{0.0}, 1.0};
         }
         const Group group{shape_.sharding_gpus, shape_.tp};
+        const Group between{shape_.sharding_groups, shape_.tp * shape_.sharding_gpus};  // hybrid: shards are summed over the groups
+        const double gradient = cluster_.stack.gradient_bytes * parameters;
         const Seconds gathered =
             collective_time(Collective::all_gather, Bytes{parameter_message * parameters}, group, cluster_).time;
         const Seconds reduced =
-            collective_time(Collective::reduce_scatter, Bytes{cluster_.stack.gradient_bytes * parameters}, group, cluster_).time;
-        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced};
+            collective_time(Collective::reduce_scatter, Bytes{gradient}, group, cluster_).time +
+            collective_time(Collective::all_reduce, Bytes{gradient / shape_.sharding_gpus}, between, cluster_).time;
+        const double hidden = shape_.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
+        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, hidden};
     }
 
     void add_enter(PassBuilder& pass, Seconds product) const
@@ -512,10 +531,11 @@ private:
         const double m = fullest / local;
         const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
         pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
-        pass.kernel(KernelClass::elementwise, elementwise(permute_traffic * (own + 2.0 * routed) * size_.hidden));
+        pass.kernel(KernelClass::elementwise, elementwise(permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
         pass.collective(way).collective(spread);
         const auto experts = [&](double rows, double columns, double depth) {
-            pass.kernel(KernelClass::gemm, grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision));
+            const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
+            pass.kernel(KernelClass::gemm, Seconds{time.si / cluster_.stack.experts}, 1.0 + local);
         };
         experts(m, columns_of(inner), size_.hidden);
         experts(m, size_.hidden, inner);
@@ -597,6 +617,8 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
+        shape.sharding_groups = std::max(1, plan.gradient_gpus() / plan.sharding_gpus());
+        shape.dp_overlap = plan.dp_overlap;
     }
     return shape;
 }

@@ -64,6 +64,8 @@ struct LayerShape {
     bool tp_overlap = false;
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
+    int sharding_groups = 1;
+    DataParallelOverlap dp_overlap = DataParallelOverlap::on;
 
     auto operator<=>(const LayerShape&) const = default;
 };
