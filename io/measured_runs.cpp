@@ -89,6 +89,7 @@ public:
                 return *refusal;
             }
         }
+        run.variability = table_.variability;
         run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
         run.assumed = table_.assumed + assumed_;
         return run;
@@ -153,9 +154,9 @@ private:
         if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
             return "the accelerator has no products in this precision";
         }
-        NetworkTier node = catalog_link(machine->links.front());
+        NetworkTier node = under(catalog_link(machine->links.front()), cluster.stack);
         node.group_gpus = machine->node;
-        NetworkTier network = catalog_link(machine->links.back());
+        NetworkTier network = under(catalog_link(machine->links.back()), cluster.stack);
         cluster.gpus = std::max(gpus, machine->node);
         network.group_gpus = cluster.gpus;
         cluster.tiers.push_back(node);
@@ -230,6 +231,7 @@ private:
             plan.sharding = Sharding::zero2;
         } else if (has(text, "zero-3") || has(text, "fsdp") || has(text, "hsdp")) {
             plan.sharding = Sharding::zero3;
+            plan.dp_overlap = DataParallelOverlap::on;  // DeepSpeed and FSDP prefetch by default
         } else if (has(text, "zero-1") || has(text, "zero1")) {
             plan.sharding = Sharding::zero1;
         }

@@ -18,6 +18,7 @@ struct MeasuredRun {
     Phase phase;
     Cluster cluster;
     ParallelPlan plan;
+    std::string variability = "hpc-2024";  // profile of the catalog that its times are compared under
     double measured_s = 0.0;    // step time
     double memory_bytes = 0.0;  // measured peak of a GPU; zero where the source has none
 };

@@ -79,6 +79,9 @@ MeasuredTable read_table(const std::string& name, Table table)
     result.name = name;
     result.source = text_of(table, "source");
     result.assumed = text_of(table, "assumed");
+    if (const auto variability = table.find("variability")) {
+        result.variability = variability->choice(catalog_variabilities(), "variability profiles of the catalog");
+    }
     for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
         result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
     }

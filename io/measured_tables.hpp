@@ -38,6 +38,7 @@ struct MeasuredTable {
     std::string name;  // of the file, without ".csv"
     std::string source;
     std::string assumed;
+    std::string variability = "hpc-2024";
     std::vector<TableMachine> machines;
     std::vector<TableFill> fills;
     std::vector<TableSkip> skips;

@@ -12,7 +12,7 @@ constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 1
 constexpr Range efficiency_range{"the share of the peak that is reached", 0, 1, "0.8", Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
-constexpr Range factor_range{"a factor on the accelerator's share of the peak", 0, 4, "0.9", Range::Ends::open_low};
+constexpr Range factor_range{"a factor on the constants of the machine", 0, 100, "0.9", Range::Ends::open_low};
 constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
 constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
@@ -152,7 +152,7 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
 void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
 {
     for (const auto& [key, factor] :
-         {std::pair{"gemm", &stack.gemm}, {"attention", &stack.attention}, {"memory", &stack.memory}, {"experts", &stack.experts}}) {
+         {std::pair{"gemm", &stack.gemm}, {"attention", &stack.attention}, {"memory", &stack.memory}, {"routing", &stack.routing}, {"network", &stack.network}}) {
         if (const auto value = table.find(key, keys, std::string(key) + " = 1.0")) {
             *factor = value->number(factor_range);
         }
@@ -192,6 +192,9 @@ Cluster read_cluster(Table table)
     cluster.gpus = gpus.count(gpus_range);
     cluster.gpu_price = table.at("gpu_price", "gpu_price = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
     cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
+    for (NetworkTier& tier : cluster.tiers) {
+        tier = under(tier, cluster.stack);
+    }
     const auto name = table.find("name");
     cluster.name = name ? name->text("my-cluster") : fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
     table.refuse_unknown_keys();

@@ -14,8 +14,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* variability = "hpc-2024";
-
 /// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to 0.5 %: long pipelines get fewer.
 constexpr double most_op_draws = 2e7;
 constexpr int most_fleets = 128;
@@ -39,15 +37,6 @@ MeasuredRun from_catalog(const PublishedRun& published)
         run.measured_s = flops / run.plan.gpus() / published.compute_rate.si;
     }
     return run;
-}
-
-NoiseTables tables_for(const MeasuredRuns& runs)
-{
-    std::set<int> widths;
-    for (const MeasuredRun& run : runs.runs) {
-        widths.insert(run.plan.tp * run.plan.cp);
-    }
-    return build_noise_tables(catalog_variability(variability), std::vector<int>(widths.begin(), widths.end()));
 }
 
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise)
@@ -99,13 +88,26 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
     return result;
 }
 
+std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs)
+{
+    std::map<std::string, std::set<int>> widths;
+    for (const MeasuredRun& run : runs) {
+        widths[run.variability].insert(run.plan.tp * run.plan.cp);
+    }
+    std::map<std::string, NoiseTables> tables;
+    for (const auto& [profile, list] : widths) {
+        tables.emplace(profile, build_noise_tables(catalog_variability(profile), std::vector<int>(list.begin(), list.end())));
+    }
+    return tables;
+}
+
 CheckedModel check_model(const MeasuredRuns& runs)
 {
-    const NoiseTables noise = tables_for(runs);
+    const auto noise = noise_of(runs.runs);
     CheckedModel result;
     result.skipped = runs.skipped;
     for (const MeasuredRun& run : runs.runs) {
-        auto checked = check(run, noise);
+        auto checked = check(run, noise.at(run.variability));
         if (auto* refusal = std::get_if<Infeasible>(&checked)) {
             result.skipped.push_back({run.source, run.row, refusal->reason + ": " + refusal->detail});
         } else {

@@ -3,6 +3,9 @@
 /// Predictions beside published measurements.
 
 #include "io/measured_runs.hpp"
+#include "model/noise/noise_tables.hpp"
+
+#include <map>
 
 namespace prismopt {
 
@@ -29,7 +32,10 @@ MeasuredRuns shipped_runs();
 /// The folder's runs after the catalog's; a run of both is there once.
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder);
 
-/// Predicts every run under the variability profile hpc-2024, without a memory limit (the runs were possible).
+/// Predicts every run under its variability profile, without a memory limit (the runs were possible).
 CheckedModel check_model(const MeasuredRuns& runs);
+
+/// Noise tables of all profiles that the runs name, for the groups of their plans.
+std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs);
 
 }  // namespace prismopt

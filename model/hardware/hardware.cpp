@@ -31,4 +31,11 @@ Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack)
     return result;
 }
 
+NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
+{
+    NetworkTier result = tier;
+    result.efficiency *= stack.network;
+    return result;
+}
+
 }  // namespace prismopt

@@ -52,13 +52,17 @@ struct SoftwareStack {
     Seconds launch{0.0};                 // added to the accelerator's gap between kernels
     Seconds step{0.0};                   // once a step: data, loss, logging, gradient norm
     double gradient_bytes = 4.0;         // of one number in the reduction of gradients
-    double experts = 1.0;                // factor of the products of routed experts, beside `gemm`
+    double routing = 1.0;                // factor of the memory traffic of routing, permuting and combining tokens
+    double network = 1.0;                // factor of the links' efficiency
     Seconds host{0.0};                   // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;    // share of the multiprocessors that a collective beside compute takes from it
 };
 
 /// The accelerator as programs of the stack find it.
 Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
+/// The same of a link.
+struct NetworkTier;
+NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 
 /// One level of the network. A tier joins units of `group_gpus` GPUs; the first is the innermost (NVLink domain).
 struct NetworkTier {

@@ -21,6 +21,10 @@ constexpr std::array<Tile, 5> tiles{{{256, 128, 1.0}, {128, 256, 1.0}, {128, 128
 /// Inner steps that fill and drain a tile's pipeline (four stages of 32); assumption, of little effect for k > 1,000.
 constexpr double pipeline_k = 64.0;
 
+/// 16-bit numbers in the 16 bytes to which rows must be aligned for tensor cores.
+/// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section on tensor core requirements.
+constexpr double tensor_core_alignment = 8.0;
+
 double short_k(double k) { return k / (k + pipeline_k); }
 
 }  // namespace
@@ -72,6 +76,9 @@ Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
 
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator)
 {
+    if (std::fmod(k, tensor_core_alignment) != 0.0 && accelerator.peak_fp32.si > 0.0) {
+        return work / (accelerator.peak_fp32 * accelerator.efficiency.gemm) + accelerator.launch;
+    }
     return work / (accelerator.peak_bf16 * (accelerator.efficiency.gemm * short_k(k))) + accelerator.launch;
 }
 

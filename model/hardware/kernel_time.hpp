@@ -26,7 +26,7 @@ double operand_bytes(Precision precision);
 Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator);
 
 /// Batched products with a short inner dimension (scores of plain attention): `work` floating-point operations,
-/// inner dimension k.
+/// inner dimension k. Heads whose size is no multiple of 8 miss the tensor cores and run at the peak of 32-bit products.
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator);
 
 /// Fused attention, forward or backward.

@@ -531,11 +531,11 @@ private:
         const double m = fullest / local;
         const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
         pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
-        pass.kernel(KernelClass::elementwise, elementwise(permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
+        pass.kernel(KernelClass::elementwise, elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
         pass.collective(way).collective(spread);
         const auto experts = [&](double rows, double columns, double depth) {
             const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
-            pass.kernel(KernelClass::gemm, Seconds{time.si / cluster_.stack.experts}, 1.0 + local);
+            pass.kernel(KernelClass::gemm, time, 1.0 + local);
         };
         experts(m, columns_of(inner), size_.hidden);
         experts(m, size_.hidden, inner);
@@ -548,7 +548,7 @@ private:
             pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
         }
         pass.collective(spread).collective(way);
-        pass.kernel(KernelClass::elementwise, elementwise(permute_traffic * (own + 2.0 * routed) * size_.hidden));
+        pass.kernel(KernelClass::elementwise, elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
     }
 
     /// Selective recompute: what is cheap to compute and large to keep. Plain attention: the score matrices. Flash attention

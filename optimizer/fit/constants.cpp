@@ -29,7 +29,8 @@ constexpr Kind kinds[] = {
     {stacks, "gemm", 0.1, 2.0},
     {stacks, "attention", 0.2, 2.0},
     {stacks, "memory", 0.4, 2.0},
-    {stacks, "experts", 0.4, 2.0},
+    {stacks, "routing", 0.7, 50.0},
+    {stacks, "network", 1.0, 1.0},
     {stacks, "host", 1.0, 1e-4},
     {stacks, "step", 1.0, 1.0},
     {stacks, "communication_share", 0.7, 0.5},
@@ -39,6 +40,9 @@ constexpr Kind kinds[] = {
 
 /// Entries that share their constants with another: the same chip with other memory, or too few runs of its own.
 const std::map<std::string, std::string> twins{{"a100-sxm-40gb", "a100-sxm-80gb"}, {"h200-sxm", "h100-sxm"}, {"fsdp-pure", "fsdp-eager"}};
+
+/// Stacks that use the network as it is not fitted elsewhere: the links' constants come from the others.
+const std::set<std::string> networked{"deepspeed-2021", "internevo"};
 
 /// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
 const std::set<std::string> references{"megatron-2022", "megatron-core"};
@@ -67,7 +71,8 @@ double* field(Machines& machines, const std::string& file, const std::string& se
         return is(key, "gemm")        ? &s.gemm
                : is(key, "attention") ? &s.attention
                : is(key, "memory")    ? &s.memory
-               : is(key, "experts")   ? &s.experts
+               : is(key, "routing")   ? &s.routing
+               : is(key, "network")   ? &s.network
                : is(key, "host")      ? &s.host.si
                : is(key, "step")      ? &s.step.si
                                       : &s.communication_share;
@@ -98,7 +103,7 @@ bool matters(const std::string& key, const MeasuredRun& run)
     if (key == "gemm_low") {
         return run.workload.precision == Precision::fp8 || run.workload.precision == Precision::nvfp4;
     }
-    if (key == "experts") {
+    if (key == "routing") {
         return run.workload.mixture();
     }
     if (key == "attention_backward") {
@@ -113,6 +118,9 @@ bool matters(const std::string& key, const MeasuredRun& run)
 bool fixed(const Kind& kind, const std::string& section)
 {
     const std::string key = kind.key;
+    if (key == "network") {
+        return !networked.contains(section);
+    }
     return kind.file == std::string(stacks) && references.contains(section) &&
            (key == "gemm" || key == "attention" || key == "memory");
 }
@@ -141,7 +149,7 @@ Cluster Machines::cluster_of(const MeasuredRun& run) const
     cluster.accelerator = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
     for (NetworkTier& tier : cluster.tiers) {
         const NetworkTier& link = links.at(tier.name);
-        tier.efficiency = link.efficiency;
+        tier.efficiency = under(link, cluster.stack).efficiency;
         tier.latency = link.latency;
     }
     return cluster;

@@ -24,10 +24,10 @@ double robust(double residual)
     return residual < 0.0 ? -loss : loss;
 }
 
-double time_of(const FittedRow& row, const Machines& machines, const NoiseTables& noise)
+double time_of(const FittedRow& row, const Machines& machines, const NoiseByProfile& noise)
 {
     const Cluster cluster = machines.cluster_of(row.run);
-    PlanCompiler compiler({row.run.workload, row.run.phase, cluster, noise, -1e3});
+    PlanCompiler compiler({row.run.workload, row.run.phase, cluster, noise.at(row.run.variability), -1e3});
     const auto compiled = compiler.compile(row.run.plan);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw std::logic_error(row.run.row + ": " + refusal->detail);
@@ -53,7 +53,7 @@ public:
     using JacobianType = Eigen::MatrixXd;
     enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
 
-    Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseTables& noise)
+    Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
         : rows_(rows), constants_(constants), noise_(noise)
     {
     }
@@ -111,7 +111,7 @@ private:
 
     const std::vector<FittedRow>& rows_;
     const std::vector<FitConstant>& constants_;
-    const NoiseTables& noise_;
+    const NoiseByProfile& noise_;
 };
 
 Eigen::VectorXd logarithms(const std::vector<FitConstant>& constants)
@@ -138,7 +138,7 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
     return rows;
 }
 
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseTables& noise, int most_steps)
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise, int most_steps)
 {
     Residuals problem(rows, start, noise);
     Eigen::VectorXd x = logarithms(start);
@@ -174,7 +174,7 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
 }
 
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseTables& noise)
+                                    const NoiseByProfile& noise)
 {
     const Machines machines = machines_at(constants, logarithms(constants));
     std::vector<double> times(rows.size());

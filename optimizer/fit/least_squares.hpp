@@ -9,6 +9,8 @@
 
 namespace prismopt {
 
+using NoiseByProfile = std::map<std::string, NoiseTables>;
+
 /// A measured run as the fit sees it.
 struct FittedRow {
     MeasuredRun run;
@@ -30,10 +32,10 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
 /// Minimises the sum over rows of a robust loss of log(predicted / measured), and over constants of their priors, by
 /// Levenberg and Marquardt's method (Eigen, after MINPACK). The loss is quadratic up to 5 % and linear beyond (Charbonnier et al.,
 /// ICIP 1994), so that a few disturbed runs do not pull. Covariance: inverse of J^T J, scaled by the residual variance.
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseTables& noise, int most_steps);
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise, int most_steps);
 
 /// Mean step times that these constants give the rows.
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseTables& noise);
+                                    const NoiseByProfile& noise);
 
 }  // namespace prismopt

@@ -13,7 +13,6 @@
 #include <iostream>
 #include <map>
 #include <numeric>
-#include <set>
 
 namespace {
 
@@ -34,7 +33,7 @@ Errors errors_of(std::vector<double> errors)
     return {std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()), errors[errors.size() / 2]};
 }
 
-std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseTables& noise)
+std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
 {
     const std::vector<double> times = predicted_times(rows, constants, noise);
     std::vector<double> errors;
@@ -42,15 +41,6 @@ std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const st
         errors.push_back(std::abs(times[i] / rows[i].run.measured_s - 1.0));
     }
     return errors;
-}
-
-NoiseTables tables_for(const std::vector<MeasuredRun>& runs)
-{
-    std::set<int> widths;
-    for (const MeasuredRun& run : runs) {
-        widths.insert(run.plan.tp * run.plan.cp);
-    }
-    return build_noise_tables(catalog_variability("hpc-2024"), std::vector<int>(widths.begin(), widths.end()));
 }
 
 std::string today()
@@ -84,7 +74,7 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
 }
 
 /// Each source predicted by constants that were fitted to the others.
-void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std::vector<FitConstant>& start, const NoiseTables& noise)
+void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std::vector<FitConstant>& start, const NoiseByProfile& noise)
 {
     std::map<std::string, std::vector<FittedRow>> sources;
     for (const FittedRow& row : rows) {
@@ -137,7 +127,7 @@ int run(int argc, char** argv)
         runs.push_back(run.run);
         inflation.push_back(run.predicted_s / run.noise_free_s);
     }
-    const NoiseTables noise = tables_for(runs);
+    const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
     const std::vector<FitConstant> start = fitted_constants(runs);
     const Errors before = errors_of(absolute_errors(rows, start, noise));
