@@ -152,7 +152,7 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
 void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
 {
     for (const auto& [key, factor] :
-         {std::pair{"gemm", &stack.gemm}, {"attention", &stack.attention}, {"memory", &stack.memory}, {"routing", &stack.routing}, {"network", &stack.network}}) {
+         {std::pair{"gemm", &stack.gemm}, {"attention", &stack.attention}, {"memory", &stack.memory}, {"routing", &stack.routing}, {"network", &stack.network}, {"messages", &stack.messages}}) {
         if (const auto value = table.find(key, keys, std::string(key) + " = 1.0")) {
             *factor = value->number(factor_range);
         }

@@ -32,7 +32,9 @@ struct CollectiveTime {
 ///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier.
 /// direct: all-to-all only: each member sends S/k to each other, at once over the links of all tiers; the slowest tier sets the
 ///   pace. As NCCL's grouped sends and receives.
-/// Leaves out: in-network reduction (NVLS, SHARP), protocol changes at small sizes, congestion between unlike groups.
+/// Short messages go by the low-latency protocol: a sixth of a hop's latency at half of the bandwidth (Hu et al., arXiv
+/// 2507.04786, table 1).
+/// Leaves out: in-network reduction (NVLS, SHARP), congestion between unlike groups.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
 /// One message between two GPUs (positions in the order of placement), over the innermost tier that holds both.

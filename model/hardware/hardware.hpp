@@ -54,6 +54,7 @@ struct SoftwareStack {
     double gradient_bytes = 4.0;         // of one number in the reduction of gradients
     double routing = 1.0;                // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;                // factor of the links' efficiency
+    double messages = 1.0;               // collectives in which the parameters of a layer are gathered
     Seconds host{0.0};                   // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;    // share of the multiprocessors that a collective beside compute takes from it
 };
@@ -70,7 +71,7 @@ struct NetworkTier {
     int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
     BytesPerSecond bandwidth;       // per GPU and direction, as the datasheet says
     double efficiency = 1.0;        // share of it that large collectives reach (bus bandwidth)
-    Seconds latency;                // one hop of a ring on this tier
+    Seconds latency;                // one hop of a ring on this tier, of a long message
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
 };
 

@@ -31,7 +31,7 @@ DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : p
 
 double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
 {
-    const double buckets = std::max(1, layers);
+    const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
     const auto message = [&](double parameters) { return Bytes{bytes_per_parameter * parameters / buckets}; };
     const Seconds experts = collective_time(kind, message(own.expert), expert_replicas_, cluster_).time;
     if (kind == Collective::all_gather || sharded_.size == replicas_.size) {

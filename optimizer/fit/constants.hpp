@@ -21,21 +21,22 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// One constant. What is fitted is its logarithm, with a normal prior: the catalog's value is believed to within `spread`.
+/// One constant. What is fitted is its logarithm, with a normal prior: `value` is believed to within `spread`.
 struct FitConstant {
     std::string file;                   // of the catalog
+    std::string group;
     std::vector<std::string> sections;  // entries that share it
     std::string key;
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
 
-    std::string name() const { return sections.front() + "." + key; }
+    std::string name() const { return group + "." + key; }
     /// Whether the run's time may depend on it.
     bool concerns(const MeasuredRun& run) const;
 };
 
-/// Constants of all machines that the runs use, at the catalog's values.
+/// Constants of all machines that the runs use, as they are believed before any run.
 std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs);
 
 /// Sets a constant in all its entries.
