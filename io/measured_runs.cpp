@@ -122,17 +122,21 @@ private:
             w.kv_heads = row_.count("kv_heads") > 0 ? row_.count("kv_heads") : w.heads;
             w.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * w.hidden;
             w.vocabulary = row_.count("vocab");
-            for (const auto& [value, column] : {std::pair{w.layers, "layers"}, {w.hidden, "hidden"}, {w.heads, "heads"},
-                                                {w.vocabulary, "vocab"}}) {
+            for (const auto& [value, column] :
+                 {std::pair{w.layers, "layers"}, {w.hidden, "hidden"}, {w.heads, "heads"}, {w.vocabulary, "vocab"}}) {
                 if (value == 0) {
                     return fmt::format("no {} (no model card in the catalog)", column);
                 }
             }
         }
+        if (w.mixture() && row_.number("capacity") > 0.0) {
+            w.experts.capacity = row_.number("capacity");
+        }
         w.precision = precision_of(row_.text("precision"));
         run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
-        return run.phase.sequence == 0 || run.phase.global_batch == 0 ? std::optional<Refusal>("no sequence length or global batch")
-                                                                      : std::nullopt;
+        return run.phase.sequence == 0 || run.phase.global_batch == 0
+                   ? std::optional<Refusal>("no sequence length or global batch")
+                   : std::nullopt;
     }
 
     std::optional<Refusal> read_cluster(MeasuredRun& run)
@@ -216,8 +220,9 @@ private:
             plan.recomputed_layers = std::clamp(static_cast<int>(std::lround(3.0 * (hfu / mfu - 1.0) * layers)), 1, layers);
             assume(fmt::format("full recompute of {} layers, from the printed rates", plan.recomputed_layers));
         } else {
-            plan.recompute = has(text, "full") ? Recompute::full : has(text, "selective") || has(text, "SAC") ? Recompute::selective
-                                                                                                             : Recompute::none;
+            plan.recompute = has(text, "full")                            ? Recompute::full
+                             : has(text, "selective") || has(text, "SAC") ? Recompute::selective
+                                                                          : Recompute::none;
         }
         if (has(text, "sequence")) {
             plan.sequence_parallel = true;
@@ -249,9 +254,9 @@ private:
 std::string identity(const MeasuredRun& run)
 {
     const ParallelPlan& p = run.plan;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers, run.workload.hidden, run.workload.heads,
-                       static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch, run.cluster.accelerator.name,
-                       p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers, run.workload.hidden,
+                       run.workload.heads, static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch,
+                       run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct MeasuredRun {
     Cluster cluster;
     ParallelPlan plan;
     std::string variability = "hpc-2024";  // profile of the catalog that its times are compared under
-    double measured_s = 0.0;    // step time
-    double memory_bytes = 0.0;  // measured peak of a GPU; zero where the source has none
+    double measured_s = 0.0;               // step time
+    double memory_bytes = 0.0;             // measured peak of a GPU; zero where the source has none
 };
 
 /// A row that cannot be predicted.

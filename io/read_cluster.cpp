@@ -151,14 +151,21 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
 
 void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
 {
-    for (const auto& [key, factor] :
-         {std::pair{"gemm", &stack.gemm}, {"attention", &stack.attention}, {"memory", &stack.memory}, {"routing", &stack.routing}, {"network", &stack.network}, {"messages", &stack.messages}}) {
+    for (const auto& [key, factor] : {std::pair{"gemm", &stack.gemm},
+                                      {"attention", &stack.attention},
+                                      {"memory", &stack.memory},
+                                      {"routing", &stack.routing},
+                                      {"network", &stack.network},
+                                      {"messages", &stack.messages}}) {
         if (const auto value = table.find(key, keys, std::string(key) + " = 1.0")) {
             *factor = value->number(factor_range);
         }
     }
     if (const auto value = table.find("launch", keys, "launch = \"2 us\"")) {
         stack.launch = value->quantity<Seconds>("2 us", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("sends_once")) {
+        stack.sends_once = value->boolean();
     }
     if (const auto value = table.find("host", keys, "host = \"2 us\"")) {
         stack.host = value->quantity<Seconds>("2 us", Sign::zero_or_more);

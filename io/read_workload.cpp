@@ -23,7 +23,8 @@ constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2
 template <class Enum>
 using Named = std::vector<std::pair<std::string, Enum>>;
 
-const Named<Activation> activations{{"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}, {"squared_relu", Activation::squared_relu}};
+const Named<Activation> activations{
+    {"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}, {"squared_relu", Activation::squared_relu}};
 const Named<Normalisation> normalisations{{"layer_norm", Normalisation::layer_norm}, {"rms_norm", Normalisation::rms_norm}};
 const Named<AttentionKernel> attentions{{"plain", AttentionKernel::plain}, {"flash", AttentionKernel::flash}};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace prismopt {
@@ -63,15 +64,18 @@ Seconds tree_time(Bytes message, int size, const Edge& edge)
     return protocol_time(2.0 * message, 2.0 * depth, edge);
 }
 
-/// Traffic that leaves a unit of a tier shares that tier's links with nobody: each member has its own.
-CollectiveTime all_to_all_time(Bytes message, const Group& group, const Cluster& cluster)
+/// Each member has links of its own out of a unit. `copies`: that a member sends of a token; 0: messages have no copies.
+CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
 {
     CollectiveTime result{Seconds{0.0}, Algorithm::direct};
     int inside = 1;  // members in one unit of the tier below
     for (const NetworkTier& tier : cluster.tiers) {
         const int joined = members_inside(group, tier, cluster);
         if (joined > inside) {
-            const double leaving = (group.size - static_cast<double>(inside)) / group.size;
+            const double others = (group.size - static_cast<double>(inside)) / group.size;
+            const double units = static_cast<double>(group.size) / inside;
+            const bool once = copies > 0.0 && inside > 1;
+            const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
             const BytesPerSecond share = tier.bandwidth * (tier.efficiency / tier.oversubscription);
             result.time = std::max(result.time, leaving * message / share + 2.0 * tier.latency);
         }
@@ -93,7 +97,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
         return {};
     }
     if (kind == Collective::all_to_all) {
-        return all_to_all_time(message, group, cluster);
+        return all_to_all_time(message, 0.0, group, cluster);
     }
     const Edge edge = slowest_edge(group, cluster);
     CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};
@@ -114,6 +118,11 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
                  Algorithm::hierarchical);
     }
     return best;
+}
+
+Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
+{
+    return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;
 }
 
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)

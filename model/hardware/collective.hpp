@@ -37,6 +37,11 @@ struct CollectiveTime {
 /// Leaves out: in-network reduction (NVLS, SHARP), congestion between unlike groups.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
+/// All-to-all of tokens to `copies` experts each, spread evenly over the group, when a token crosses each tier once for a unit
+/// that has experts for it, and is copied on there: of U units 1 - (1 - 1/U)^copies are needed.
+/// Source: DeepSeek-V3, arXiv 2412.19437, section 3.2.2. `message` as in collective_time(): with all copies.
+Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster);
+
 /// One message between two GPUs (positions in the order of placement), over the innermost tier that holds both.
 ///
 /// `flows` neighbours in placement send at the same time (all GPUs of a stage that sit together): where more of them leave a unit

@@ -5,16 +5,11 @@ namespace prismopt {
 FlopsPerSecond Accelerator::peak(Precision precision) const
 {
     switch (precision) {
-        case Precision::fp32:
-            return peak_fp32;
-        case Precision::tf32:
-            return peak_tf32;
-        case Precision::fp8:
-            return peak_fp8;
-        case Precision::nvfp4:
-            return peak_fp4;
-        case Precision::bf16:
-            break;
+        case Precision::fp32: return peak_fp32;
+        case Precision::tf32: return peak_tf32;
+        case Precision::fp8: return peak_fp8;
+        case Precision::nvfp4: return peak_fp4;
+        case Precision::bf16: break;
     }
     return peak_bf16;
 }

@@ -18,18 +18,18 @@ struct Efficiency {
     double gemm = 0.0;       // large matrix products, before tile and wave quantisation
     double attention = 0.0;  // fused attention, forward
     double attention_backward = 0.0;
-    double memory = 0.0;   // elementwise kernels, against memory bandwidth
+    double memory = 0.0;    // elementwise kernels, against memory bandwidth
     double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
 };
 
 struct Accelerator {
     std::string name;
-    FlopsPerSecond peak_bf16;  // dense, without sparsity; of 16-bit numbers
+    FlopsPerSecond peak_bf16;       // dense, without sparsity; of 16-bit numbers
     FlopsPerSecond peak_fp32{0.0};  // zero: the accelerator has no such products
     FlopsPerSecond peak_tf32{0.0};
     FlopsPerSecond peak_fp8{0.0};
     FlopsPerSecond peak_fp4{0.0};
-    int multiprocessors = 0;   // for wave quantisation
+    int multiprocessors = 0;  // for wave quantisation
     Bytes memory;
     Bytes memory_reserved;  // CUDA context, communication buffers, fragmentation
     BytesPerSecond memory_bandwidth;
@@ -48,15 +48,16 @@ struct SoftwareStack {
     std::string name = "reference";
     double gemm = 1.0;
     double attention = 1.0;
-    double memory = 1.0;                 // below one where elementwise kernels are not fused
-    Seconds launch{0.0};                 // added to the accelerator's gap between kernels
-    Seconds step{0.0};                   // once a step: data, loss, logging, gradient norm
-    double gradient_bytes = 4.0;         // of one number in the reduction of gradients
-    double routing = 1.0;                // factor of the memory traffic of routing, permuting and combining tokens
-    double network = 1.0;                // factor of the links' efficiency
-    double messages = 1.0;               // collectives in which the parameters of a layer are gathered
-    Seconds host{0.0};                   // of the processor that launches a kernel: no pass is shorter than its kernels' sum
-    double communication_share = 0.1;    // share of the multiprocessors that a collective beside compute takes from it
+    double memory = 1.0;               // below one where elementwise kernels are not fused
+    Seconds launch{0.0};               // added to the accelerator's gap between kernels
+    Seconds step{0.0};                 // once a step: data, loss, logging, gradient norm
+    double gradient_bytes = 4.0;       // of one number in the reduction of gradients
+    double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
+    double network = 1.0;              // factor of the links' efficiency
+    bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once an expert
+    double messages = 1.0;             // collectives in which the parameters of a layer are gathered
+    Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
+    double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
 };
 
 /// The accelerator as programs of the stack find it.

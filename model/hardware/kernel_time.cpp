@@ -33,14 +33,10 @@ double operand_bytes(Precision precision)
 {
     switch (precision) {
         case Precision::fp32:
-        case Precision::tf32:
-            return 4.0;
-        case Precision::fp8:
-            return 1.0;
-        case Precision::nvfp4:
-            return 0.5625;  // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)
-        case Precision::bf16:
-            break;
+        case Precision::tf32: return 4.0;
+        case Precision::fp8: return 1.0;
+        case Precision::nvfp4: return 0.5625;  // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)
+        case Precision::bf16: break;
     }
     return 2.0;
 }
@@ -55,8 +51,7 @@ Seconds grouped_gemm_time(double groups, double m, double n, double k, const Acc
     const Efficiency& share = accelerator.efficiency;
     const bool low = precision == Precision::fp8 || precision == Precision::nvfp4;
     const double efficiency = low && share.gemm_low > 0.0 ? share.gemm_low : share.gemm;
-    const double per_multiprocessor =
-        accelerator.peak(precision).si * efficiency * short_k(k) / accelerator.multiprocessors;
+    const double per_multiprocessor = accelerator.peak(precision).si * efficiency * short_k(k) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
         const double count = groups * std::ceil(m / tile.m) * std::ceil(n / tile.n);

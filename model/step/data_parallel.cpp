@@ -39,9 +39,10 @@ double DataParallel::time(Collective kind, double bytes_per_parameter, const Chu
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
     const Group between{replicas_.size / sharded_.size, sharded_.stride * sharded_.size};
-    return buckets * (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
-                      collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
-                         .si;
+    return buckets *
+           (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
+            collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
+               .si;
 }
 
 double DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const

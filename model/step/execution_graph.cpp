@@ -73,8 +73,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
         const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
         const ChunkPass backward = chunk_pass(chunk, costs, Pass::backward);
-        graph.law[2 * part] =
-            compose(forward, transfer_time(before, stage, costs, graph.placement, cluster), residual, width);
+        graph.law[2 * part] = compose(forward, transfer_time(before, stage, costs, graph.placement, cluster), residual, width);
         graph.law[2 * part + 1] =
             compose(backward, transfer_time(after, stage, costs, graph.placement, cluster), residual, width);
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);

@@ -215,8 +215,7 @@ public:
     {
         PartCost part;
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-        part.forward =
-            pass().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
+        part.forward = pass().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
         part.backward = pass()
                             .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                             .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
@@ -271,9 +270,9 @@ private:
         PartCost part;
         part.expert_parameters =
             mixture ? w_.experts.count * w_.mlp_parameters(w_.experts.feed_forward) / (shape_.ep * shape_.etp) : 0.0;
-        part.parameters = part.expert_parameters + (w_.attention_parameters() + (mixture ? w_.shared_parameters()
-                                                                                        : w_.mlp_parameters(w_.feed_forward))) /
-                                                       size_.tp;
+        part.parameters =
+            part.expert_parameters +
+            (w_.attention_parameters() + (mixture ? w_.shared_parameters() : w_.mlp_parameters(w_.feed_forward))) / size_.tp;
         const double input = 2.0 * width_ * size_.activation() / outside_split();
         const double saved = layer_saved(mixture);
         const double cheap = recomputable(mixture);
@@ -333,7 +332,8 @@ private:
             return {Seconds{0.0}, Seconds{0.0}, 1.0};
         }
         const Group group{shape_.sharding_gpus, shape_.tp};
-        const Group between{shape_.sharding_groups, shape_.tp * shape_.sharding_gpus};  // hybrid: shards are summed over the groups
+        const Group between{shape_.sharding_groups,
+                            shape_.tp * shape_.sharding_gpus};  // hybrid: shards are summed over the groups
         const double gradient = cluster_.stack.gradient_bytes * parameters;
         const Seconds gathered =
             collective_time(Collective::all_gather, Bytes{parameter_message * parameters}, group, cluster_).time;
@@ -360,8 +360,8 @@ private:
             return;
         }
         const double bytes = 2.0 * width_ * size_.tokens * (size_.key + size_.value) * shape_.cp;
-        const Seconds time{
-            times * collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
+        const Seconds time{times *
+                           collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
         const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
         pass.hidden_collective(time, Seconds{hidden * attention.si});
     }
@@ -426,8 +426,8 @@ private:
     void add_casts(PassBuilder& pass, double inner) const
     {
         if (low()) {
-            pass.kernel(KernelClass::elementwise,
-                        elementwise(cast_traffic * (2.0 * size_.activation() / outside_split() + size_.tokens * (size_.output + inner))));
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size_.activation() / outside_split() +
+                                                                              size_.tokens * (size_.output + inner))));
         }
     }
 
@@ -525,17 +525,21 @@ private:
         const double routed = own * e.active;  // leaves one GPU, and on average reaches it
         const double fullest = routed * kept * shape_.etp;
         const Bytes message{2.0 * width_ * routed * kept * size_.hidden};
-        const Seconds way = collective_time(Collective::all_to_all, message, {shape_.ep, shape_.etp}, cluster_).time;
-        const Seconds spread = collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
+        const double copies = cluster_.stack.sends_once ? e.active : 0.0;
+        const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
+        const Seconds spread =
+            collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
         const double local = static_cast<double>(e.count) / shape_.ep;
         const double m = fullest / local;
         const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
         pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
-        pass.kernel(KernelClass::elementwise, elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
+        pass.kernel(KernelClass::elementwise,
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
         pass.collective(way).collective(spread);
         const auto experts = [&](double rows, double columns, double depth) {
             const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
-            pass.kernel(KernelClass::gemm, time, 1.0 + local);
+            // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+            pass.kernel(KernelClass::gemm, time, e.capacity > 0.0 ? 1.0 : 1.0 + local);
         };
         experts(m, columns_of(inner), size_.hidden);
         experts(m, size_.hidden, inner);
@@ -548,7 +552,8 @@ private:
             pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
         }
         pass.collective(spread).collective(way);
-        pass.kernel(KernelClass::elementwise, elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
+        pass.kernel(KernelClass::elementwise,
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
     }
 
     /// Selective recompute: what is cheap to compute and large to keep. Plain attention: the score matrices. Flash attention
@@ -575,7 +580,8 @@ private:
     double inner_elements(bool mixture) const
     {
         const Experts& e = w_.experts;
-        return mixture ? size_.tokens / size_.tp * (e.active * e.imbalance * e.feed_forward + e.shared) : size_.tokens * size_.inner;
+        return mixture ? size_.tokens / size_.tp * (e.active * e.imbalance * e.feed_forward + e.shared)
+                       : size_.tokens * size_.inner;
     }
 
     /// Bytes kept by one layer. Korthikanti et al., eqs. 1-4, generalised to grouped queries and gated units: two norm inputs

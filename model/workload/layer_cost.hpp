@@ -34,9 +34,9 @@ struct PassCost {
 struct PartCost {
     PassCost forward;
     PassCost backward;
-    double saved_bytes = 0.0;      // kept from forward to backward
-    double workspace_bytes = 0.0;  // largest temporaries while the part runs, beyond what is saved
-    double parameters = 0.0;       // on one tensor parallel member
+    double saved_bytes = 0.0;        // kept from forward to backward
+    double workspace_bytes = 0.0;    // largest temporaries while the part runs, beyond what is saved
+    double parameters = 0.0;         // on one tensor parallel member
     double expert_parameters = 0.0;  // of these, of routed experts: replicated over fewer GPUs
 };
 

@@ -16,13 +16,13 @@ enum class AttentionKernel { plain, flash };
 
 /// Mixture of experts in place of the MLP. Symbols: E experts, k of them for each token.
 struct Experts {
-    int count = 0;             // E, routed; 0: the network is dense
-    int active = 0;            // k
-    int feed_forward = 0;      // inner size of one expert
-    int shared = 0;            // inner size of the experts that see every token, together
-    int dense_layers = 0;      // layers that keep the dense MLP
-    double imbalance = 1.0;    // tokens of the fullest expert group over the mean
-    double capacity = 0.0;     // most tokens of an expert over the mean, the rest is dropped; 0: none is
+    int count = 0;           // E, routed; 0: the network is dense
+    int active = 0;          // k
+    int feed_forward = 0;    // inner size of one expert
+    int shared = 0;          // inner size of the experts that see every token, together
+    int dense_layers = 0;    // layers that keep the dense MLP
+    double imbalance = 1.0;  // tokens of the fullest expert group over the mean
+    double capacity = 0.0;   // most tokens of an expert over the mean, the rest is dropped; 0: none is
 };
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): ranks of the compressed query and key-value, and
@@ -47,9 +47,9 @@ struct Workload {
     Activation activation = Activation::gelu;
     Normalisation normalisation = Normalisation::layer_norm;
     AttentionKernel attention = AttentionKernel::flash;
-    bool causal = true;           // flash kernels skip the masked half of the scores; plain ones compute it
-    bool tied_embedding = false;  // input and output embedding share their weights
-    bool dropout = false;         // dropout masks are saved (GPT-3 era runs); modern runs have none
+    bool causal = true;                     // flash kernels skip the masked half of the scores; plain ones compute it
+    bool tied_embedding = false;            // input and output embedding share their weights
+    bool dropout = false;                   // dropout masks are saved (GPT-3 era runs); modern runs have none
     Precision precision = Precision::bf16;  // of the linear layers' products
     int head = 0;                           // size of a head; 0: hidden / heads
     Experts experts;

@@ -83,10 +83,11 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const FittedRow& row : rows) {
         ++sources[row.run.source];
     }
-    std::string text = "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well\n"
-                       "# they are known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal.\n\n";
-    text += fmt::format("date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\n", date,
-                        rows.size(), mean_error, median_error, fit.cost);
+    std::string text =
+        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well\n"
+        "# they are known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal.\n\n";
+    text += fmt::format("date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\n",
+                        date, rows.size(), mean_error, median_error, fit.cost);
     text += "sources = [\n";
     for (const auto& [source, count] : sources) {
         text += fmt::format("    \"{}: {} rows\",\n", source, count);

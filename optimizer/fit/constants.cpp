@@ -30,7 +30,7 @@ constexpr Kind kinds[] = {
     {stacks, "gemm", 1.0, 0.1, 2.0},
     {stacks, "attention", 1.0, 0.2, 2.0},
     {stacks, "memory", 0.9, 0.3, 2.0},
-    {stacks, "routing", 3.0, 0.7, 50.0},
+    {stacks, "routing", 3.0, 0.7, 12.0},
     {stacks, "network", 1.0, 1.0, 1.0},
     {stacks, "host", 30e-6, 1.0, 1e-3},
     {stacks, "step", 10e-3, 1.0, 1.0},
@@ -40,9 +40,8 @@ constexpr Kind kinds[] = {
 };
 
 /// Entries that share their constants with another: the same chip with other memory, or too few runs of their own.
-const std::map<std::string, std::string> twins{{"a100-sxm-40gb", "a100-sxm-80gb"},
-                                               {"h200-sxm", "h100-sxm"},
-                                               {"fsdp-pure", "fsdp-eager"}};
+const std::map<std::string, std::string> twins{
+    {"a100-sxm-40gb", "a100-sxm-80gb"}, {"h200-sxm", "h100-sxm"}, {"fsdp-pure", "fsdp-eager"}};
 
 /// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
 const std::set<std::string> references{"megatron-2022", "megatron-core"};
@@ -65,9 +64,10 @@ std::string leader(const std::string& key, const std::string& entry)
     }
     if (key == "host") {
         const auto family = [&entry](const char* name) { return entry.starts_with(name); };
-        return family("fsdp") || family("internevo") ? "fsdp" : family("deepspeed") ? "megatron-deepspeed"
-               : family("nemo") || entry == "megatron-2022"                         ? "megatron-core"
-                                                                                    : entry;
+        return family("fsdp") || family("internevo")        ? "fsdp"
+               : family("deepspeed")                        ? "megatron-deepspeed"
+               : family("nemo") || entry == "megatron-2022" ? "megatron-core"
+                                                            : entry;
     }
     const auto found = twins.find(entry);
     return found == twins.end() ? entry : found->second;

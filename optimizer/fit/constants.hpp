@@ -23,7 +23,7 @@ struct Machines {
 
 /// One constant. What is fitted is its logarithm, with a normal prior: `value` is believed to within `spread`.
 struct FitConstant {
-    std::string file;                   // of the catalog
+    std::string file;  // of the catalog
     std::string group;
     std::vector<std::string> sections;  // entries that share it
     std::string key;

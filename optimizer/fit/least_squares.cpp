@@ -101,8 +101,8 @@ public:
     }
 
 private:
-    /// A prior counts as a row that is a twentieth off where its constant is one spread off.
-    static constexpr double prior_weight = 0.05;
+    /// A prior counts as a row that is 1.5 % off where its constant is one spread off.
+    static constexpr double prior_weight = 0.015;
 
     double residual(const FittedRow& row, const Machines& machines) const
     {
@@ -133,19 +133,20 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
     }
     std::vector<FittedRow> rows;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        rows.push_back({runs[i], inflation[i], std::pow(rows_of[runs[i].source], -0.25)});
+        rows.push_back({runs[i], inflation[i], std::pow(rows_of[runs[i].source], -0.35)});
     }
     return rows;
 }
 
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise, int most_steps)
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise,
+                  int most_steps)
 {
     Residuals problem(rows, start, noise);
     Eigen::VectorXd x = logarithms(start);
     Eigen::LevenbergMarquardt<Residuals> solver(problem);
-    solver.parameters.ftol = 1e-4;
+    solver.parameters.ftol = 1e-5;
     solver.parameters.xtol = 1e-4;
-    solver.parameters.factor = 1.0;
+    solver.parameters.factor = 10.0;
     solver.minimizeInit(x);
     Fit fit;
     for (int step = 0; step < most_steps; ++step) {

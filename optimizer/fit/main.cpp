@@ -3,8 +3,8 @@
 #include "optimizer/check_model.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 
-#include <boost/program_options.hpp>
 #include <fmt/format.h>
+#include <boost/program_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 namespace po = boost::program_options;
 using namespace prismopt;
 
-constexpr int most_steps = 25;
+constexpr int most_steps = 60;
 constexpr int steps_without_a_source = 6;  // from the fit of all, which is near
 
 struct Errors {
@@ -33,7 +33,8 @@ Errors errors_of(std::vector<double> errors)
     return {std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()), errors[errors.size() / 2]};
 }
 
-std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
+std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+                                    const NoiseByProfile& noise)
 {
     const std::vector<double> times = predicted_times(rows, constants, noise);
     std::vector<double> errors;
@@ -74,7 +75,8 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
 }
 
 /// Each source predicted by constants that were fitted to the others.
-void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std::vector<FitConstant>& start, const NoiseByProfile& noise)
+void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std::vector<FitConstant>& start,
+                   const NoiseByProfile& noise)
 {
     std::map<std::string, std::vector<FittedRow>> sources;
     for (const FittedRow& row : rows) {
@@ -92,7 +94,8 @@ void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std
         std::vector<FitConstant> near = start;
         std::vector<FitConstant> initial = fit.constants;
         for (std::size_t k = 0; k < near.size(); ++k) {
-            const bool told = std::any_of(others.begin(), others.end(), [&](const FittedRow& row) { return near[k].concerns(row.run); });
+            const bool told =
+                std::any_of(others.begin(), others.end(), [&](const FittedRow& row) { return near[k].concerns(row.run); });
             if (!told) {
                 initial[k].value = near[k].value;
             }
@@ -139,8 +142,8 @@ int run(int argc, char** argv)
     const Errors after = errors_of(errors);
     print_constants(fit, start);
     print_sources(rows, errors);
-    fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean, 100.0 * after.median,
-               fit.cost, fit.evaluations);
+    fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean,
+               100.0 * after.median, fit.cost, fit.evaluations);
     std::fflush(stdout);
     if (values.count("write") > 0) {
         write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median);
