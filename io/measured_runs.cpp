@@ -259,6 +259,28 @@ std::string identity(const MeasuredRun& run)
                        run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
 }
 
+/// Tables that look like runs but that the catalog does not describe.
+void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
+{
+    std::set<std::string> known;
+    for (const MeasuredTable& table : measured_tables()) {
+        known.insert(table.name);
+    }
+    std::set<std::string> unknown;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string())) {
+            unknown.insert(entry.path().string());
+        }
+    }
+    for (const std::string& path : unknown) {
+        const std::vector<CsvRow> rows = read_csv(path);
+        if (!rows.empty() && !rows.front().text("step_time_basis").empty()) {
+            const std::string name = std::filesystem::path(path).stem().string();
+            result.skipped.push_back({name, name, fmt::format("no description of this table ({} rows)", rows.size())});
+        }
+    }
+}
+
 }  // namespace
 
 MeasuredRuns read_measured_runs(const std::string& folder)
@@ -266,6 +288,9 @@ MeasuredRuns read_measured_runs(const std::string& folder)
     MeasuredRuns result;
     std::set<std::string> seen;
     bool found = false;
+    if (!std::filesystem::is_directory(folder)) {
+        throw InputError(folder + ": is not a folder; name the one that holds the tables of measured runs");
+    }
     for (const MeasuredTable& table : measured_tables()) {
         const std::string path = (std::filesystem::path(folder) / (table.name + ".csv")).string();
         if (!std::filesystem::exists(path)) {
@@ -288,6 +313,7 @@ MeasuredRuns read_measured_runs(const std::string& folder)
             result.runs.push_back(std::move(run));
         }
     }
+    report_unknown_tables(folder, result);
     if (!found) {
         throw InputError(folder + ": has none of the tables of measured runs that the catalog describes");
     }

@@ -101,6 +101,16 @@ std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs
     return tables;
 }
 
+void check_collectives(const std::string& folder, CheckedModel& checked)
+{
+    MeasuredCollectives measured = read_measured_collectives(folder);
+    for (MeasuredCollective& row : measured.rows) {
+        const double seconds = collective_time(row.kind, row.message, {row.cluster.gpus, 1}, row.cluster).time.si;
+        checked.collectives.push_back({std::move(row), seconds});
+    }
+    checked.skipped.insert(checked.skipped.end(), measured.skipped.begin(), measured.skipped.end());
+}
+
 CheckedModel check_model(const MeasuredRuns& runs)
 {
     const auto noise = noise_of(runs.runs);

@@ -2,6 +2,7 @@
 
 /// Predictions beside published measurements.
 
+#include "io/measured_collectives.hpp"
 #include "io/measured_runs.hpp"
 #include "model/noise/noise_tables.hpp"
 
@@ -21,8 +22,17 @@ struct CheckedRun {
     double relative_error() const { return predicted_s / run.measured_s - 1.0; }
 };
 
+/// A collective measured alone, and the network model's time for it.
+struct CheckedCollective {
+    MeasuredCollective measured;
+    double predicted_s = 0.0;
+
+    double relative_error() const { return predicted_s / measured.measured_s - 1.0; }
+};
+
 struct CheckedModel {
     std::vector<CheckedRun> runs;
+    std::vector<CheckedCollective> collectives;
     std::vector<SkippedRow> skipped;  // those that could not be read, and plans that cannot run
 };
 
@@ -31,6 +41,9 @@ MeasuredRuns shipped_runs();
 
 /// The folder's runs after the catalog's; a run of both is there once.
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder);
+
+/// Collectives of the folder beside the model; adds to the runs' report.
+void check_collectives(const std::string& folder, CheckedModel& checked);
 
 /// Predicts every run under its variability profile, without a memory limit (the runs were possible).
 CheckedModel check_model(const MeasuredRuns& runs);

@@ -51,6 +51,28 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y)
     return xx > 0.0 && yy > 0.0 ? xy / std::sqrt(xx * yy) : SourceAccuracy::none;
 }
 
+/// Figures of signed errors alone.
+SourceAccuracy summary(const std::string& name, const std::vector<double>& errors)
+{
+    SourceAccuracy result;
+    result.name = name;
+    result.rows = errors.size();
+    if (errors.empty()) {
+        return result;
+    }
+    std::vector<double> sizes;
+    for (const double error : errors) {
+        sizes.push_back(std::abs(error));
+        if (std::isnan(result.worst) || std::abs(error) > std::abs(result.worst)) {
+            result.worst = error;
+        }
+    }
+    result.mean_absolute = mean(sizes);
+    result.median_absolute = median(sizes);
+    result.bias = mean(errors);
+    return result;
+}
+
 std::string group_name(const CheckedRun& checked)
 {
     const MeasuredRun& run = checked.run;
@@ -127,26 +149,22 @@ double SourceAccuracy::largest_regret() const
 
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped)
 {
-    SourceAccuracy result;
-    result.name = name;
-    result.rows = runs.size();
+    std::vector<double> errors;
+    for (const CheckedRun* checked : runs) {
+        errors.push_back(checked->relative_error());
+    }
+    SourceAccuracy result = summary(name, errors);
     result.skipped = skipped;
     if (runs.empty()) {
         return result;
     }
-    std::vector<double> signed_errors;
-    std::vector<double> errors;
     std::vector<double> predicted;
     std::vector<double> measured;
     std::vector<double> memory;
     for (const CheckedRun* checked : runs) {
-        const double error = checked->relative_error();
-        signed_errors.push_back(error);
-        errors.push_back(std::abs(error));
         predicted.push_back(checked->predicted_s);
         measured.push_back(checked->run.measured_s);
-        if (std::isnan(result.worst) || std::abs(error) > std::abs(result.worst)) {
-            result.worst = error;
+        if (checked->relative_error() == result.worst) {
             result.worst_row = checked->run.row;
             result.worst_reason = why_hard(*checked);
         }
@@ -154,9 +172,6 @@ SourceAccuracy accuracy_of(const std::string& name, const std::vector<const Chec
             memory.push_back(std::abs(checked->memory_bytes / checked->run.memory_bytes - 1.0));
         }
     }
-    result.mean_absolute = mean(errors);
-    result.median_absolute = median(errors);
-    result.bias = mean(signed_errors);
     result.regrets = regrets_of(runs);
     result.memory_rows = memory.size();
     if (!memory.empty()) {
@@ -164,6 +179,19 @@ SourceAccuracy accuracy_of(const std::string& name, const std::vector<const Chec
     }
     if (runs.size() >= smallest_group) {
         result.rank_correlation = correlation(ranks(predicted), ranks(measured));
+    }
+    return result;
+}
+
+std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
+{
+    std::map<std::string, std::vector<double>> systems;
+    for (const CheckedCollective& row : checked.collectives) {
+        systems[row.measured.system].push_back(row.relative_error());
+    }
+    std::vector<SourceAccuracy> result;
+    for (const auto& [name, errors] : systems) {
+        result.push_back(summary(name, errors));
     }
     return result;
 }

@@ -39,6 +39,9 @@ struct SourceAccuracy {
 /// All rows of one name.
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped);
 
+/// Collectives by system, in the order of names: rows, mean, median, bias and worst.
+std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked);
+
 /// By source in the order of names, the total last.
 std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
 

@@ -77,7 +77,7 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
             const bool once = copies > 0.0 && inside > 1;
             const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
             const BytesPerSecond share = tier.bandwidth * (tier.efficiency / tier.oversubscription);
-            result.time = std::max(result.time, leaving * message / share + 2.0 * tier.latency);
+            result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, tier.latency}));
         }
         inside = joined;
     }

@@ -25,10 +25,6 @@ struct Efficiency {
 struct Accelerator {
     std::string name;
     FlopsPerSecond peak_bf16;       // dense, without sparsity; of 16-bit numbers
-    FlopsPerSecond peak_fp32{0.0};  // zero: the accelerator has no such products
-    FlopsPerSecond peak_tf32{0.0};
-    FlopsPerSecond peak_fp8{0.0};
-    FlopsPerSecond peak_fp4{0.0};
     int multiprocessors = 0;  // for wave quantisation
     Bytes memory;
     Bytes memory_reserved;  // CUDA context, communication buffers, fragmentation
@@ -37,6 +33,11 @@ struct Accelerator {
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
     double model_error = 0.0;  // relative: error to expect of the mean model; the catalog says from what
+    // Dense peaks of other numbers; zero: the accelerator has no such products.
+    FlopsPerSecond peak_fp32{0.0};
+    FlopsPerSecond peak_tf32{0.0};
+    FlopsPerSecond peak_fp8{0.0};
+    FlopsPerSecond peak_fp4{0.0};
 
     /// Peak of dense products; zero where the accelerator has none in this precision.
     FlopsPerSecond peak(Precision precision) const;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <map>
 
 namespace prismopt {
 
@@ -70,6 +71,7 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     nlohmann::json json{{"sources", nlohmann::json::array()},
                         {"total", to_json(sources.back())},
                         {"groups", nlohmann::json::array()},
+                        {"collectives", nlohmann::json::array()},
                         {"runs", nlohmann::json::array()},
                         {"skipped", nlohmann::json::array()}};
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
@@ -77,6 +79,14 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     }
     for (const Regret& regret : sources.back().regrets) {
         json["groups"].push_back({{"name", regret.group}, {"rows", regret.rows}, {"regret", 100.0 * regret.excess}});
+    }
+    for (const SourceAccuracy& system : accuracy_of_collectives(checked)) {
+        json["collectives"].push_back({{"name", system.name},
+                                       {"rows", system.rows},
+                                       {"mape", percent(system.mean_absolute)},
+                                       {"median_ape", percent(system.median_absolute)},
+                                       {"bias", percent(system.bias)},
+                                       {"worst", percent(system.worst)}});
     }
     for (const CheckedRun& run : checked.runs) {
         json["runs"].push_back(to_json(run));
@@ -123,6 +133,65 @@ void print_sources(const std::vector<SourceAccuracy>& sources)
     }
 }
 
+void print_collectives(const CheckedModel& checked)
+{
+    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
+    if (systems.empty()) {
+        return;
+    }
+    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", "collectives alone", "rows", "mean %", "median %", "bias %", "worst %");
+    for (const SourceAccuracy& s : systems) {
+        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
+                   figure(s.bias, true), figure(s.worst, true));
+    }
+}
+
+/// The page results/model-accuracy.md.
+void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
+{
+    fmt::print("# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in per "
+               "cent of the measured step time. {}\n\n",
+               compared);
+    fmt::print("| source | rows | skipped | mean | median | bias | worst | rank correlation | largest regret | memory (rows) |\n");
+    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (const SourceAccuracy& s : sources) {
+        const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped, figure(s.mean_absolute),
+                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank, figure(s.largest_regret()),
+                   figure(s.memory_error), s.memory_rows);
+    }
+    fmt::print("\n## Hardest row of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
+    for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
+        if (sources[i].rows > 0) {
+            fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
+        }
+    }
+    fmt::print("\n## Regret\n\nPlans of one model, number of GPUs and batch: measured time of the plan that the model ranks first, over "
+               "the best measured.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+    for (const Regret& regret : sources.back().regrets) {
+        if (regret.rows > 3) {
+            fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
+        }
+    }
+    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
+    if (!systems.empty()) {
+        fmt::print("\n## Collectives alone\n\n| system | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | "
+                   "---: |\n");
+        for (const SourceAccuracy& s : systems) {
+            fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
+                       figure(s.bias, true), figure(s.worst, true));
+        }
+    }
+    std::map<std::pair<std::string, std::string>, int> reasons;
+    for (const SkippedRow& row : checked.skipped) {
+        ++reasons[{row.source, row.reason}];
+    }
+    fmt::print("\n## Skipped rows\n\n| source | rows | reason |\n| --- | ---: | --- |\n");
+    for (const auto& [what, count] : reasons) {
+        fmt::print("| {} | {} | {} |\n", what.first, count, what.second);
+    }
+}
+
 void print_skipped(const CheckedModel& checked)
 {
     if (checked.skipped.empty()) {
@@ -141,7 +210,8 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("data", po::value<std::string>()->value_name("DIR"),
                           "folder with tables of measured runs, checked beside those of the catalog")(
-        "json", po::bool_switch(), "one JSON object instead of a table; errors in per cent");
+        "json", po::bool_switch(), "one JSON object instead of a table; errors in per cent")(
+        "markdown", po::bool_switch(), "the tables of results/model-accuracy.md");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -150,14 +220,22 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("data") > 0) {
         runs = with_folder(std::move(runs), (*values)["data"].as<std::string>());
     }
-    const CheckedModel checked = check_model(runs);
+    CheckedModel checked = check_model(runs);
+    if (values->count("data") > 0) {
+        check_collectives((*values)["data"].as<std::string>(), checked);
+    }
     const std::vector<SourceAccuracy> sources = accuracy_by_source(checked);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", report_json(checked, sources).dump(2));
         return exit_done;
     }
+    if ((*values)["markdown"].as<bool>()) {
+        print_markdown(checked, sources);
+        return exit_done;
+    }
     print_runs(checked);
     print_sources(sources);
+    print_collectives(checked);
     print_skipped(checked);
     fmt::print("\n{}\n", compared);
     return exit_done;

@@ -189,5 +189,39 @@ TEST(MembersInside, CountsWhoSharesAUnit)
     EXPECT_EQ(members_inside({16, 8}, c.tiers[2], c), 16);
 }
 
+/// What a member sends out of its node goes over its own link: 15/16 to others, 8/16 of it beyond the node.
+TEST(AllToAll, IsSetByTheTierWithTheLeastBandwidthForItsShare)
+{
+    const Cluster c = cluster();
+    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {8, 1}, c), 7.0 / 8.0 * 1e9 / 300e9 + 2 * 3e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {16, 1}, c), 0.5 * 1e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(collective_time(Collective::all_to_all, 1_GB, {16, 1}, c).algorithm, Algorithm::direct);
+}
+
+/// Of 2 nodes the other one is needed with probability 1 - (1/2)^8 and then once, where plain copies send half of 8.
+TEST(AllToAll, TokensGoOnceToANode)
+{
+    const Cluster c = cluster();
+    const double crossing = (1.0 - std::pow(0.5, 8.0)) / 8.0;
+    EXPECT_NEAR(token_exchange_time(8_GB, 8.0, {16, 1}, c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(token_exchange_time(8_GB, 0.0, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
+    EXPECT_EQ(token_exchange_time(8_GB, 8.0, {1, 1}, c).si, 0.0);
+    EXPECT_LE(token_exchange_time(8_GB, 1.0, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
+}
+
+/// A short message takes a sixth of a hop's latency at half of the bandwidth, as long as that is faster.
+TEST(Collective, ShortMessagesUseTheLowLatencyProtocol)
+{
+    const Cluster c = cluster();
+    const Bytes small{80e3};
+    EXPECT_NEAR(seconds(Collective::all_gather, small, {8, 1}, c), 7.0 / 8.0 * 80e3 / 150e9 + 7 * 0.5e-6, 1e-15);
+    const double middle = 7 * 3e-6 * 5.0 / 6.0 * 300e9 / (7.0 / 8.0);  // where both protocols take as long
+    for (const double factor : {0.99, 1.01}) {
+        const double message = factor * middle;
+        const double simple = 7.0 / 8.0 * message / 300e9 + 7 * 3e-6;
+        EXPECT_EQ(seconds(Collective::all_gather, Bytes{message}, {8, 1}, c) < simple * (1.0 - 1e-9), factor < 1.0);
+    }
+}
+
 }  // namespace
 }  // namespace prismopt
