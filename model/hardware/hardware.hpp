@@ -24,8 +24,8 @@ struct Efficiency {
 
 struct Accelerator {
     std::string name;
-    FlopsPerSecond peak_bf16;       // dense, without sparsity; of 16-bit numbers
-    int multiprocessors = 0;  // for wave quantisation
+    FlopsPerSecond peak_bf16;  // dense, without sparsity; of 16-bit numbers
+    int multiprocessors = 0;   // for wave quantisation
     Bytes memory;
     Bytes memory_reserved;  // CUDA context, communication buffers, fragmentation
     BytesPerSecond memory_bandwidth;

@@ -68,12 +68,9 @@ nlohmann::json to_json(const CheckedRun& c)
 
 nlohmann::json report_json(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
-    nlohmann::json json{{"sources", nlohmann::json::array()},
-                        {"total", to_json(sources.back())},
-                        {"groups", nlohmann::json::array()},
-                        {"collectives", nlohmann::json::array()},
-                        {"runs", nlohmann::json::array()},
-                        {"skipped", nlohmann::json::array()}};
+    nlohmann::json json{{"sources", nlohmann::json::array()}, {"total", to_json(sources.back())},
+                        {"groups", nlohmann::json::array()},  {"collectives", nlohmann::json::array()},
+                        {"runs", nlohmann::json::array()},    {"skipped", nlohmann::json::array()}};
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         json["sources"].push_back(to_json(sources[i]));
     }
@@ -149,16 +146,18 @@ void print_collectives(const CheckedModel& checked)
 /// The page results/model-accuracy.md.
 void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
-    fmt::print("# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in per "
-               "cent of the measured step time. {}\n\n",
-               compared);
-    fmt::print("| source | rows | skipped | mean | median | bias | worst | rank correlation | largest regret | memory (rows) |\n");
+    fmt::print(
+        "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in per "
+        "cent of the measured step time. {}\n\n",
+        compared);
+    fmt::print(
+        "| source | rows | skipped | mean | median | bias | worst | rank correlation | largest regret | memory (rows) |\n");
     fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
-        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped, figure(s.mean_absolute),
-                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank, figure(s.largest_regret()),
-                   figure(s.memory_error), s.memory_rows);
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
+                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank,
+                   figure(s.largest_regret()), figure(s.memory_error), s.memory_rows);
     }
     fmt::print("\n## Hardest row of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
@@ -166,8 +165,9 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
             fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
         }
     }
-    fmt::print("\n## Regret\n\nPlans of one model, number of GPUs and batch: measured time of the plan that the model ranks first, over "
-               "the best measured.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+    fmt::print(
+        "\n## Regret\n\nPlans of one model, number of GPUs and batch: measured time of the plan that the model ranks first, over "
+        "the best measured.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {
         if (regret.rows > 3) {
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
@@ -175,8 +175,9 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
     }
     const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
     if (!systems.empty()) {
-        fmt::print("\n## Collectives alone\n\n| system | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | "
-                   "---: |\n");
+        fmt::print(
+            "\n## Collectives alone\n\n| system | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | "
+            "---: |\n");
         for (const SourceAccuracy& s : systems) {
             fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
                        figure(s.bias, true), figure(s.worst, true));

@@ -65,7 +65,6 @@ public:
     {
         const Machines machines = machines_at(constants_, x);
         const auto count = static_cast<Eigen::Index>(rows_.size());
-#pragma omp parallel for schedule(dynamic, 8)
         for (Eigen::Index i = 0; i < count; ++i) {
             residuals[i] = residual(rows_[static_cast<std::size_t>(i)], machines);
         }
@@ -88,7 +87,6 @@ public:
             Eigen::VectorXd moved = x;
             moved[k] -= difference;  // downwards: never beyond a largest value
             const Machines machines = machines_at(constants_, moved);
-#pragma omp parallel for schedule(dynamic, 8)
             for (Eigen::Index i = 0; i < count; ++i) {
                 const FittedRow& row = rows_[static_cast<std::size_t>(i)];
                 if (constant.concerns(row.run)) {
@@ -180,7 +178,6 @@ std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const st
     const Machines machines = machines_at(constants, logarithms(constants));
     std::vector<double> times(rows.size());
     const auto count = static_cast<std::ptrdiff_t>(rows.size());
-#pragma omp parallel for schedule(dynamic, 8)
     for (std::ptrdiff_t i = 0; i < count; ++i) {
         times[static_cast<std::size_t>(i)] = time_of(rows[static_cast<std::size_t>(i)], machines, noise);
     }

@@ -30,11 +30,11 @@ TEST(Catalog, EveryEntryLoads)
 {
     EXPECT_THAT(catalog_accelerators(), ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "gb200", "h100-sxm",
                                                     "h100-sxm-96gb-hbm2e", "h200-sxm", "mi300x", "v100-sxm2-32gb"));
-    EXPECT_THAT(catalog_links(), testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4",
-                                                        "roce-400g"}));
-    EXPECT_THAT(catalog_workloads(), testing::IsSupersetOf({"gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b",
-                                                            "llama3-70b", "llama3-8b", "mixtral-8x7b", "mixtral-8x22b",
-                                                            "deepseek-v3", "nemotron4-340b"}));
+    EXPECT_THAT(catalog_links(),
+                testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4", "roce-400g"}));
+    EXPECT_THAT(catalog_workloads(),
+                testing::IsSupersetOf({"gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b", "llama3-70b", "llama3-8b",
+                                       "mixtral-8x7b", "mixtral-8x22b", "deepseek-v3", "nemotron4-340b"}));
     EXPECT_THAT(catalog_variabilities(), ElementsAre("hpc-2024", "screened-2025"));
     for (const std::string& name : catalog_stacks()) {
         EXPECT_EQ(catalog_stack(name).name, name);
@@ -127,9 +127,8 @@ TEST(Catalog, UnknownNameShowsTheNearest)
         catalog_accelerator("h100-smx");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_STREQ(error.what(),
-                     "\"h100-smx\" is not in the catalog (it has a100-sxm-40gb, a100-sxm-80gb, h100-sxm); "
-                     "did you mean \"h100-sxm\"?");
+        EXPECT_THAT(error.what(), testing::StartsWith("\"h100-smx\" is not in the catalog (it has a100-sxm-40gb, "));
+        EXPECT_THAT(error.what(), HasSubstr("); did you mean \"h100-sxm\"?"));
     }
     EXPECT_THROW(catalog_link("wet-string"), InputError);
     EXPECT_THROW(catalog_workload("llama4"), InputError);

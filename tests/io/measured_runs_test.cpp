@@ -15,7 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* header =
-    "row_id,model,layers,hidden,heads,ffn,vocab,seq,gpu,n_gpus,tp,pp,vpp,cp,micro_batch,global_batch,recompute,precision,schedule,"
+    "row_id,model,layers,hidden,heads,ffn,vocab,seq,gpu,n_gpus,tp,pp,vpp,cp,micro_batch,global_batch,recompute,precision,"
+    "schedule,"
     "zero_fsdp,step_time_s,step_time_basis,tflops_per_gpu,notes\n";
 
 class MeasuredRunsOf : public testing::Test {
@@ -53,12 +54,12 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
     const std::string good = "GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,measured,,\n";
     write("vtrain_a100_multinode.csv",
           std::string(header) + "1," + good + "2," + good +
-              "3,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,,,,\n"         // no time
-              "4,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,,512,full,fp16,1F1B,,3.5,m,,\n"      // no microbatch
-              "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,5,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"     // 20 of 64
-              "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,7,512,full,fp16,1F1B,,3.5,m,,\n"     // 56 of 512
-              "7,GPT 3.6B,30,3072,32,12288,50257,2048,T4,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"       // no such machine
-              "8,GPT 3.6B,,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n");     // no layers
+              "3,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,,,,\n"      // no time
+              "4,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,,512,full,fp16,1F1B,,3.5,m,,\n"   // no microbatch
+              "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,5,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"  // 20 of 64
+              "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,7,512,full,fp16,1F1B,,3.5,m,,\n"  // 56 of 512
+              "7,GPT 3.6B,30,3072,32,12288,50257,2048,T4,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"    // no such machine
+              "8,GPT 3.6B,,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n");  // no layers
     write("of_somebody.csv", std::string(header) + "1," + good);
     const MeasuredRuns runs = read();
     EXPECT_EQ(runs.runs.size(), 1U);

@@ -83,10 +83,12 @@ TEST(FitConstants, ConcernTheRunsThatUseThem)
 TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
 {
     const TemporaryFolder folder;
-    std::ofstream(folder.file("accelerators.toml")) << "[a.efficiency]\ngemm = 0.5   # old\n[b.efficiency]\ngemm = 0.5   # kept\n";
+    std::ofstream(folder.file("accelerators.toml"))
+        << "[a.efficiency]\ngemm = 0.5   # old\n[b.efficiency]\ngemm = 0.5   # kept\n";
     std::ofstream(folder.file("links.toml")) << "[c]\nlatency = \"1 us\" # old\n";
     Fit fit;
-    fit.constants = {{"accelerators.toml", "a", {"a"}, "gemm", 0.75, 0.3, 1.0}, {"links.toml", "c", {"c"}, "latency", 2.5e-6, 0.3, 1.0}};
+    fit.constants = {{"accelerators.toml", "a", {"a"}, "gemm", 0.75, 0.3, 1.0},
+                     {"links.toml", "c", {"c"}, "latency", 2.5e-6, 0.3, 1.0}};
     fit.deviation = {0.01, 0.2};
     fit.covariance = {1e-4, 0.0, 0.0, 0.04};
     write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04);
@@ -95,7 +97,8 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
         content << std::ifstream(folder.file(name)).rdbuf();
         return content.str();
     };
-    EXPECT_NE(text("accelerators.toml").find("gemm = 0.75                         # fitted 2026-01-02 to 0 rows, +-1 %"), std::string::npos);
+    EXPECT_NE(text("accelerators.toml").find("gemm = 0.75                         # fitted 2026-01-02 to 0 rows, +-1 %"),
+              std::string::npos);
     EXPECT_NE(text("accelerators.toml").find("gemm = 0.5   # kept"), std::string::npos);
     EXPECT_NE(text("links.toml").find("latency = \"2.5 us\""), std::string::npos);
     EXPECT_NE(text("fit.toml").find("date = \"2026-01-02\""), std::string::npos);
