@@ -2,10 +2,12 @@
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace prismopt {
@@ -14,33 +16,96 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
-/// independent draws, between 1 and the cluster size. Fewer than two clusters' worth of draws on one side of x cannot tell (if
-/// x is the largest draw the variance is zero): then the worst is assumed.
-double design_effect(std::span<const double> draws, std::size_t cluster, double x, double probability)
+double normal_quantile(double level) { return quantile(complement(boost::math::normal(), 0.5 * (1.0 - level))); }
+double student_quantile(double freedom, double level)
 {
-    const std::size_t clusters = draws.size() / cluster;
-    if (cluster == 1 || clusters < 2) {
-        return static_cast<double>(cluster);
-    }
-    double sum = 0.0;
-    double squares = 0.0;
+    return quantile(complement(boost::math::students_t(freedom), 0.5 * (1.0 - level)));
+}
+
+/// Mean of equal clusters of consecutive values, and its standard error.
+struct ClusterMean {
+    double mean = 0.0;
+    double error = infinite;
+    double clusters = 0.0;
+};
+ClusterMean cluster_mean(std::span<const double> values, std::size_t size)
+{
+    const std::size_t clusters = values.size() / size;
+    std::vector<double> means(clusters, 0.0);
+    ClusterMean result;
+    result.clusters = static_cast<double>(clusters);
     for (std::size_t c = 0; c < clusters; ++c) {
-        double below = 0.0;
-        for (std::size_t k = 0; k < cluster; ++k) {
-            below += draws[c * cluster + k] <= x ? 1.0 : 0.0;
+        for (std::size_t k = 0; k < size; ++k) {
+            means[c] += values[c * size + k];
         }
-        sum += below;
-        squares += below * below;
+        means[c] /= static_cast<double>(size);
+        result.mean += means[c] / result.clusters;
     }
-    const auto size = static_cast<double>(cluster);
-    const auto n = static_cast<double>(clusters);
-    if (std::min(sum, n * size - sum) < 2.0 * size) {
-        return size;
+    if (clusters < 2) {
+        return result;
     }
-    const double variance = (squares - sum * sum / n) / (n - 1.0);  // of a cluster's count
-    const double independent = size * probability * (1.0 - probability);
-    return std::clamp(variance / independent, 1.0, size);
+    double squares = 0.0;
+    for (const double m : means) {
+        squares += (m - result.mean) * (m - result.mean);
+    }
+    result.error = std::sqrt(squares / (result.clusters - 1.0) / result.clusters);
+    return result;
+}
+
+bool blocks_tell(std::size_t draws, const Clusters& clusters)
+{
+    return clusters.block > 0 && draws / clusters.block >= least_blocks;
+}
+
+/// By blocks where there are enough, else by fleets.
+ClusterMean closest_mean(std::span<const double> draws, const Clusters& clusters)
+{
+    return cluster_mean(draws, blocks_tell(draws.size(), clusters) ? clusters.block : clusters.size);
+}
+
+/// How much fewer independent draws the clusters are worth: variance of the cluster means of 1{draw <= x} over that of
+/// independent draws. Nothing where too few draws lie on one side of x to tell.
+std::optional<double> measured_effect(std::span<const double> draws, std::size_t size, double x, double probability,
+                                      double least_beyond)
+{
+    std::vector<double> below;
+    below.reserve(draws.size());
+    double sum = 0.0;
+    for (const double draw : draws) {
+        below.push_back(draw <= x ? 1.0 : 0.0);
+        sum += below.back();
+    }
+    const auto n = static_cast<double>(draws.size());
+    if (draws.size() / size < 2 || std::min(sum, n - sum) < least_beyond) {
+        return std::nullopt;
+    }
+    const double error = cluster_mean(below, size).error;
+    return error * error * n / (probability * (1.0 - probability));
+}
+
+/// Design effect of the fleets, between 1 and the cluster size, which is assumed where it cannot be measured: with fewer than two
+/// clusters' worth of draws on one side of x (if x is the largest draw the variance is zero).
+double fleet_effect(std::span<const double> draws, std::size_t size, double x, double probability)
+{
+    const auto worst = static_cast<double>(size);
+    return size == 1 ? 1.0 : std::clamp(measured_effect(draws, size, x, probability, 2.0 * worst).value_or(worst), 1.0, worst);
+}
+
+/// Design effect of the blocks, or of the fleets where the blocks cannot tell: a draw beyond x for each randomisation.
+double block_effect(std::span<const double> draws, const Clusters& clusters, double x, double probability, double level)
+{
+    const double fleets = fleet_effect(draws, clusters.size, x, probability);
+    if (!blocks_tell(draws.size(), clusters)) {
+        return fleets;
+    }
+    const auto effect = measured_effect(draws, clusters.block, x, probability, static_cast<double>(least_blocks));
+    if (!effect) {
+        return fleets;
+    }
+    const double freedom = static_cast<double>(draws.size() / clusters.block) - 1.0;
+    const double caution = student_quantile(freedom, level) / normal_quantile(level);
+    // No strata make a draw worth more than four: what is measured below that is luck.
+    return std::max(0.25, *effect) * caution * caution;
 }
 
 /// Limits of the quantile among sorted draws worth n / deff independent ones: the order statistics X(l), X(u) with
@@ -73,47 +138,145 @@ Limits order_statistic_limits(const std::vector<double>& sorted, double deff, do
     return {l >= 1.0 ? at(l) : -infinite, u <= worth ? at(u) : infinite};
 }
 
-}  // namespace
+/// The smallest value that at least a share `probability` of the sorted values does not exceed.
+double quantile_of_sorted(const std::vector<double>& sorted, double probability)
+{
+    const auto rank = static_cast<std::size_t>(std::ceil(probability * static_cast<double>(sorted.size())));
+    return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+}
 
-Estimate quantile_estimate(std::span<const double> draws, std::size_t cluster, double probability, const Confidence& confidence)
+double quantile_of(std::span<const double> draws, double probability)
 {
     std::vector<double> sorted(draws.begin(), draws.end());
     std::sort(sorted.begin(), sorted.end());
-    // The smallest draw that at least a share `probability` of the draws does not exceed.
-    const auto rank = static_cast<std::size_t>(std::ceil(probability * static_cast<double>(sorted.size())));
-    const double value = sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
-    const double deff = design_effect(draws, cluster, value, probability);
-    const Limits reported = order_statistic_limits(sorted, deff, probability, confidence.reported);
-    const Limits safe = order_statistic_limits(sorted, deff, probability, confidence.safe);
+    return quantile_of_sorted(sorted, probability);
+}
+
+/// value +- t(level) error, and the same for the safe limits with an error of their own.
+Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& safe, const Confidence& confidence)
+{
+    const auto margin = [](const ClusterMean& m, double level) {
+        return m.clusters < 2.0 ? infinite : m.error * student_quantile(m.clusters - 1.0, level);
+    };
+    const double near = margin(reported, confidence.reported);
+    const double far = std::max(near, margin(safe, confidence.safe));
+    return {value, value - near, value + near, value - far, value + far};
+}
+
+/// F(t) of C T by draw of T: share of the factor's values that keep T C at or below t.
+class ScaledLaw {
+public:
+    ScaledLaw(std::span<const double> draws, std::span<const double> factor)
+        : draws_(draws), sorted_(draws.begin(), draws.end()), factor_(factor.begin(), factor.end())
+    {
+        std::sort(sorted_.begin(), sorted_.end());
+        std::sort(factor_.begin(), factor_.end());
+    }
+
+    std::vector<double> shares(double t) const
+    {
+        std::vector<double> result;
+        result.reserve(draws_.size());
+        for (const double draw : draws_) {
+            result.push_back(share(t / draw));
+        }
+        return result;
+    }
+
+    /// Smallest t with F(t) >= probability, to twelve digits; infinite beyond the possible.
+    double quantile(double probability) const
+    {
+        if (!(probability > 0.0 && probability <= 1.0)) {
+            return probability > 1.0 ? infinite : -infinite;
+        }
+        double low = sorted_.front() * factor_.front();
+        double high = sorted_.back() * factor_.back();
+        while (high - low > 1e-12 * high) {
+            const double middle = 0.5 * (low + high);
+            double sum = 0.0;
+            for (const double value : factor_) {
+                const auto end = std::upper_bound(sorted_.begin(), sorted_.end(), middle / value);
+                sum += static_cast<double>(end - sorted_.begin());
+            }
+            const double reached = sum / static_cast<double>(factor_.size()) / static_cast<double>(sorted_.size());
+            (reached < probability ? low : high) = middle;
+        }
+        return high;
+    }
+
+private:
+    double share(double ratio) const
+    {
+        const auto end = std::upper_bound(factor_.begin(), factor_.end(), ratio);
+        return static_cast<double>(end - factor_.begin()) / static_cast<double>(factor_.size());
+    }
+
+    std::span<const double> draws_;
+    std::vector<double> sorted_;
+    std::vector<double> factor_;
+};
+
+}  // namespace
+
+Estimate quantile_estimate(std::span<const double> draws, const Clusters& clusters, double probability,
+                           const Confidence& confidence)
+{
+    std::vector<double> sorted(draws.begin(), draws.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double value = quantile_of_sorted(sorted, probability);
+    const double near = block_effect(draws, clusters, value, probability, confidence.reported);
+    const double far = std::max(near, fleet_effect(draws, clusters.size, value, probability));
+    const Limits reported = order_statistic_limits(sorted, near, probability, confidence.reported);
+    const Limits safe = order_statistic_limits(sorted, far, probability, confidence.safe);
     return {value, reported.low, reported.high, safe.low, safe.high};
 }
 
-Estimate mean_estimate(std::span<const double> draws, std::size_t cluster, const Confidence& confidence)
+Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence)
 {
-    const std::size_t clusters = draws.size() / cluster;
-    std::vector<double> means(clusters, 0.0);
-    double mean = 0.0;
-    for (std::size_t c = 0; c < clusters; ++c) {
-        for (std::size_t k = 0; k < cluster; ++k) {
-            means[c] += draws[c * cluster + k];
+    const ClusterMean fleets = cluster_mean(draws, clusters.size);
+    const ClusterMean near = closest_mean(draws, clusters);
+    return student_limits(fleets.mean, near, fleets, confidence);
+}
+
+double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }
+
+Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const double> factor,
+                                  double probability, const Confidence& confidence)
+{
+    const ScaledLaw law(draws, factor);
+    const double value = law.quantile(probability);
+    const std::vector<double> shares = law.shares(value);
+    const ClusterMean fleets = cluster_mean(shares, clusters.size);
+    const ClusterMean near = closest_mean(shares, clusters);
+    const auto limits = [&](const ClusterMean& m, double level) {
+        if (m.clusters < static_cast<double>(least_blocks)) {
+            return Limits{-infinite, infinite};
         }
-        means[c] /= static_cast<double>(cluster);
-        mean += means[c];
+        const double error = m.error * student_quantile(m.clusters - 1.0, level);
+        return Limits{law.quantile(probability - error), law.quantile(probability + error)};
+    };
+    const Limits reported = limits(near, confidence.reported);
+    const Limits safe = limits(fleets.error > near.error ? fleets : near, confidence.safe);
+    return {value, reported.low, reported.high, std::min(safe.low, reported.low), std::max(safe.high, reported.high)};
+}
+
+Estimate quantile_difference(std::span<const double> a, std::span<const double> b, const Clusters& clusters, double probability,
+                             const Confidence& confidence)
+{
+    const double value = quantile_of(a, probability) - quantile_of(b, probability);
+    const std::size_t unit = clusters.block > 0 ? clusters.block : clusters.size;
+    const std::size_t units = a.size() / unit;
+    if (units < least_blocks) {
+        return {value, -infinite, infinite, -infinite, infinite};
     }
-    const auto n = static_cast<double>(clusters);
-    mean /= n;
-    if (clusters < 2) {
-        return {mean, -infinite, infinite, -infinite, infinite};
+    const std::size_t section = units / least_blocks * unit;
+    std::vector<double> differences;
+    for (std::size_t s = 0; s < least_blocks; ++s) {
+        differences.push_back(quantile_of(a.subspan(s * section, section), probability) -
+                              quantile_of(b.subspan(s * section, section), probability));
     }
-    double squares = 0.0;
-    for (const double m : means) {
-        squares += (m - mean) * (m - mean);
-    }
-    const double error = std::sqrt(squares / (n - 1.0) / n);
-    const boost::math::students_t t(n - 1.0);
-    const double reported = error * quantile(complement(t, 0.5 * (1.0 - confidence.reported)));
-    const double safe = error * quantile(complement(t, 0.5 * (1.0 - confidence.safe)));
-    return {mean, mean - reported, mean + reported, mean - safe, mean + safe};
+    const ClusterMean spread = cluster_mean(differences, 1);
+    return student_limits(value, spread, spread, confidence);
 }
 
 }  // namespace prismopt

@@ -32,14 +32,42 @@ struct Confidence {
     double safe = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
 };
 
-/// Quantile of draws in clusters: `draws[c * cluster + k]` are the `cluster` draws that share one fleet.
+/// Which draws belong together: `draws[c * size + k]` are the `size` draws that share one fleet. Fleets of one block of
+/// `block` draws share out strata among them (a randomised design), blocks are independent; 0: no such blocks.
+struct Clusters {
+    std::size_t size = 1;
+    std::size_t block = 0;
+};
+/// Blocks from which the error of stratified draws may be read: independent randomisations.
+inline constexpr std::size_t least_blocks = 16;
+
+/// Quantile of clustered draws.
 ///
 /// The limits are order statistics whose ranks come from the binomial law of n / deff independent draws, where deff is
-/// the measured design effect of the clusters (1 for cluster = 1, where the interval is exact and distribution-free).
+/// the measured design effect of the clusters (1 for size = 1, where the interval is exact and distribution-free).
 /// Source: Woodruff, J. Am. Stat. Assoc. 47 (1952) 635-646. A limit that the number of draws cannot support is infinite.
-Estimate quantile_estimate(std::span<const double> draws, std::size_t cluster, double probability, const Confidence& confidence);
+/// With 16 blocks and more the reported limits take the design effect of the blocks, times (t / z)^2 for what so few
+/// randomisations can say of it, so they show what strata gain; the safe limits never count on that.
+Estimate quantile_estimate(std::span<const double> draws, const Clusters& clusters, double probability,
+                           const Confidence& confidence);
 
-/// Mean of clustered draws, with Student-t limits from the cluster means (needs two clusters, else infinite limits).
-Estimate mean_estimate(std::span<const double> draws, std::size_t cluster, const Confidence& confidence);
+/// Mean of clustered draws, with Student-t limits from the cluster means (needs two clusters, else infinite limits); the
+/// reported limits from the means of the blocks where there are 16 and more.
+Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
+
+/// Standard error of the mean of clustered draws: from blocks where there are 16 and more, else from the clusters; infinite with one.
+double mean_error(std::span<const double> draws, const Clusters& clusters);
+
+/// Quantile of C T for draws of T and an independent factor C of mean one that scales all of T, given by equally probable
+/// values: F(t) = mean over draws and values of 1{T C <= t}, so C is integrated and adds no noise. Limits as Woodruff's, from the
+/// variance of F between blocks, or between fleets where there are fewer than 16 blocks; infinite with fewer than 16 of those.
+Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const double> factor,
+                                  double probability, const Confidence& confidence);
+
+/// Quantile of `a` minus that of `b`, draw by draw on common random numbers: the difference of the two quantiles, with Student-t
+/// limits from sections of whole blocks, at least 16 (infinite with fewer). A difference of quantiles is not the quantile of the
+/// differences. The sections' quantiles share the bias of small samples, which cancels to first order in the difference.
+Estimate quantile_difference(std::span<const double> a, std::span<const double> b, const Clusters& clusters, double probability,
+                             const Confidence& confidence);
 
 }  // namespace prismopt

@@ -24,20 +24,34 @@ double mean_of(const std::vector<double>& values)
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-TimeDistribution distribution(const std::vector<double>& draws, std::size_t cluster, const Confidence& confidence)
+/// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
+TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const double> factor,
+                              const Confidence& confidence)
 {
+    const auto quantile = [&](double p) {
+        return factor.empty() ? quantile_estimate(draws, clusters, p, confidence)
+                              : scaled_quantile_estimate(draws, clusters, factor, p, confidence);
+    };
     TimeDistribution d;
-    d.mean = mean_estimate(draws, cluster, confidence);
-    d.p50 = quantile_estimate(draws, cluster, 0.50, confidence);
-    d.p95 = quantile_estimate(draws, cluster, 0.95, confidence);
-    d.p99 = quantile_estimate(draws, cluster, 0.99, confidence);
-    std::vector<double> sorted = draws;
-    std::sort(sorted.begin(), sorted.end());
+    d.mean = mean_estimate(draws, clusters, confidence);  // the factor's mean is one
+    d.p50 = quantile(0.50);
+    d.p95 = quantile(0.95);
+    d.p99 = quantile(0.99);
     for (const double p : reported_probabilities) {
-        const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(sorted.size())));
-        d.quantiles.push_back(sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1]);
+        d.quantiles.push_back(quantile(p).value);
     }
     return d;
+}
+
+/// The step-common factor at the middles of equal parts of probability.
+std::vector<double> common_step_values(const NoiseTables& noise)
+{
+    constexpr std::uint32_t parts = 256;  // between neighbours the draws smooth what is left
+    std::vector<double> values;
+    for (std::uint32_t k = 0; noise.step_varies && k < parts; ++k) {
+        values.push_back(static_cast<double>(noise.common_step(k * (1U << 24) + (1U << 23))));
+    }
+    return values;
 }
 
 /// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
@@ -74,13 +88,14 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     for (const double p : productive) {
         total_variance += (p - result.mean) * (p - result.mean) / (count - 1.0);
     }
+    const double mean_deviation = fleets > 1 ? mean_error(productive, {1, block_fleets}) : 0.0;
     const double noise_share = total_variance > 0.0 ? std::min(1.0, noise_variance / total_variance) : 0.0;
     const double shrink = std::sqrt(1.0 - noise_share);
     for (double& p : productive) {
         p = result.mean + shrink * (p - result.mean);
     }
     result.seconds = std::move(productive);
-    result.mean_variance = noise_share * total_variance / count;
+    result.mean_variance = noise_share * mean_deviation * mean_deviation;
     // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
     const double share_error = noise_share * std::sqrt(2.0 / count + 2.0 / (count * std::max(1, steps - 1)));
     const double smallest = std::sqrt(share_error);  // what cannot be told from zero
@@ -120,7 +135,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     NoiseFree bound;
     double productive_s = 0.0;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan);
+        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             return *refusal;
         }
@@ -143,17 +158,34 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     return bound;
 }
 
-PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options)
+std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, const DrawRange& range,
+                                          const SamplerOptions& options)
 {
-    PhaseDraws draws;
+    std::vector<PhaseDraws> draws(plans.size());
     for (PlanCompiler& compiler : compilers_) {
-        auto compiled = compiler.compile(plan);
-        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
+        std::vector<CompiledPlan> compiled;
+        for (const ParallelPlan& plan : plans) {
+            auto result = compiler.compile(plan);
+            if (auto* refusal = std::get_if<Infeasible>(&result)) {
+                throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
+            }
+            compiled.push_back(std::get<CompiledPlan>(std::move(result)));
         }
-        draws.push_back(sample_steps(std::get<CompiledPlan>(compiled).graph, problem_.noise, range, options));
+        std::vector<const ExecutionGraph*> graphs;
+        for (const CompiledPlan& plan : compiled) {
+            graphs.push_back(&plan.graph);
+        }
+        auto seconds = sample_steps(graphs, problem_.noise, range, options);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            draws[i].push_back(std::move(seconds[i]));
+        }
     }
     return draws;
+}
+
+PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options)
+{
+    return std::move(sample(std::span(&plan, 1), range, options).front());
 }
 
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
@@ -162,7 +194,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     Prediction result;
     result.gpus = plan.gpus();
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan);
+        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             result.infeasible = *refusal;
             return result;
@@ -179,7 +211,8 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     }
     result.memory_headroom = 1.0 - result.memory.total() / problem_.cluster.accelerator.memory;
     result.draws = draws.front().size();
-    result.step = distribution(draws.front(), static_cast<std::size_t>(steps), confidence);
+    const auto fleet = static_cast<std::size_t>(steps);
+    result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_values(problem_.noise), confidence);
 
     const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
     const ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
@@ -189,7 +222,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
         training.push_back(sampled_training_time(seconds, failures, problem_.noise.exponential, options.seed, options.purpose,
                                                  static_cast<std::uint32_t>(training.size())));
     }
-    result.training = distribution(training, 1, confidence);
+    result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
     // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
     const double stretch = mean_of(training) / productive.mean;
     const auto widen = [&](Estimate& e, double normal_quantile) {

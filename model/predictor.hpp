@@ -8,6 +8,7 @@
 #include "model/step/sampler.hpp"
 #include "model/training_run.hpp"
 
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -34,7 +35,8 @@ public:
     /// Sound lower bounds without noise, or why the plan cannot work (checked for every phase).
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
 
-    /// Draws of every phase. The plan must be feasible.
+    /// Draws of every phase, by plan; each plan's are those that it has alone. The plans must be feasible.
+    std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
     PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
 
     /// What all draws of a feasible plan say: `draws` of fleets 0 ... with `steps` each.

@@ -26,13 +26,13 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, const Counter& counter)
     return {r[0], r[1], r[2], r[3]};
 }
 
-// The state is kept in the low halves of 64-bit numbers, where the products need it: no packing between rounds. Sixteen lanes
-// at a time, so that it stays in registers.
+// The state is kept in the low halves of 64-bit numbers, where the products need it: no packing between rounds; what the high
+// halves hold does not matter. Thirty-two lanes at a time: a round waits for its products, and four vectors hide that.
 PRISMOPT_VECTOR_CLONES
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
                   std::array<Words, 4>& words)
 {
-    constexpr int group = 16;
+    constexpr int group = 32;
     constexpr std::uint64_t low_half = 0xFFFFFFFF;
     for (int first = 0; first < lanes; first += group) {
         std::uint64_t c0[group];
@@ -54,8 +54,8 @@ void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_repl
                 const std::uint64_t product_1 = (c2[l] & low_half) * multiplier_1;
                 c0[l] = (product_1 >> 32) ^ c1[l] ^ k0;
                 c2[l] = (product_0 >> 32) ^ c3[l] ^ k1;
-                c1[l] = product_1 & low_half;
-                c3[l] = product_0 & low_half;
+                c1[l] = product_1;
+                c3[l] = product_0;
             }
             k0 += weyl_0;
             k1 += weyl_1;

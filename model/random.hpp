@@ -18,10 +18,11 @@ enum class Stream : std::uint8_t {
     common,          // step-common regimes: word 0 compute, word 1 communication
     stage,           // by step, replica and stage
     microbatch,      // by step, replica and microbatch
-    residual,        // by op: word 0 compute, word 1 collectives inside the op, word 2 transfer to the op
-    dp_collective,   // by step, stage and chunk: word 0 reduce-scatter, word 1 all-gather
+    residual,        // by op (replica: its place among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
+    dp_collective,   // by step and chunk: word 0 reduce-scatter, word 1 all-gather
     other_replicas,  // replicas whose step is not simulated op by op
-    failure          // gaps between failures, by fleet and history
+    failure,         // gaps between failures, by fleet and history
+    strata           // by block of fleets: how a stratified stream deals its strata out; kind: the stream
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.
@@ -55,6 +56,17 @@ struct alignas(64) Lanes {
     T at[lanes];
 };
 using Words = Lanes<std::uint32_t>;
+
+/// Latin hypercube within a block of 64 fleets: the same word with its top six bits replaced, so that the 64 lanes of a block
+/// fall into 64 strata of equal probability. `key`, equal for all lanes of the block, picks the bijection of lanes and strata; its
+/// offset is uniform, so each lane's word stays uniform and independent of its words for other events: estimates stay unbiased.
+/// McKay, Beckman, Conover, Technometrics 21 (1979) 239-245.
+constexpr std::uint32_t stratified(std::uint32_t word, std::uint32_t key, std::uint32_t lane)
+{
+    const std::uint32_t odd = 2 * (key >> 6) + 1;
+    const std::uint32_t stratum = (((lane ^ (key >> 12)) * odd) + key) % lanes;
+    return (stratum << 26) | (word >> 6);
+}
 
 /// philox() for 64 counters that share `event` and `use`; bit for bit the same numbers. words[w].at[lane].
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,

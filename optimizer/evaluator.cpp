@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace prismopt {
 
 namespace {
 
-/// Fleets of one work item: items are small, and of about equal cost for one point.
+/// Fleets and most points of one work item: items are small, and large enough that points share the making of draws.
 constexpr int item_fleets = 2 * block_fleets;
+constexpr std::size_t item_points = 16;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
@@ -50,8 +52,11 @@ Message Worker::operator()(const Message& bytes)
         return encode(Answer{sweep(*range)});
     }
     const auto& block = std::get<DrawBlock>(item);
-    const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(block.index));
-    return encode(predictor_.sample(plan, block.range, model_.sampler(block.purpose)));
+    std::vector<ParallelPlan> plans;
+    for (const std::uint64_t point : block.points) {
+        plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
+    }
+    return encode(predictor_.sample(plans, block.range, model_.sampler(block.purpose)));
 }
 
 Sweep Worker::sweep(const SweepRange& range)
@@ -94,53 +99,83 @@ void Evaluator::compare_at_once(std::uint64_t points)
 
 void Evaluator::submit(std::span<const Request> requests)
 {
+    std::vector<Need> needs;
     for (const Request& request : requests) {
-        Pending pending{request, 1};
         if (const auto* range = std::get_if<SweepRange>(&request)) {
+            submit_draws(needs, Purpose::search, drawn_);
+            needs.clear();
             crew_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
-            const auto drawn = draws_.find(point.index);
             const Rung& rung = model_.scenario.search.rungs[point.rung - 1];
-            const int have = drawn == draws_.end() ? 0 : static_cast<int>(drawn->second.front().size()) / rung.steps;
-            pending.items = submit_draws(point.index, have, rung, Purpose::search);
+            const PhaseDraws& draws = drawn_[point.index].draws;
+            const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
+            needs.push_back({point.index, have, rung});
         }
-        pending_.push_back(pending);
+        pending_.push_back(request);
+    }
+    submit_draws(needs, Purpose::search, drawn_);
+}
+
+/// Points that lack the same fleets and have the same schedule go together.
+void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
+{
+    using Key = std::tuple<int, int, Schedule, int, int, LayerSplit, int>;
+    std::map<Key, std::vector<const Need*>> alike;
+    for (const Need& need : needs) {
+        const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(need.point));
+        const int microbatches = plan.microbatches(model_.problem.phases.front().global_batch);
+        alike[{need.from_fleet, need.rung.fleets, plan.schedule, plan.pp, plan.chunks, plan.split, microbatches}].push_back(
+            &need);
+    }
+    for (const auto& [key, list] : alike) {
+        for (std::size_t first = 0; first < list.size(); first += item_points) {
+            DrawBlock block;
+            block.purpose = purpose;
+            for (std::size_t i = first; i < std::min(list.size(), first + item_points); ++i) {
+                block.points.push_back(list[i]->point);
+            }
+            const Rung& rung = list[first]->rung;
+            for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
+                block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
+                crew_.submit(encode(WorkItem{block}));
+                submitted_.push_back(block.points);
+                for (const std::uint64_t point : block.points) {
+                    ++drawn[point].awaited;
+                }
+            }
+        }
     }
 }
 
-std::size_t Evaluator::submit_draws(std::uint64_t index, int from_fleet, const Rung& rung, Purpose purpose)
+/// Takes results in the order of the items until the point has all of its draws.
+void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
 {
-    std::size_t items = 0;
-    for (int fleet = from_fleet; fleet < rung.fleets; fleet += item_fleets) {
-        const int fleets = std::min(item_fleets, rung.fleets - fleet);
-        crew_.submit(encode(WorkItem{DrawBlock{index, {fleet, fleets, rung.steps}, purpose}}));
-        ++items;
-    }
-    return items;
-}
-
-void Evaluator::collect_draws(PhaseDraws& draws, std::size_t items)
-{
-    draws.resize(model_.problem.phases.size());
-    for (; items > 0; --items) {
-        const PhaseDraws more = decode_draws(crew_.next());
-        for (std::size_t phase = 0; phase < draws.size(); ++phase) {
-            draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
+    while (drawn[point].awaited > 0) {
+        const std::vector<PhaseDraws> more = decode_draws(crew_.next());
+        const std::vector<std::uint64_t> points = std::move(submitted_.front());
+        submitted_.pop_front();
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            Drawn& of_point = drawn[points[i]];
+            of_point.draws.resize(more[i].size());
+            for (std::size_t phase = 0; phase < more[i].size(); ++phase) {
+                of_point.draws[phase].insert(of_point.draws[phase].end(), more[i][phase].begin(), more[i][phase].end());
+            }
+            --of_point.awaited;
+            draws_made_ += more[i].front().size();
         }
-        draws_made_ += more.front().size();
     }
 }
 
 Answer Evaluator::next()
 {
-    const Pending pending = pending_.front();
+    const Request request = pending_.front();
     pending_.pop_front();
-    if (std::holds_alternative<SweepRange>(pending.request)) {
+    if (std::holds_alternative<SweepRange>(request)) {
         return decode_answer(crew_.next());
     }
-    const auto& point = std::get<PointRequest>(pending.request);
-    collect_draws(draws_[point.index], pending.items);
+    const auto& point = std::get<PointRequest>(request);
+    collect_draws(point.index, drawn_);
     return summarise(point);
 }
 
@@ -149,7 +184,7 @@ Answer Evaluator::summarise(const PointRequest& request)
     const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(request.index));
     const int steps = model_.scenario.search.rungs.front().steps;
     const Prediction prediction =
-        predictor_.summarise(plan, draws_[request.index], steps, model_.sampler(Purpose::search), confidence_);
+        predictor_.summarise(plan, drawn_[request.index].draws, steps, model_.sampler(Purpose::search), confidence_);
     Evaluation evaluation{request.index, request.rung, prediction.draws, {}};
     for (const Objective* objective : model_.objectives) {
         evaluation.objectives.push_back(objective->value(prediction));
@@ -161,19 +196,21 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
                                                           const std::function<bool()>& stop)
 {
     const Rung& rung = model_.scenario.search.confirm;
-    std::vector<std::size_t> items;
+    std::vector<Need> needs;
     for (const std::uint64_t index : points) {
-        items.push_back(submit_draws(index, 0, rung, Purpose::confirm));
+        needs.push_back({index, 0, rung});
     }
+    DrawnPoints drawn;
+    submit_draws(needs, Purpose::confirm, drawn);
     std::vector<Prediction> predictions;
-    for (std::size_t i = 0; i < points.size(); ++i) {
+    for (const std::uint64_t index : points) {
         if (stop()) {
             return std::nullopt;
         }
-        PhaseDraws draws;
-        collect_draws(draws, items[i]);
-        const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(points[i]));
-        predictions.push_back(predictor_.summarise(plan, draws, rung.steps, model_.sampler(Purpose::confirm), confidence_));
+        collect_draws(index, drawn);
+        const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(index));
+        predictions.push_back(
+            predictor_.summarise(plan, drawn[index].draws, rung.steps, model_.sampler(Purpose::confirm), confidence_));
     }
     return predictions;
 }

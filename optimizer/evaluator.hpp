@@ -43,7 +43,7 @@ private:
     Predictor predictor_;
 };
 
-/// Rank 0's side: cuts requests into items, merges results in index order.
+/// Rank 0's side: cuts requests into items, merges results in the order of the requests.
 class Evaluator {
 public:
     Evaluator(const StudyModel& model, Crew& crew);
@@ -61,21 +61,31 @@ public:
     std::uint64_t draws_made() const { return draws_made_; }
 
 private:
-    struct Pending {
-        Request request;
-        std::size_t items = 0;
+    /// Draws by point; complete when no item is awaited any more.
+    struct Drawn {
+        PhaseDraws draws;
+        std::size_t awaited = 0;
+    };
+    using DrawnPoints = std::map<std::uint64_t, Drawn>;
+
+    /// What a point needs to reach a rung.
+    struct Need {
+        std::uint64_t point = 0;
+        int from_fleet = 0;
+        Rung rung;
     };
 
-    std::size_t submit_draws(std::uint64_t index, int from_fleet, const Rung& rung, Purpose purpose);
-    void collect_draws(PhaseDraws& draws, std::size_t items);
+    void submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn);
+    void collect_draws(std::uint64_t point, DrawnPoints& drawn);
     Answer summarise(const PointRequest& request);
 
     const StudyModel& model_;
     Crew& crew_;
     Predictor predictor_;
     Confidence confidence_;
-    std::deque<Pending> pending_;
-    std::map<std::uint64_t, PhaseDraws> draws_;  // by point, of the search stream
+    std::deque<Request> pending_;
+    std::deque<std::vector<std::uint64_t>> submitted_;  // points of each item of draws whose result is still to come
+    DrawnPoints drawn_;                                 // of the search stream
     std::uint64_t draws_made_ = 0;
 };
 

@@ -47,7 +47,12 @@ Message encode(const WorkItem& item)
 {
     Packer out;
     out << static_cast<std::uint8_t>(item.index());
-    std::visit([&out](const auto& value) { out << value; }, item);
+    if (const auto* range = std::get_if<SweepRange>(&item)) {
+        out << *range;
+    } else {
+        const auto& block = std::get<DrawBlock>(item);
+        out << block.points << block.range << block.purpose;
+    }
     return out.take();
 }
 
@@ -62,24 +67,30 @@ WorkItem decode_item(const Message& bytes)
         return range;
     }
     DrawBlock block;
-    in >> block;
+    in >> block.points >> block.range >> block.purpose;
     return block;
 }
 
-Message encode(const PhaseDraws& draws)
+Message encode(const std::vector<PhaseDraws>& draws)
 {
     Packer out;
     out << static_cast<std::uint64_t>(draws.size());
-    for (const auto& phase : draws) {
-        out << phase;
+    for (const PhaseDraws& of_point : draws) {
+        put_list(out, of_point);
     }
     return out.take();
 }
 
-PhaseDraws decode_draws(const Message& bytes)
+std::vector<PhaseDraws> decode_draws(const Message& bytes)
 {
     Unpacker in(bytes);
-    return get_list<std::vector<double>>(in);
+    std::uint64_t points = 0;
+    in >> points;
+    std::vector<PhaseDraws> draws;
+    for (std::uint64_t i = 0; i < points; ++i) {
+        draws.push_back(get_list<std::vector<double>>(in));
+    }
+    return draws;
 }
 
 Message encode(const Answer& answer)

@@ -8,12 +8,13 @@
 #include "search/strategy.hpp"
 
 #include <variant>
+#include <vector>
 
 namespace prismopt {
 
-/// Some draws of one point.
+/// Some draws of a few points, sampled together: those whose plans share a schedule share its random numbers.
 struct DrawBlock {
-    std::uint64_t index = 0;
+    std::vector<std::uint64_t> points;
     DrawRange range;
     Purpose purpose = Purpose::search;
 };
@@ -23,8 +24,9 @@ using WorkItem = std::variant<SweepRange, DrawBlock>;
 Message encode(const WorkItem& item);
 WorkItem decode_item(const Message& bytes);
 
-Message encode(const PhaseDraws& draws);
-PhaseDraws decode_draws(const Message& bytes);
+/// By point, in the order of the block.
+Message encode(const std::vector<PhaseDraws>& draws);
+std::vector<PhaseDraws> decode_draws(const Message& bytes);
 
 Message encode(const Answer& answer);
 Answer decode_answer(std::span<const std::byte> bytes);

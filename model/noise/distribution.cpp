@@ -1,160 +1,127 @@
 #include "model/noise/distribution.hpp"
 
-#include "model/noise/quantile_table.hpp"
-
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/gamma.hpp>
-#include <boost/math/distributions/lognormal.hpp>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/tools/roots.hpp>
+#include <boost/math/quadrature/gauss.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace prismopt {
 
 namespace {
 
-using boost::math::complement;
-
-/// The families as Boost.Math distributions of mean one.
-boost::math::normal as_boost(const Normal& law) { return {1.0, law.cv}; }
-
-boost::math::lognormal as_boost(const LogNormal& law)
-{
-    const double variance = std::log1p(law.cv * law.cv);
-    return {-0.5 * variance, std::sqrt(variance)};
-}
-
-boost::math::gamma_distribution<> as_boost(const Gamma& law)
-{
-    const double shape = 1.0 / (law.cv * law.cv);
-    return {shape, 1.0 / shape};
-}
-
-double cv_of(const Family& family)
-{
-    if (const auto* normal = std::get_if<Normal>(&family)) {
-        return normal->cv;
-    }
-    if (const auto* lognormal = std::get_if<LogNormal>(&family)) {
-        return lognormal->cv;
-    }
-    if (const auto* gamma = std::get_if<Gamma>(&family)) {
-        return gamma->cv;
-    }
-    return 0.0;
-}
-
-/// A family without spread, and without a pool, is a constant.
-bool degenerate(const Family& family)
-{
-    const auto* pool = std::get_if<Empirical>(&family);
-    return pool == nullptr ? cv_of(family) == 0.0 : pool->values.size() < 2;
-}
-
-/// The truncated family lives on (0, cap]; a normal law is cut at zero too. Smallest value that any factor may take.
+/// Smallest value that any factor may take before it is normalised: logarithms of factors exist.
 constexpr double smallest_factor = 1e-3;
+
+/// Less of a law than this within the cap says that the cap is wrong.
+constexpr double least_share = 1e-6;
+
+FamilyFunctions with_slow_mode(const Law& law)
+{
+    if (law.slow.probability == 0.0) {
+        return functions_of(law.family);
+    }
+    const double q = law.slow.probability;
+    return functions_of(Mixture{{{1.0 - q, 1.0, law.family}, {q, 1.0 + law.slow.excess, law.family}}});
+}
+
+/// Central moments from the probabilities of a law on (0, end]: for c within it,
+///     E[(X - c)^k] = integral over x > c of k (x - c)^(k-1) P(X > x) + (-1)^k integral over x < c of k (c - x)^(k-1) P(X <= x),
+/// by parts. Gauss' rule between knots, where the probabilities are smooth; adaptive rules would chase the digits that are lost
+/// beside a bound.
+template <class Probability>
+Moments integrate_moments(const std::vector<double>& rising, double end, double centre, const Probability& probability)
+{
+    using Rule = boost::math::quadrature::gauss<double, 20>;
+    constexpr double negligible = 0x1p-59;  // times the longest cap, 1e6, it is 2e-12
+    std::vector<double> knots{0.0, smallest_factor, centre, end};
+    std::copy_if(rising.begin(), rising.end(), std::back_inserter(knots), [&](double x) { return x > 0.0 && x < end; });
+    std::sort(knots.begin(), knots.end());
+    double sum[4] = {};
+    for (std::size_t i = 0; i + 1 < knots.size(); ++i) {
+        const bool upper = knots[i] >= centre;
+        const double middle = 0.5 * (knots[i] + knots[i + 1]);
+        const double half = 0.5 * (knots[i + 1] - knots[i]);
+        if (half == 0.0 || probability(upper ? knots[i] : knots[i + 1], upper) < negligible) {
+            continue;
+        }
+        for (std::size_t node = 0; node < Rule::abscissa().size(); ++node) {
+            for (const double side : {-1.0, 1.0}) {
+                const double distance = middle + side * half * Rule::abscissa()[node] - centre;
+                const double weight = Rule::weights()[node] * half * probability(centre + distance, upper);
+                sum[1] += upper ? weight : -weight;
+                sum[2] += 2.0 * std::abs(distance) * weight;
+                sum[3] += 3.0 * distance * std::abs(distance) * weight;
+            }
+        }
+    }
+    Moments moments;
+    moments.mean = centre + sum[1];
+    moments.variance = sum[2] - sum[1] * sum[1];
+    moments.third = sum[3] - 3.0 * sum[1] * sum[2] + 2.0 * sum[1] * sum[1] * sum[1];
+    return moments;
+}
 
 }  // namespace
 
-LawQuantile::LawQuantile(const Law& law) : law_(law)
+LawQuantile::LawQuantile(const Law& law) : family_(with_slow_mode(law)), cap_(law.cap)
 {
-    if (auto* pool = std::get_if<Empirical>(&law_.family)) {
-        sorted_ = pool->values;
-        std::sort(sorted_.begin(), sorted_.end());
-        const double mean = std::accumulate(sorted_.begin(), sorted_.end(), 0.0) / static_cast<double>(sorted_.size());
-        for (double& value : sorted_) {
-            value /= mean;
-        }
+    below_ = family_.probability(0.0, false);
+    beyond_ = family_.probability(cap_, true);
+    if (!(cap_ > 0.0) || !(1.0 - below_ - beyond_ >= least_share)) {
+        throw std::domain_error("a law of durations needs a cap above most of it");
     }
-    if (!constant()) {
-        // The mean of the mixture follows from the core's: its own quantile function may jump, which no quadrature likes.
-        mean_ = moments([this](double p, bool upper) { return component(p, upper); }).mean *
-                (1.0 + law_.slow.probability * law_.slow.excess);
+    constexpr double deep = 0x1p-60;
+    constant_ = untruncated(deep, false) == untruncated(deep, true);
+    raw_.mean = untruncated(0.5, false);
+    if (!constant_) {
+        const auto probability = [this](double x, bool upper) { return truncated_probability(x, upper); };
+        // First about the median, then about the mean itself, which loses no digits of the higher moments.
+        raw_ = integrate_moments(family_.knots, cap_, raw_.mean, probability);
+        raw_ = integrate_moments(family_.knots, cap_, raw_.mean, probability);
     }
 }
 
-bool LawQuantile::constant() const { return degenerate(law_.family) && law_.slow.probability == 0.0; }
+/// The family's quantile where the truncated law has probability p.
+double LawQuantile::untruncated(double p, bool upper) const
+{
+    const double share = 1.0 - below_ - beyond_;
+    const double from_end = (upper ? beyond_ : below_) + p * share;
+    const bool near = from_end <= 0.5;
+    const double value =
+        near ? family_.quantile(from_end, upper) : family_.quantile((upper ? below_ : beyond_) + (1.0 - p) * share, !upper);
+    return std::clamp(value, std::min(smallest_factor, cap_), cap_);
+}
+
+double LawQuantile::truncated_probability(double x, bool upper) const
+{
+    if (x < smallest_factor || x >= cap_) {
+        return (x < smallest_factor) == upper ? 1.0 : 0.0;
+    }
+    return (family_.probability(x, upper) - (upper ? beyond_ : below_)) / (1.0 - below_ - beyond_);
+}
 
 double LawQuantile::operator()(double p, bool upper) const
 {
     if (!(p > 0.0 && p < 1.0)) {
         throw std::domain_error("a quantile needs a probability between 0 and 1");
     }
-    return constant() ? 1.0 : raw(p, upper) / mean_;
+    return constant_ ? 1.0 : untruncated(p, upper) / raw_.mean;
 }
 
-/// Quantile of the core family, before the slow mode and the normalisation.
-double LawQuantile::component(double p, bool upper) const
+double LawQuantile::probability(double x, bool upper) const
 {
-    if (degenerate(law_.family)) {
-        return 1.0;
-    }
-    double value = 1.0;
-    if (!sorted_.empty()) {
-        // Linear between order statistics at (i + 1/2) / n, flat beyond the first and last.
-        const auto n = static_cast<double>(sorted_.size());
-        const double at = std::clamp((upper ? 1.0 - p : p) * n - 0.5, 0.0, n - 1.0);
-        const auto below = static_cast<std::size_t>(at);
-        const std::size_t above = std::min(below + 1, sorted_.size() - 1);
-        value = sorted_[below] + (at - static_cast<double>(below)) * (sorted_[above] - sorted_[below]);
-    } else if (const auto* normal = std::get_if<Normal>(&law_.family)) {
-        const auto d = as_boost(*normal);
-        value = upper ? quantile(complement(d, p)) : quantile(d, p);
-    } else if (const auto* lognormal = std::get_if<LogNormal>(&law_.family)) {
-        const auto d = as_boost(*lognormal);
-        value = upper ? quantile(complement(d, p)) : quantile(d, p);
-    } else if (const auto* gamma = std::get_if<Gamma>(&law_.family)) {
-        const auto d = as_boost(*gamma);
-        value = upper ? quantile(complement(d, p)) : quantile(d, p);
-    }
-    return std::clamp(value, smallest_factor, law_.cap);
+    return constant_ ? ((x < 1.0) == upper ? 1.0 : 0.0) : truncated_probability(x * raw_.mean, upper);
 }
 
-double LawQuantile::component_survival(double x) const
+double LawQuantile::longest() const { return constant_ ? 1.0 : cap_ / raw_.mean; }
+
+Moments LawQuantile::moments() const
 {
-    if (x <= smallest_factor) {
-        return 1.0;
-    }
-    if (x >= law_.cap) {
-        return 0.0;
-    }
-    if (degenerate(law_.family)) {
-        return x < 1.0 ? 1.0 : 0.0;
-    }
-    if (!sorted_.empty()) {
-        const auto above = std::upper_bound(sorted_.begin(), sorted_.end(), x);
-        return static_cast<double>(sorted_.end() - above) / static_cast<double>(sorted_.size());
-    }
-    if (const auto* normal = std::get_if<Normal>(&law_.family)) {
-        return cdf(complement(as_boost(*normal), x));
-    }
-    if (const auto* lognormal = std::get_if<LogNormal>(&law_.family)) {
-        return cdf(complement(as_boost(*lognormal), x));
-    }
-    return cdf(complement(as_boost(std::get<Gamma>(law_.family)), x));
+    const double mean = raw_.mean;
+    return {1.0, raw_.variance / (mean * mean), raw_.third / (mean * mean * mean)};
 }
 
-/// The core, or with the slow mode the mixture (1 - q) X + q (1 + excess) X, inverted by bisection on the survival function.
-double LawQuantile::raw(double p, bool upper) const
-{
-    const double q = law_.slow.probability;
-    if (q == 0.0) {
-        return component(p, upper);
-    }
-    const double stretch = 1.0 + law_.slow.excess;
-    const auto survival = [&](double x) { return (1.0 - q) * component_survival(x) + q * component_survival(x / stretch); };
-    const double target = upper ? p : 1.0 - p;
-    double low = smallest_factor;
-    double high = law_.cap * stretch;
-    for (int i = 0; i < 100 && high - low > 1e-12 * high; ++i) {
-        const double middle = 0.5 * (low + high);
-        (survival(middle) > target ? low : high) = middle;
-    }
-    return 0.5 * (low + high);
-}
+double beyond_cap(const Law& law) { return with_slow_mode(law).probability(law.cap, true); }
 
 }  // namespace prismopt

@@ -45,6 +45,9 @@ GroupLaw::GroupLaw(const Quantile& member, double segment_cv) : member_(member),
     for (const double x : x_) {
         log_x.push_back(std::log(x));
     }
+    for (int k = 0; k < ratios; ++k) {
+        equal_.push_back(residual_cdf(log_ratio(k, deviation), deviation));
+    }
     below_.assign(nodes, std::vector<double>(ratios));
     for (int i = 0; i < nodes; ++i) {
         for (int k = 0; k < ratios; ++k) {
@@ -63,17 +66,21 @@ GroupLaw::GroupLaw(const Quantile& member, double segment_cv) : member_(member),
 
 double GroupLaw::given_largest(std::size_t node, int n) const
 {
-    const double x = x_[node];
     if (segment_cv_ == 0.0 || n == 1) {
-        return x;
+        return x_[node];
     }
+    return mean_of_largest(x_[node], below_[node], n) / mean_of_largest(1.0, equal_, n);
+}
+
+double GroupLaw::mean_of_largest(double x, const std::vector<double>& below, int n) const
+{
     const double deviation = deviation_of(segment_cv_);
     // Integral of 1 - F over t: the part below the grid counts in full; t = x exp(z), dt = t dz.
     double integral = x * std::exp(log_ratio(0, deviation));
     const double step = log_ratio(1, deviation) - log_ratio(0, deviation);
     for (int k = 0; k < ratios; ++k) {
         const double z = log_ratio(k, deviation);
-        const double reached = residual_cdf(z, deviation) * std::pow(below_[node][k], n - 1);
+        const double reached = residual_cdf(z, deviation) * std::pow(below[k], n - 1);
         integral += (k == 0 || k == ratios - 1 ? 0.5 : 1.0) * (1.0 - reached) * x * std::exp(z) * step;
     }
     return integral;

@@ -31,18 +31,11 @@ Quantile standard_law(double skewness)
         };
     }
     const double shape = 4.0 / (skewness * skewness);
-    return [shape, law = boost::math::gamma_distribution<>(shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
+    // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.
+    using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+    return [shape, law = boost::math::gamma_distribution<double, Plain>(shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
         const double x = upper ? boost::math::quantile(boost::math::complement(law, p)) : boost::math::quantile(law, p);
         return x - std::sqrt(shape);
-    };
-}
-
-/// The law that the sampler draws from, as a function again.
-Quantile looked_up(const QuantileTable& table)
-{
-    return [&table](double p, bool upper) {
-        const auto bits = static_cast<std::uint32_t>(std::min(p * 0x1p32, 0x1p31 - 1.0));
-        return static_cast<double>(table(upper ? ~bits : bits));
     };
 }
 
@@ -59,31 +52,35 @@ void visit(NoiseTables& tables, Visit&& number)
             number(piece);
         }
     };
-    for (auto* list : {&tables.residual.cv, &tables.residual.skewness}) {
-        for (double& x : *list) {
-            number(x);
+    for (KernelLaw& law : tables.residual) {
+        law.for_numbers(number);
+    }
+    const auto pieces = [&](auto& p) {
+        for (auto& row : p.coefficient) {
+            for (float& c : row) {
+                number(c);
+            }
         }
+    };
+    pieces(tables.scores.octave);
+    for (double& p : tables.node_probability) {
+        number(p);
     }
     tables.standard.resize(NoiseTables::standard_laws);
     for (auto& t : tables.standard) {
-        table(t);
+        pieces(t.piece);
     }
     for (auto& [width, laws] : tables.width) {
-        laws.barrier.resize(NoiseTables::standard_laws);
-        for (auto& barrier : laws.barrier) {
-            number(barrier.mean);
-            number(barrier.deviation);
-            number(barrier.skewness);
-        }
         laws.group.resize(NoiseTables::group_laws);
         for (auto& t : laws.group) {
             table(t);
         }
     }
     for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage,
-                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
+                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential, &tables.common_step}) {
         table(*t);
     }
+    number(tables.step_varies);
     number(tables.node_varies);
     number(tables.stage_varies);
     number(tables.microbatch_varies);
@@ -116,13 +113,13 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
 {
     NoiseTables tables;
     for (std::size_t k = 0; k < kernel_classes; ++k) {
-        const Moments m = moments(quantile_of(variability.residual[k]));
-        tables.residual.cv[k] = m.cv();
-        tables.residual.skewness[k] = m.skewness();
+        tables.residual[k] = KernelLaw(quantile_of(variability.residual[k]));
     }
-    tables.standard.reserve(NoiseTables::standard_laws);
+    tables.scores = NormalScores(standard_law(0.0));
+    tables.node_probability = StandardLaw::node_probabilities();
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
-        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness));
+        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness),
+                                     tables.node_probability);
     }
     std::vector<GroupLaw> groups;
     groups.reserve(NoiseTables::group_laws);
@@ -131,10 +128,6 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     }
     for (const int width : tensor_parallel_degrees) {
         WidthTables& laws = tables.width[width];
-        for (const auto& law : tables.standard) {
-            const Moments m = moments(largest_of(looked_up(law), width));
-            laws.barrier.push_back({m.mean, std::sqrt(m.variance), m.skewness()});
-        }
         for (const auto& group : groups) {
             laws.group.emplace_back(group.factor(width));
         }
@@ -149,6 +142,8 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.p2p = table(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]);
     tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    tables.common_step = table(variability.common_step);
+    tables.step_varies = !LawQuantile(variability.common_step).constant();
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();

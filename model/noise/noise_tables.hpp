@@ -3,10 +3,11 @@
 /// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
 /// broadcast, so that ranks with other mathematics libraries draw the same bits.
 
+#include "model/noise/kernel_law.hpp"
+#include "model/noise/polynomial_pieces.hpp"
 #include "model/noise/quantile_table.hpp"
 #include "model/noise/variability.hpp"
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -14,23 +15,9 @@
 
 namespace prismopt {
 
-/// Relative moments of the residual laws of a scenario, by kernel class.
-struct ResidualMoments {
-    std::array<double, kernel_classes> cv{};
-    std::array<double, kernel_classes> skewness{};
-};
-
-/// Mean, standard deviation and skewness of the largest of `width` draws of a standard law (mean 0, deviation 1).
-struct BarrierMoments {
-    double mean = 0.0;
-    double deviation = 1.0;
-    double skewness = 0.0;
-};
-
 /// Laws of one width of tensor parallel groups.
 struct WidthTables {
-    std::vector<BarrierMoments> barrier;  // [skewness index]
-    std::vector<QuantileTable> group;     // [cv index]: persistent factor of the whole group, see group_factor()
+    std::vector<QuantileTable> group;  // [cv index]: persistent factor of the whole group, see group_factor()
 };
 
 struct NoiseTables {
@@ -40,11 +27,15 @@ struct NoiseTables {
     /// Segment cv of the group laws: zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
     static constexpr int group_laws = 22;
 
-    ResidualMoments residual;
-    std::vector<QuantileTable> standard;  // mean 0, deviation 1, skewness index / 8: shifted gamma laws
-    std::map<int, WidthTables> width;     // by tensor parallel degree
+    ResidualLaws residual;  // by kernel class, for composing chains of kernels
+    NormalScores scores;
+    StandardLaw::NodeProbabilities node_probability{};
+    std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws
+    std::map<int, WidthTables> width;   // by tensor parallel degree
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
     QuantileTable exponential;  // mean one: gaps between failures
+    QuantileTable common_step;  // of the whole step: integrated, never drawn
+    bool step_varies = false;
     bool node_varies = false;
     bool stage_varies = false;
     bool microbatch_varies = false;
@@ -63,9 +54,10 @@ struct NoiseTables {
 ///
 /// Group law. Members i = 1..n of a group have persistent factors S_i (law `gpu`) and meet at a barrier after each segment of
 /// kernels, whose residuals R_i (mean one) are fresh each time. Over the many segments of a chunk the time per segment tends
-/// to E[max_i S_i R_i | S]; given the largest S it varies little, so the group's factor is
-///     g(x) = E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,
-///     H_x(t) = E[F_R(t/S) | S <= x],
+/// to E[max_i S_i R_i | S]; given the largest S it varies little. The laws of ops hold the waiting of equal members,
+/// E[max_i R_i] (chain_law.hpp), so the group's factor is what unequal ones add:
+///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i],
+///     E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,  H_x(t) = E[F_R(t/S) | S <= x],
 /// at x = Q_S(u^(1/n)): one draw for the group, exact in the tail where one slow GPU decides. R is taken lognormal.
 /// Leaves out: the spread of E[max | S] at equal max S (second order).
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);

@@ -23,6 +23,7 @@ struct Variability {
     Law gpu;                                   // spatial: one factor a GPU
     Law node;                                  // spatial: one factor a node (first network tier)
     Law site;                                  // spatial: one factor for the whole fleet
+    Law common_step;                           // one draw a step, scales all of it; integrated exactly, not drawn
     Law common_compute;                        // one draw a step, scales all compute
     Law common_communication;                  // one draw a step, scales all communication
     Law stage;                                 // one draw a step, replica and stage

@@ -14,11 +14,54 @@ namespace prismopt {
 
 namespace {
 
+/// Place among a graph's parts, stage * v + chunk, of the network's chunk k.
+std::size_t part_of(std::size_t k, const ExecutionGraph& graph)
+{
+    const std::size_t stages = graph.stages();
+    return k % stages * graph.chunks() + k / stages;
+}
+
 ChunkPass chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
 {
     const auto of = [pass](const PartCost& part) { return pass == Pass::forward ? &part.forward : &part.backward; };
     return {*of(costs.layer), chunk.layers, chunk.embedding ? of(costs.embedding) : nullptr,
             chunk.head ? of(costs.head) : nullptr};
+}
+
+OpLaw mean_law(const ChunkPass& pass, double transfer_s)
+{
+    OpLaw law;
+    law.compute_s = static_cast<float>(pass.compute_s());
+    law.communication_s = static_cast<float>(pass.communication_s());
+    law.transfer_s = static_cast<float>(transfer_s);
+    law.compute.mean_s = law.compute_s;
+    law.communication.mean_s = law.communication_s;
+    return law;
+}
+
+/// The duration with its shape among the graph's.
+DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
+{
+    auto& shapes = graph.shapes;
+    auto at = std::find(shapes.begin(), shapes.end(), duration.shape);
+    if (at == shapes.end()) {
+        at = shapes.insert(shapes.end(), duration.shape);
+    }
+    return {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv), static_cast<int>(at - shapes.begin())};
+}
+
+/// Composed laws of all ops.
+void add_noise(const std::vector<Chunk>& chunks, const LayerCosts& costs, ChainLaws& chains, ExecutionGraph& graph)
+{
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+        const std::size_t part = part_of(k, graph);
+        for (const Pass pass : {Pass::forward, Pass::backward}) {
+            const ComposedPass& composed = chains.compose(chunk_pass(chunks[k], costs, pass), graph.placement.tp);
+            OpLaw& law = graph.law[2 * part + static_cast<std::size_t>(pass)];
+            law.compute = with_shape(composed.compute, graph);
+            law.communication = with_shape(composed.communication, graph);
+        }
+    }
 }
 
 /// Time of the transfer into chunk k from its neighbour in the network; nothing between chunks of one stage.
@@ -49,13 +92,11 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
                            const LayerCosts& costs, const Setting& setting)
 {
     const Cluster& cluster = setting.cluster;
-    const WidthTables& width = setting.noise.width.at(plan.tp * plan.cp);
     ExecutionGraph graph;
     graph.program = std::move(program);
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
-    const ResidualMoments& residual = setting.noise.residual;
-    graph.group = setting.noise.group_factor(plan.tp * plan.cp, segment_cv(costs.layer, residual));
+    graph.group = setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual));
     graph.group_mean = graph.group.mean();
 
     const std::size_t parts = chunks.size();
@@ -68,14 +109,13 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     for (std::size_t k = 0; k < parts; ++k) {
         const Chunk& chunk = chunks[k];
         const int stage = static_cast<int>(k) % plan.pp;
-        const std::size_t part = static_cast<std::size_t>(stage) * plan.chunks + k / plan.pp;
+        const std::size_t part = part_of(k, graph);
         const int before = k == 0 ? stage : (stage + plan.pp - 1) % plan.pp;
         const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
         const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
         const ChunkPass backward = chunk_pass(chunk, costs, Pass::backward);
-        graph.law[2 * part] = compose(forward, transfer_time(before, stage, costs, graph.placement, cluster), residual, width);
-        graph.law[2 * part + 1] =
-            compose(backward, transfer_time(after, stage, costs, graph.placement, cluster), residual, width);
+        graph.law[2 * part] = mean_law(forward, transfer_time(before, stage, costs, graph.placement, cluster));
+        graph.law[2 * part + 1] = mean_law(backward, transfer_time(after, stage, costs, graph.placement, cluster));
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
         const ChunkParameters own = chunk_parameters(chunk, costs);
@@ -115,7 +155,7 @@ const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
     return found->second;
 }
 
-std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan)
+std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
         return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
@@ -137,6 +177,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         return *refusal;
     }
     result.graph = build_graph(plan, compiled, list, layer, setting_);
+    if (purpose == CompileFor::sampling) {
+        add_noise(list, layer, chains_, result.graph);
+    }
     return result;
 }
 

@@ -3,6 +3,7 @@
 /// One replica's training step as a graph of ops with laws: what the sampler runs.
 
 #include "model/hardware/hardware.hpp"
+#include "model/noise/chain_law.hpp"
 #include "model/noise/noise_tables.hpp"
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
@@ -39,7 +40,8 @@ struct ExecutionGraph {
     std::shared_ptr<const Program> program;
     Placement placement;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
-    std::vector<OpLaw> law;                 // [part * 2 + pass]
+    std::vector<OpLaw> law;                                  // [part * 2 + pass]
+    std::vector<std::shared_ptr<const StandardLaw>> shapes;  // that the laws name; none where only means were asked for
     std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding) names it in random keys
     std::vector<float> reduce_scatter_s;    // [part]: of its gradients (an all-reduce without sharding); 0 with one replica
     std::vector<float> all_gather_s;        // [part]: of its parameters
@@ -68,14 +70,20 @@ struct Setting {
     double memory_headroom = 0.0;  // share of the accelerator's memory that must stay free
 };
 
-/// Compiles plans for one setting. Keeps what plans share (layer costs, programs); use one in each thread.
+/// What a graph is compiled for: its run without noise needs means only, which takes a tenth of the time.
+enum class CompileFor { noise_free_step, sampling };
+
+/// Compiles plans for one setting. Keeps what plans share (layer costs, composed laws, programs); use one in each thread.
 class PlanCompiler {
 public:
     /// The setting's parts must outlive the compiler.
-    explicit PlanCompiler(const Setting& setting) : setting_(setting) {}
+    explicit PlanCompiler(const Setting& setting)
+        : setting_(setting), chains_(setting.noise.residual, setting.noise.node_probability)
+    {
+    }
 
     /// The plan compiled, or why it cannot work. Throws std::out_of_range for a tensor parallel degree without tables.
-    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan);
+    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
 
     const Setting& setting() const { return setting_; }
 
@@ -84,6 +92,7 @@ private:
 
     Setting setting_;
     std::map<LayerShape, LayerCosts> costs_;
+    ChainLaws chains_;
 };
 
 }  // namespace prismopt

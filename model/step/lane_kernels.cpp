@@ -23,35 +23,10 @@ void multiply_by(const QuantileTable& table, const Words& bits, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
-void spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out)
-{
-    for (int l = 0; l < lanes; ++l) {
-        out.at[l] = mean * factor.at[l] * (1.0F + cv * standard(bits.at[l]));
-    }
-}
-
-PRISMOPT_VECTOR_CLONES
-void add_spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out)
-{
-    for (int l = 0; l < lanes; ++l) {
-        out.at[l] += mean * factor.at[l] * (1.0F + cv * standard(bits.at[l]));
-    }
-}
-
-PRISMOPT_VECTOR_CLONES
 void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {
         out.at[l] = mean * factor.at[l] * table(bits.at[l]);
-    }
-}
-
-PRISMOPT_VECTOR_CLONES
-void wait_for(const Floats& a, const Floats& b, Floats& out)
-{
-    for (int l = 0; l < lanes; ++l) {
-        const float arrival = a.at[l] + b.at[l];
-        out.at[l] = arrival > out.at[l] ? arrival : out.at[l];
     }
 }
 
@@ -72,10 +47,26 @@ void add(const Floats& a, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
+void scale(float a, const Floats& row, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        out.at[l] = a * row.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
 void multiply(const Floats& a, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {
         out.at[l] *= a.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void stratify(const Words& keys, Words& words)
+{
+    for (int l = 0; l < lanes; ++l) {
+        words.at[l] = stratified(words.at[l], keys.at[l], static_cast<std::uint32_t>(l));
     }
 }
 

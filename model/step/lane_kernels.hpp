@@ -14,22 +14,20 @@ using Ints = Lanes<std::int32_t>;
 void look_up(const QuantileTable& table, const Words& bits, Floats& out);
 void multiply_by(const QuantileTable& table, const Words& bits, Floats& out);
 
-/// out = mean * factor * (1 + cv * table(bits)): one op's compute.
-void spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out);
-/// out += the same: its collectives.
-void add_spread(float mean, float cv, const QuantileTable& standard, const Words& bits, const Floats& factor, Floats& out);
-
 /// out = mean * factor * table(bits): a collective or transfer with its own law of mean one.
 void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out);
 
-/// out = max(out, a + b).
-void wait_for(const Floats& a, const Floats& b, Floats& out);
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
 /// out += a.
 void add(const Floats& a, Floats& out);
+/// out = a * row.
+void scale(float a, const Floats& row, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
+
+/// Deals the words of one event out over the strata of its block (see stratified()); keys[lane] are equal where the event is.
+void stratify(const Words& keys, Words& words);
 
 /// out = max(out, shared + sum over n of weight[i] * factor[i]): length of one path.
 void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);

@@ -44,19 +44,22 @@ public:
             left += order.size();
         }
         program->ops.reserve(left);
-        // Rounds over the stages, each going as far as its inputs allow: near to the order in time, so slots stay few.
-        for (bool moved = true; moved && left > 0;) {
-            moved = false;
+        // Rounds over the stages, each taking the ops whose inputs were there before the round: near to the order in time, so
+        // slots stay few; and neighbours in the program do not wait for each other, so a processor overlaps them.
+        std::vector<int> able;
+        do {
+            able.clear();
             for (int stage = 0; stage < shape_.stages; ++stage) {
-                auto& at = next[stage];
-                if (at < orders_[stage].size() && ready(stage, orders_[stage][at])) {
-                    program->ops.push_back(emit(stage, orders_[stage][at]));
-                    ++at;
-                    --left;
-                    moved = true;
+                if (next[stage] < orders_[stage].size() && ready(stage, orders_[stage][next[stage]])) {
+                    able.push_back(stage);
                 }
             }
-        }
+            for (const int stage : able) {
+                program->ops.push_back(emit(stage, orders_[stage][next[stage]]));
+                ++next[stage];
+                --left;
+            }
+        } while (!able.empty());
         if (left > 0) {
             return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
         }

@@ -7,12 +7,17 @@
 /// replicas only a few are simulated op by op in a draw: persistent and per-step factors of all are drawn (cheap), replicas
 /// are ranked by their longest critical path, and the slowest are simulated. The others are given path length plus a
 /// residual, whose law (level of the draw, slope in the path length, deviation, skewness) comes from the simulated ones.
-/// With as many simulated replicas as there are, this is brute force, with the same draws.
+/// With as many simulated replicas as there are, this is brute force.
+///
+/// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split), window by window of the
+/// program, so that they stay in the cache; plans differ only in their laws. Per-step factors are stratified over the 64 fleets
+/// of a block (Latin hypercube); everything else is drawn plainly.
 
 #include "model/random.hpp"
 #include "model/step/execution_graph.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace prismopt {
@@ -27,14 +32,23 @@ struct DrawRange {
 /// Fleets in a block: the vectorised dimension.
 inline constexpr int block_fleets = lanes;
 
+/// Plain: draws of different fleets are independent. Stratified: those of a block share out the strata of the factors of the
+/// fleet, the step, the stages and the microbatches; each alone is distributed as before, so estimates stay unbiased.
+enum class Sampling { plain, stratified };
+
 struct SamplerOptions {
     std::uint64_t seed = 1;
     Purpose purpose = Purpose::search;
     int replicas_simulated = 4;  // at least 2 where there are more replicas
+    Sampling sampling = Sampling::stratified;
 };
 
-/// Step times in seconds: entry (fleet - first_fleet) * steps + step. Equal for any number of threads, and for any way of
-/// cutting a range into blocks.
+/// Step times in seconds: [graph][(fleet - first_fleet) * steps + step]. Equal for any number of threads, for any way of cutting
+/// a range into blocks, and whichever other graphs are sampled with one.
+std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs, const NoiseTables& noise,
+                                              const DrawRange& range, const SamplerOptions& options);
+
+/// The same for one graph.
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise, const DrawRange& range,
                                  const SamplerOptions& options);
 

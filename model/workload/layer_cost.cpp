@@ -629,6 +629,20 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
     return shape;
 }
 
+double ChunkPass::compute_s() const
+{
+    double sum = 0.0;
+    for_parts([&sum](int count, const PassCost& part) { sum += count * part.compute_s; });
+    return sum;
+}
+
+double ChunkPass::communication_s() const
+{
+    double sum = 0.0;
+    for_parts([&sum](int count, const PassCost& part) { sum += count * part.communication_s; });
+    return sum;
+}
+
 LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster)
 {
     const LayerModel model(workload, shape, cluster);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// What one microbatch costs in the parts of a transformer: kernels, the collectives between them, and what is kept for the
-/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/step/op_law.hpp).
+/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/noise/chain_law.hpp).
 
 #include "model/hardware/hardware.hpp"
 #include "model/noise/variability.hpp"
@@ -38,6 +38,30 @@ struct PartCost {
     double workspace_bytes = 0.0;    // largest temporaries while the part runs, beyond what is saved
     double parameters = 0.0;         // on one tensor parallel member
     double expert_parameters = 0.0;  // of these, of routed experts: replicated over fewer GPUs
+};
+
+/// A pass over a chunk: the layer's chain some number of times, and those of the embedding and the head where the chunk holds
+/// them. Refers to costs that must outlive it.
+struct ChunkPass {
+    const PassCost& layer;
+    int layers = 0;
+    const PassCost* embedding = nullptr;
+    const PassCost* head = nullptr;
+
+    double compute_s() const;
+    double communication_s() const;
+
+    /// Calls visit(count, cost) for each part.
+    template <class Visit>
+    void for_parts(Visit&& visit) const
+    {
+        visit(layers, layer);
+        for (const PassCost* part : {embedding, head}) {
+            if (part != nullptr) {
+                visit(1, *part);
+            }
+        }
+    }
 };
 
 /// The parts a pipeline chunk is made of.

@@ -28,7 +28,7 @@ double time_of(const FittedRow& row, const Machines& machines, const NoiseByProf
 {
     const Cluster cluster = machines.cluster_of(row.run);
     PlanCompiler compiler({row.run.workload, row.run.phase, cluster, noise.at(row.run.variability), -1e3});
-    const auto compiled = compiler.compile(row.run.plan);
+    const auto compiled = compiler.compile(row.run.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw std::logic_error(row.run.row + ": " + refusal->detail);
     }

@@ -13,6 +13,7 @@
 namespace prismopt {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -186,21 +187,21 @@ TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
 
 TEST(ScenarioRefuses, BadLaws)
 {
-    EXPECT_EQ(
-        refusal("family = \"gamma\"", "family = \"gama\""),
-        "family = \"gama\" is not one of constant, normal, lognormal, gamma, empirical (families of distributions); did you mean "
-        "\"gamma\"?");
+    EXPECT_EQ(refusal("family = \"gamma\"", "family = \"gama\""),
+              "family = \"gama\" is not one of constant, normal, lognormal, gamma, weibull, shifted-gamma, student-t, gev, "
+              "pareto-tail, "
+              "mixture, empirical (families of distributions); did you mean \"gamma\"?");
     EXPECT_EQ(refusal("cv = 0.01", "cv = 3.5"),
               "cv = 3.5 is not in [0, 3] (standard deviation over mean); write for example 0.02");
     EXPECT_EQ(refusal("cv = 0.01, ", ""), "[node] has no 'cv' (it must be given); add cv = 0.02");
     EXPECT_EQ(
         refusal("family = \"gamma\"", "family = \"constant\""),
-        "cv = 0.01 does not belong to the family \"constant\" (cv is for normal, lognormal and gamma); remove it or change the "
-        "family");
-    EXPECT_EQ(
-        refusal("\"empirical\"", "\"normal\""),
-        "values = [1.0, 2, 3.5] does not belong to the family \"normal\" (values are for empirical); remove it or write family = "
-        "\"empirical\"");
+        "cv = 0.01 does not belong to the family \"constant\" ('cv' is for normal, lognormal, gamma, weibull and shifted-gamma); "
+        "remove it or change the family");
+    EXPECT_EQ(refusal("\"empirical\"", "\"normal\""),
+              "values = [1.0, 2, 3.5] does not belong to the family \"normal\" ('values' is for empirical); remove it or write "
+              "family = "
+              "\"empirical\"");
     EXPECT_EQ(refusal("slow_probability = 0.001", "slow_probability = 1.5"),
               "slow_probability = 1.5 is not in [0, 1] (a probability); write for example 0.01");
     EXPECT_EQ(refusal(" slow_excess = 0.5,", ""),
@@ -210,7 +211,92 @@ TEST(ScenarioRefuses, BadLaws)
     EXPECT_EQ(refusal("values = [1.0, 2, 3.5]", "values = [1.0, 0]"),
               "values = 0 is not in (0, 1e+18] (a measured duration, in any unit); write for example 1.02");
     EXPECT_EQ(refusal("cap = 5", "cap = 1"),
-              "cap = 1 is not in (1, 1000000] (the longest factor before truncation); write for example 20");
+              "cap = 1 is not in (1, 1000000] (the longest factor, over the family's mean or median); write for example 20");
+}
+
+/// What is said to the law of a node with these keys.
+std::string law_refusal(const std::string& law)
+{
+    return refusal(
+        "node = { family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\" "
+        "}",
+        "node = { " + law + " }");
+}
+
+TEST(ScenarioRefuses, BadParametersOfFamilies)
+{
+    const std::string student = "family = \"student-t\", scale = 0.1, degrees_of_freedom = ";
+    EXPECT_EQ(law_refusal(student + "1.5"), "accepted");
+    EXPECT_EQ(law_refusal(student + "0.75"),
+              "degrees_of_freedom = 0.75 is not in [1, 1000000] (degrees of freedom, whole or not); write for example 1.5");
+    EXPECT_EQ(
+        law_refusal(student + "2, cv = 0.5"),
+        "cv = 0.5 does not belong to the family \"student-t\" ('cv' is for normal, lognormal, gamma, weibull and shifted-gamma); "
+        "remove it or change the family");
+    EXPECT_EQ(law_refusal("family = \"student-t\", scale = 0.1"),
+              "[node] has no 'degrees_of_freedom' (it must be given); add degrees_of_freedom = 1.5");
+    EXPECT_EQ(law_refusal("family = \"gev\", shape = 0.1, scale = -0.5"),
+              "scale = -0.5 is not in (0, 10] (the law's width over its median); write for example 0.02");
+    EXPECT_EQ(
+        law_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
+        "shape = 2.5 is not in [-1, 2] (zero for an exponential tail, above for x^(-1/shape), below for a bound); write for "
+        "example 0.2");
+    EXPECT_EQ(law_refusal("family = \"shifted-gamma\", cv = 0.1, shift = 1.0"),
+              "shift = 1.0 is not in [0, 1) (the shortest duration over the mean); write for example 0.9");
+    EXPECT_EQ(law_refusal("family = \"gamma\", cv = 0.1, shift = 0.5"),
+              "shift = 0.5 does not belong to the family \"gamma\" ('shift' is for shifted-gamma); remove it or write family = "
+              "\"shifted-gamma\"");
+    EXPECT_EQ(law_refusal("family = \"weibull\", cv = nan"),
+              "cv = nan is not in [0, 3] (standard deviation over mean); write for example 0.02");
+}
+
+TEST(ScenarioRefuses, BadTails)
+{
+    const std::string tail = "family = \"pareto-tail\", shape = 0.4, tail_scale = 0.05, ";
+    const std::string core = "core = { family = \"lognormal\", cv = 0.02 }, ";
+    EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.05"), "accepted");
+    EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.75"),
+              "tail_probability = 0.75 is not in (0, 0.5] (the part of durations in the tail); write for example 0.05");
+    EXPECT_EQ(law_refusal(tail + "tail_probability = 0.05"),
+              "[node] has no 'core' (it must be given); add core = { family = \"lognormal\", cv = 0.02 }");
+    EXPECT_EQ(law_refusal(tail + "core = { family = \"lognormal\", cv = 0.02, cap = 3 }, tail_probability = 0.05"),
+              "unknown key 'cap' (did you mean 'cv'?)");
+}
+
+TEST(ScenarioRefuses, BadMixtures)
+{
+    const auto mixture = [](const std::string& parts) { return law_refusal("family = \"mixture\", parts = " + parts); };
+    const std::string most = "{ weight = 0.9, family = \"normal\", cv = 0.02 }";
+    EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 1.5, family = \"constant\" }]"), "accepted");
+    EXPECT_THAT(mixture("[" + most + ", { weight = 0.2, family = \"constant\" }]"),
+                EndsWith(" has weights that sum to 1.1 (the parts' probabilities must sum to 1); change a weight or add a part"));
+    EXPECT_EQ(mixture("[" + most + ", { weight = -0.5, family = \"constant\" }]"),
+              "weight = -0.5 is not in (0, 1] (a part's probability); write for example 0.1");
+    EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 0, family = \"constant\" }]"),
+              "at = 0 is not in (0, 1000] (where a part lies; 1.5 is 50 % slower); write for example 1.5");
+    EXPECT_THAT(mixture("[" + most + ", { weight = 0.1, family = \"constant\", excess = 1 }]"),
+                StartsWith("unknown key 'excess'"));
+    EXPECT_THAT(mixture("[" + most + ", 0.1]"), HasSubstr("needs a table"));
+    EXPECT_THAT(mixture("[]"), HasSubstr("is empty"));
+}
+
+TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
+{
+    const std::string modes =
+        "family = \"mixture\", parts = [{ weight = 0.9, family = \"constant\" }, { weight = 0.1, at = 30, family = \"constant\" "
+        "}]";
+    EXPECT_EQ(law_refusal(modes),
+              "[node] needs a cap above the usual 20 (the slowest mode lies at 30); write for example cap = 60");
+    EXPECT_EQ(law_refusal(modes + ", cap = 25"),
+              "cap = 25 cuts off too much (the slowest mode lies at 30); write for example cap = 60");
+    EXPECT_EQ(law_refusal(modes + ", cap = 60"), "accepted");
+    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.1, slow_excess = 4.5, cap = 5"),
+              "cap = 5 cuts off too much (the slowest mode lies at 5.5); write for example cap = 12");
+    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.8, slow_excess = 1.0, cap = 2"), "accepted");
+    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, cap = 0.75"),
+              "cap = 0.75 is not in (1, 1000000] (the longest factor, over the family's mean or median); write for example 20");
+    EXPECT_EQ(law_refusal("family = \"empirical\", values = [0.001, 1, 1, 1], cap = 1.2"),
+              "cap = 1.2 cuts off too much (65 % of the law are beyond it); write for example cap = 2");
 }
 
 TEST(ScenarioRefuses, TensorParallelDegreesThatDivideNoHeads)

@@ -74,6 +74,51 @@ TEST(Scenario, LawsChangeTheProfile)
     EXPECT_DOUBLE_EQ(std::get<LogNormal>(variability.residual[0].family).cv, 0.02);  // the profile's
 }
 
+/// The law of nodes, read from these keys.
+Family node_family(const std::string& law)
+{
+    const std::string text = with(
+        "family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\"", law);
+    return parse_scenario(text, "x.toml").variability.node.family;
+}
+
+TEST(Scenario, ReadsAllFamilies)
+{
+    EXPECT_TRUE(std::holds_alternative<Constant>(node_family("family = \"constant\"")));
+    EXPECT_DOUBLE_EQ(std::get<Weibull>(node_family("family = \"weibull\", cv = 0.1")).cv, 0.1);
+
+    const auto gamma = std::get<ShiftedGamma>(node_family("family = \"shifted-gamma\", cv = 0.1, shift = 0.8"));
+    EXPECT_DOUBLE_EQ(gamma.cv, 0.1);
+    EXPECT_DOUBLE_EQ(gamma.shift, 0.8);
+
+    const auto student = std::get<StudentT>(node_family("family = \"student-t\", degrees_of_freedom = 1.5, scale = 0.03"));
+    EXPECT_DOUBLE_EQ(student.degrees_of_freedom, 1.5);
+    EXPECT_DOUBLE_EQ(student.scale, 0.03);
+
+    const auto extreme = std::get<GeneralizedExtremeValue>(node_family("family = \"gev\", shape = -0.1, scale = 0.05"));
+    EXPECT_DOUBLE_EQ(extreme.shape, -0.1);
+    EXPECT_DOUBLE_EQ(extreme.scale, 0.05);
+
+    const auto tail =
+        std::get<ParetoTail>(node_family("family = \"pareto-tail\", core = { family = \"normal\", cv = 0.02 }, tail_probability "
+                                         "= 0.05, shape = 0.4, tail_scale = 0.1"));
+    EXPECT_DOUBLE_EQ(std::get<Normal>(tail.core.parts.at(0).family).cv, 0.02);
+    EXPECT_DOUBLE_EQ(tail.core.parts.at(0).weight, 1.0);
+    EXPECT_DOUBLE_EQ(tail.probability, 0.05);
+    EXPECT_DOUBLE_EQ(tail.shape, 0.4);
+    EXPECT_DOUBLE_EQ(tail.scale, 0.1);
+
+    const auto mixture = std::get<Mixture>(node_family(
+        "family = \"mixture\", parts = [{ weight = 0.9, family = \"gamma\", cv = 0.02 }, { weight = 0.1, at = 1.5, family = "
+        "\"empirical\", values = [1, 2] }]"));
+    ASSERT_EQ(mixture.parts.size(), 2U);
+    EXPECT_DOUBLE_EQ(mixture.parts[0].weight, 0.9);
+    EXPECT_DOUBLE_EQ(mixture.parts[0].at, 1.0);
+    EXPECT_DOUBLE_EQ(std::get<Gamma>(mixture.parts[0].family).cv, 0.02);
+    EXPECT_DOUBLE_EQ(mixture.parts[1].at, 1.5);
+    EXPECT_THAT(std::get<Empirical>(mixture.parts[1].family).values, ElementsAre(1.0, 2.0));
+}
+
 TEST(Scenario, FieldsChangeTheCatalog)
 {
     const Scenario workload = parse_scenario(with("gpt-22b\"", "gpt-22b\"\nlayers = 4\nattention = \"flash\""), "x.toml");

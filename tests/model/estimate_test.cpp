@@ -33,7 +33,7 @@ struct Ranks {
 TEST(QuantileEstimate, MedianLimitsAreTheTabulatedRanks)
 {
     for (const Ranks& row : {Ranks{6, 1, 6}, {8, 1, 8}, {10, 2, 9}, {15, 4, 12}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}}) {
-        const Estimate e = quantile_estimate(counted(row.n), 1, 0.5, {});
+        const Estimate e = quantile_estimate(counted(row.n), {}, 0.5, {});
         EXPECT_EQ(e.low, row.low) << row.n;
         EXPECT_EQ(e.high, row.high) << row.n;
     }
@@ -41,24 +41,24 @@ TEST(QuantileEstimate, MedianLimitsAreTheTabulatedRanks)
 
 TEST(QuantileEstimate, IsTheSmallestDrawThatAShareDoesNotExceed)
 {
-    EXPECT_EQ(quantile_estimate(counted(100), 1, 0.99, {}).value, 99.0);
-    EXPECT_EQ(quantile_estimate(counted(100), 1, 0.5, {}).value, 50.0);
-    EXPECT_EQ(quantile_estimate(counted(101), 1, 0.5, {}).value, 51.0);
-    EXPECT_EQ(quantile_estimate(counted(64), 1, 0.99, {}).value, 64.0);
+    EXPECT_EQ(quantile_estimate(counted(100), {}, 0.99, {}).value, 99.0);
+    EXPECT_EQ(quantile_estimate(counted(100), {}, 0.5, {}).value, 50.0);
+    EXPECT_EQ(quantile_estimate(counted(101), {}, 0.5, {}).value, 51.0);
+    EXPECT_EQ(quantile_estimate(counted(64), {}, 0.99, {}).value, 64.0);
 }
 
 /// P(all 64 draws lie below p99) = 0.53: no draw bounds it from above. 368 draws do at 95 %: 0.99^368 = 0.0248.
 TEST(QuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
-    const Estimate few = quantile_estimate(counted(64), 1, 0.99, {});
+    const Estimate few = quantile_estimate(counted(64), {}, 0.99, {});
     EXPECT_EQ(few.high, infinite);
     EXPECT_EQ(few.safe_high, infinite);
     EXPECT_TRUE(std::isfinite(few.low));
-    EXPECT_EQ(quantile_estimate(counted(367), 1, 0.99, {}).high, infinite);
-    EXPECT_EQ(quantile_estimate(counted(368), 1, 0.99, {}).high, 368.0);
-    EXPECT_EQ(quantile_estimate(counted(368), 1, 0.99, {}).safe_high, infinite);
+    EXPECT_EQ(quantile_estimate(counted(367), {}, 0.99, {}).high, infinite);
+    EXPECT_EQ(quantile_estimate(counted(368), {}, 0.99, {}).high, 368.0);
+    EXPECT_EQ(quantile_estimate(counted(368), {}, 0.99, {}).safe_high, infinite);
 
-    const Estimate five = quantile_estimate(counted(5), 1, 0.5, {});  // 2^-5 > 0.025
+    const Estimate five = quantile_estimate(counted(5), {}, 0.5, {});  // 2^-5 > 0.025
     EXPECT_EQ(five.low, -infinite);
     EXPECT_EQ(five.high, infinite);
 }
@@ -72,7 +72,7 @@ TEST(Estimate, LimitsNestAroundTheValue)
             std::vector<double> draws(cluster * clusters);
             std::generate(draws.begin(), draws.end(), [&] { return normal(random); });
             for (const double p : {0.0, 0.05, 0.5, 0.95, 0.99}) {
-                const Estimate e = p == 0.0 ? mean_estimate(draws, cluster, {}) : quantile_estimate(draws, cluster, p, {});
+                const Estimate e = p == 0.0 ? mean_estimate(draws, {cluster}, {}) : quantile_estimate(draws, {cluster}, p, {});
                 EXPECT_LE(e.safe_low, e.low);
                 EXPECT_LE(e.low, e.value);
                 EXPECT_LE(e.value, e.high);
@@ -124,7 +124,7 @@ TEST(QuantileEstimate, CoversAsPromisedForIndependentDraws)
     for (const Level& level : levels) {
         for (const std::size_t n : {64UL, 1000UL}) {
             const double found = coverage({"independent", n, 1, 0.0}, level.quantile, repeats, [&](auto& draws, auto cluster) {
-                return quantile_estimate(draws, cluster, level.probability, {});
+                return quantile_estimate(draws, {cluster}, level.probability, {});
             });
             EXPECT_GE(found, 0.95 - margin) << level.probability << " of " << n;
             if (n == 1000) {  // not idle either; with few draws whole ranks leave no choice
@@ -143,7 +143,7 @@ TEST(QuantileEstimate, CoversForClusteredDraws)
                                  {"all of few", 64, 4, 1.0}}) {
         for (const Level& level : levels) {
             const double found = coverage(scheme, level.quantile, repeats, [&](auto& draws, auto cluster) {
-                return quantile_estimate(draws, cluster, level.probability, {});
+                return quantile_estimate(draws, {cluster}, level.probability, {});
             });
             EXPECT_GE(found, 0.95 - margin) << scheme.name << ", p = " << level.probability;
         }
@@ -155,7 +155,7 @@ TEST(MeanEstimate, CoversAsPromised)
     for (const Scheme& scheme :
          {Scheme{"independent", 16, 1, 0.0}, {"weak", 16, 4, 0.1}, {"strong", 16, 4, 0.9}, {"two", 2, 8, 0.5}}) {
         const double found =
-            coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) { return mean_estimate(draws, cluster, {}); });
+            coverage(scheme, 0.0, repeats, [](auto& draws, auto cluster) { return mean_estimate(draws, {cluster}, {}); });
         EXPECT_NEAR(found, 0.95, margin) << scheme.name;  // Student's t is exact for normal cluster means
     }
 }
@@ -164,12 +164,12 @@ TEST(MeanEstimate, CoversAsPromised)
 TEST(MeanEstimate, MatchesTheTextbook)
 {
     const std::vector<double> draws{1.0, 2.0, 3.0, 4.0};
-    const Estimate e = mean_estimate(draws, 1, {});
+    const Estimate e = mean_estimate(draws, {}, {});
     EXPECT_DOUBLE_EQ(e.value, 2.5);
     EXPECT_NEAR(e.high, 2.5 + 3.1824 * 0.6455, 1e-4);
     EXPECT_NEAR(e.low, 2.5 - 3.1824 * 0.6455, 1e-4);
-    EXPECT_EQ(mean_estimate(draws, 4, {}).high, infinite);  // one cluster says nothing of its error
-    EXPECT_EQ(mean_estimate(draws, 4, {}).value, 2.5);
+    EXPECT_EQ(mean_estimate(draws, {4}, {}).high, infinite);  // one cluster says nothing of its error
+    EXPECT_EQ(mean_estimate(draws, {4}, {}).value, 2.5);
 }
 
 TEST(Estimate, ScalesWithItsUnit)

@@ -127,7 +127,8 @@ TEST_F(EvaluatorTest, StopsBetweenPointsOfTheFront)
     int asked = 0;
     EXPECT_FALSE(evaluator_.confirm(points, [&asked] { return ++asked > 2; }));
     EXPECT_EQ(asked, 3);
-    EXPECT_EQ(evaluator_.draws_made(), 2U * 384U);
+    EXPECT_GE(evaluator_.draws_made(), 2U * 384U);
+    EXPECT_LT(evaluator_.draws_made(), points.size() * 384U);  // points come in lots, but not all at once
 }
 
 TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)

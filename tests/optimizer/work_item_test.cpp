@@ -29,8 +29,9 @@ TEST(WorkItem, SweepRangeComesBack)
 
 TEST(WorkItem, DrawBlockComesBack)
 {
-    const auto back = std::get<DrawBlock>(decode_item(encode(WorkItem{DrawBlock{1ULL << 50, {128, 64, 7}, Purpose::confirm}})));
-    EXPECT_EQ(back.index, 1ULL << 50);
+    const DrawBlock block{{1ULL << 50, 3}, {128, 64, 7}, Purpose::confirm};
+    const auto back = std::get<DrawBlock>(decode_item(encode(WorkItem{block})));
+    EXPECT_EQ(back.points, block.points);
     EXPECT_EQ(back.range.first_fleet, 128);
     EXPECT_EQ(back.range.fleets, 64);
     EXPECT_EQ(back.range.steps, 7);
@@ -39,11 +40,11 @@ TEST(WorkItem, DrawBlockComesBack)
 
 TEST(WorkItem, DrawsComeBackBitForBit)
 {
-    const PhaseDraws draws{{0.1, 1.0 / 3.0, 5e-324}, {}, {infinity, -0.0}};
-    const PhaseDraws back = decode_draws(encode(draws));
+    const std::vector<PhaseDraws> draws{{{0.1, 1.0 / 3.0, 5e-324}, {}, {infinity, -0.0}}, {{1.0}}, {}};
+    const std::vector<PhaseDraws> back = decode_draws(encode(draws));
     EXPECT_EQ(back, draws);
-    EXPECT_TRUE(std::signbit(back[2][1]));
-    EXPECT_TRUE(decode_draws(encode(PhaseDraws{})).empty());
+    EXPECT_TRUE(std::signbit(back[0][2][1]));
+    EXPECT_TRUE(decode_draws(encode(std::vector<PhaseDraws>{})).empty());
 }
 
 TEST(WorkItem, SweepComesBack)

@@ -33,6 +33,7 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
     const float exchange = 20.0F * uniform(random) * uniform(random);
     for (OpLaw& law : graph.law) {
         law.compute_s = 0.5F + uniform(random);
+        law.compute.mean_s = law.compute_s;
         law.communication_s = 0.3F * uniform(random);
         law.transfer_s = transfer * uniform(random);
     }

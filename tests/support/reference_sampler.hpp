@@ -1,10 +1,12 @@
 #pragma once
 
 /// The slow, obvious judge of the sampler: one draw at a time, in double precision, every replica op by op, times found by
-/// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision.
+/// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision, with a
+/// sampler that simulates all replicas.
 
 #include "model/random.hpp"
 #include "model/step/execution_graph.hpp"
+#include "model/step/sampler.hpp"
 #include "model/step/schedule.hpp"
 
 #include <algorithm>
@@ -16,15 +18,15 @@ namespace prismopt {
 
 class ReferenceStep {
 public:
-    ReferenceStep(const ExecutionGraph& graph, const NoiseTables& noise, std::uint64_t seed, Purpose purpose, std::uint32_t fleet,
+    ReferenceStep(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options, std::uint32_t fleet,
                   std::uint32_t step)
-        : graph_(graph), noise_(noise), seed_(seed), purpose_(purpose), fleet_(fleet), step_(step),
+        : graph_(graph), noise_(noise), options_(options), fleet_(fleet), step_(step),
           orders_(std::get<TaskOrders>(task_orders(graph.program->shape)))
     {
-        const auto common = words(step_, shared_by_replicas, 0, Stream::common);
+        const auto common = strata(step_, shared_by_replicas, 0, Stream::common);
         common_compute_ = noise.common_compute(common[0]);
         common_communication_ = noise.common_communication(common[1]);
-        common_compute_ *= static_cast<double>(noise.site(words(0, shared_by_replicas, 0, Stream::site)[0]));
+        common_compute_ *= static_cast<double>(noise.site(strata(0, shared_by_replicas, 0, Stream::site)[0]));
     }
 
     double seconds()
@@ -46,7 +48,20 @@ private:
     std::array<std::uint32_t, 4> words(std::uint32_t step, std::uint32_t replica, std::uint32_t event, Stream stream,
                                        std::uint32_t kind = 0) const
     {
-        return philox(seed_, {fleet_, step_replica(step, replica), event, use(stream, purpose_, kind)});
+        return philox(options_.seed, {fleet_, step_replica(step, replica), event, use(stream, options_.purpose, kind)});
+    }
+    std::array<std::uint32_t, 4> strata(std::uint32_t step, std::uint32_t replica, std::uint32_t event, Stream stream) const
+    {
+        auto w = words(step, replica, event, stream);
+        if (options_.sampling == Sampling::stratified) {
+            const auto kind = static_cast<std::uint32_t>(stream);
+            const auto keys = philox(options_.seed, {fleet_ / block_fleets, step_replica(step, replica), event,
+                                                     use(Stream::strata, options_.purpose, kind)});
+            for (std::size_t i = 0; i < w.size(); ++i) {
+                w[i] = stratified(w[i], keys[i], fleet_ % block_fleets);
+            }
+        }
+        return w;
     }
     std::uint32_t own() const { return static_cast<std::uint32_t>(replica_); }
 
@@ -74,18 +89,23 @@ private:
     {
         const auto s = static_cast<std::uint32_t>(stage);
         const auto mb = static_cast<std::uint32_t>(microbatch);
-        return persistent_factor(stage) * static_cast<double>(noise_.stage(words(step_, own(), s / 4, Stream::stage)[s % 4])) *
-               static_cast<double>(noise_.microbatch(words(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
+        return persistent_factor(stage) * static_cast<double>(noise_.stage(strata(step_, own(), s / 4, Stream::stage)[s % 4])) *
+               static_cast<double>(noise_.microbatch(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
     }
 
     std::array<double, 2> collectives(int part) const
     {
-        const auto stage = static_cast<std::uint32_t>(part / graph_.chunks());
-        const auto w = words(step_, shared_by_replicas, (stage << 16) | graph_.first_slot[part], Stream::dp_collective);
+        const auto w = words(step_, shared_by_replicas, graph_.first_slot[part], Stream::dp_collective);
         const auto time = [&](float mean, std::uint32_t bits) {
             return static_cast<double>(mean) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
         };
         return {time(graph_.reduce_scatter_s[part], w[0]), time(graph_.all_gather_s[part], w[1])};
+    }
+
+    double duration(const DurationLaw& law, std::uint32_t bits) const
+    {
+        return static_cast<double>(law.mean_s) *
+               (1.0 + static_cast<double>(law.cv) * static_cast<double>((*graph_.shapes[law.shape])(noise_.scores(bits))));
     }
 
     double parameters_gathered(int stage, int chunk) const
@@ -129,12 +149,8 @@ private:
                 static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.p2p(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
-        const double compute =
-            static_cast<double>(law.compute_s) * compute_factor(stage, task.microbatch) *
-            (1.0 + static_cast<double>(law.compute_cv) * static_cast<double>(noise_.standard[law.compute_law](w[0])));
-        const double communication =
-            static_cast<double>(law.communication_s) * common_communication_ *
-            (1.0 + static_cast<double>(law.communication_cv) * static_cast<double>(noise_.standard[law.communication_law](w[1])));
+        const double compute = duration(law.compute, w[0]) * compute_factor(stage, task.microbatch);
+        const double communication = duration(law.communication, w[1]) * common_communication_;
         return end_[key] = start + compute + communication;
     }
 
@@ -161,8 +177,7 @@ private:
 
     const ExecutionGraph& graph_;
     const NoiseTables& noise_;
-    std::uint64_t seed_;
-    Purpose purpose_;
+    SamplerOptions options_;
     std::uint32_t fleet_;
     std::uint32_t step_;
     TaskOrders orders_;

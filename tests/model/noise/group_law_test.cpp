@@ -70,6 +70,7 @@ TEST(GroupLaw, MatchesGroupsDrawnMemberByMember)
     for (const int n : {2, 8}) {
         for (const double cv : {0.005, 0.02, 0.08}) {
             constexpr int groups = 4000;
+            const double alike = mean_of_largest(std::vector<double>(static_cast<std::size_t>(n), 1.0), cv);
             std::vector<double> drawn;
             for (int g = 0; g < groups; ++g) {
                 std::vector<double> factors;
@@ -77,7 +78,7 @@ TEST(GroupLaw, MatchesGroupsDrawnMemberByMember)
                 for (int i = 0; i < n; ++i) {
                     factors.push_back(values[random() >> 48]);
                 }
-                drawn.push_back(mean_of_largest(factors, cv));
+                drawn.push_back(mean_of_largest(factors, cv) / alike);
             }
             std::sort(drawn.begin(), drawn.end());
             const double mean = mean_of(drawn);
@@ -125,32 +126,33 @@ TEST(GroupLaw, WithoutResidualsIsTheLargestMember)
     }
 }
 
-/// Equal GPUs: the factor is the mean of the largest of n lognormal residuals, whatever the draw.
-TEST(GroupLaw, OfEqualMembersIsTheBarriersMean)
+/// Equal GPUs add nothing to the waiting that the laws of ops hold.
+TEST(GroupLaw, OfEqualMembersIsOne)
 {
-    for (const double cv : {0.01, 0.1}) {
+    for (const double cv : {0.01, 0.1, 1.0}) {
         const Quantile law = GroupLaw([](double, bool) { return 1.0; }, cv).factor(8);
-        const double expected = moments(largest_of(quantile_of({LogNormal{cv}, {}, 20.0, ""}), 8)).mean;
-        EXPECT_NEAR(law(0.5, false), expected, 1e-3 * (expected - 1.0));
-        EXPECT_NEAR(law(1e-6, true), expected, 0.02 * (expected - 1.0));
+        EXPECT_NEAR(law(0.5, false), 1.0, 1e-12);
+        EXPECT_NEAR(law(1e-6, true), 1.0, 1e-12);
     }
 }
 
-TEST(GroupLaw, GrowsWithWidthAndResiduals)
+/// The more members, the slower the slowest usually is; one shows less where all members wait for residuals anyway.
+TEST(GroupLaw, GrowsWithWidthAndHidesBehindResiduals)
 {
     const Quantile member = quantile_of(gpus());
+    double narrow = 0.0;
+    for (const int n : {1, 2, 4, 8, 16}) {
+        const double median = GroupLaw(member, 0.02).factor(n)(0.5, false);
+        EXPECT_GT(median, narrow) << n;
+        narrow = median;
+    }
     for (const double p : probabilities) {
-        double last = 0.0;
-        for (const int n : {1, 2, 4, 8, 16}) {
-            const double value = GroupLaw(member, 0.02).factor(n)(p, true);
-            EXPECT_GE(value, last - 1e-5);  // of the integral over residuals
-            last = value;
-        }
-        last = 0.0;
+        double calm = 2.0;
         for (const double cv : {0.0, 0.01, 0.05, 0.2}) {
             const double value = GroupLaw(member, cv).factor(8)(p, true);
-            EXPECT_GE(value, last - 1e-5);  // of the integral over residuals
-            last = value;
+            EXPECT_LT(value, calm) << cv << " " << p;
+            EXPECT_GT(value, 1.0) << cv << " " << p;
+            calm = value;
         }
     }
 }

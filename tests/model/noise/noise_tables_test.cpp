@@ -27,7 +27,7 @@ struct Shape {
     double deviation = 0.0;
     double skewness = 0.0;
 };
-Shape shape_of(const QuantileTable& table)
+Shape shape_of(const StandardLaw& law)
 {
     constexpr std::uint32_t step = 1U << 14;
     constexpr double count = 0x1p32 / step;
@@ -35,7 +35,7 @@ Shape shape_of(const QuantileTable& table)
     double second = 0.0;
     double third = 0.0;
     for (std::uint64_t bits = step / 2; bits < (1ULL << 32); bits += step) {
-        const double x = table(static_cast<std::uint32_t>(bits));
+        const double x = law(tables().scores(static_cast<std::uint32_t>(bits)));
         s.mean += x / count;
         second += x * x / count;
         third += x * x * x / count;
@@ -73,34 +73,8 @@ TEST(StandardLaws, NeverMakeAFactorNegative)
 {
     for (int i = 0; i < 2000; ++i) {
         const double cv = 0.001 * (i + 1);
-        const QuantileTable& law = tables().standard[NoiseTables::standard_index(cv, 0.0)];
-        EXPECT_GT(1.0 + cv * static_cast<double>(law(0)), -1e-6) << cv;  // zero, in single precision
-    }
-}
-
-/// Largest of 2 standard normals: mean 1/sqrt(pi), variance 1 - 1/pi. Of n exponentials (skewness 2, shifted to mean 0):
-/// H_n - 1, and sums of 1/k^2 and 2/k^3. Within the table's interpolation, 5e-4 deviations.
-TEST(Barriers, HaveTheMomentsOfTheLargest)
-{
-    const double pi = std::acos(-1.0);
-    const BarrierMoments& normal = tables().width.at(2).barrier[0];
-    EXPECT_NEAR(normal.mean, 1.0 / std::sqrt(pi), 5e-4);
-    EXPECT_NEAR(normal.deviation, std::sqrt(1.0 - 1.0 / pi), 1e-3);
-    EXPECT_NEAR(normal.skewness, 0.1369, 2e-3);
-    constexpr int exponential = 2 * NoiseTables::per_unit_skewness;
-    for (const int n : widths) {
-        double mean = -1.0;
-        double variance = 0.0;
-        double third = 0.0;
-        for (int k = 1; k <= n; ++k) {
-            mean += 1.0 / k;
-            variance += 1.0 / (k * k);
-            third += 2.0 / (k * k * k);
-        }
-        const BarrierMoments& found = tables().width.at(n).barrier[exponential];
-        EXPECT_NEAR(found.mean, mean, 5e-4) << n;
-        EXPECT_NEAR(found.deviation, std::sqrt(variance), 1e-3) << n;
-        EXPECT_NEAR(found.skewness, third / std::pow(variance, 1.5), 2e-3) << n;
+        const StandardLaw& law = tables().standard[NoiseTables::standard_index(cv, 0.0)];
+        EXPECT_GT(1.0 + cv * static_cast<double>(law(tables().scores(0))), -1e-6) << cv;  // zero, in single precision
     }
 }
 
@@ -138,7 +112,7 @@ TEST(NoiseTables, SayWhatVaries)
         EXPECT_NEAR(calm.group_factor(1, 0.0)(bits), 1.0F, 1e-6F);
     }
     EXPECT_NEAR(tables().exponential(0xFFFFFFFFU), 33.0 * std::log(2.0), 1e-4);  // -log 2^-33
-    EXPECT_NEAR(tables().residual.cv[static_cast<std::size_t>(KernelClass::tp_collective)], 0.15, 1e-4);
+    EXPECT_NEAR(tables().residual[static_cast<std::size_t>(KernelClass::tp_collective)].cv(), 0.15, 1e-4);
 }
 
 TEST(NoiseTables, TravelBitForBit)
@@ -152,12 +126,19 @@ TEST(NoiseTables, TravelBitForBit)
     for (const auto& [mine, other] : {std::pair{&here.site, &there.site},
                                       {&here.p2p, &there.p2p},
                                       {&here.exponential, &there.exponential},
-                                      {&here.standard.back(), &there.standard.back()},
                                       {&here.width.at(8).group.back(), &there.width.at(8).group.back()}}) {
         EXPECT_EQ(mine->pieces(), other->pieces());
     }
-    EXPECT_EQ(here.residual.skewness, there.residual.skewness);
-    EXPECT_EQ(here.width.at(2).barrier.back().deviation, there.width.at(2).barrier.back().deviation);
+    for (std::size_t kind = 0; kind < kernel_classes; ++kind) {
+        EXPECT_EQ(here.residual[kind].cv(), there.residual[kind].cv());
+        ASSERT_EQ(here.residual[kind].pieces(), there.residual[kind].pieces());
+        for (std::size_t knot = 0; knot <= here.residual[kind].pieces(); ++knot) {
+            EXPECT_EQ(here.residual[kind].quantile(knot), there.residual[kind].quantile(knot));
+        }
+    }
+    EXPECT_EQ(here.standard.back().piece.coefficient, there.standard.back().piece.coefficient);
+    EXPECT_EQ(here.scores.octave.coefficient, there.scores.octave.coefficient);
+    EXPECT_EQ(here.node_probability, there.node_probability);
     EXPECT_TRUE(there.node_varies);
 }
 

@@ -54,32 +54,55 @@ double largest_error(const Quantile& quantile)
     return worst;
 }
 
-/// Linear interpolation errs by at most h^2 / 8 |Q''| with h <= p / 16 between knots: (1/16)^2 / 8 = 4.9e-4 times the largest
-/// p^2 |Q''|, which is 0.43 for the normal law (near p = 0.18) and 1 for the exponential law (its whole upper tail). Tails end
-/// at 2^-33 on both sides, so the same bound holds there. Single precision adds 4e-7 of a value of at most 23.
-TEST(QuantileTable, ErrsLessThanLinearInterpolationMay)
+/// A piece with the segment's mean and the chord's rise errs by at most h^2 / 12 |Q''| (at its ends) with h <= p / 32 between
+/// knots: (1/32)^2 / 12 = 8.1e-5 times the largest p^2 |Q''|, which is 0.43 for the normal law (near p = 0.18) and 1 for the
+/// exponential law (its whole upper tail). Tails end at 2^-33 on both sides, so the same bound holds there. Single precision adds
+/// 4e-7 of a value of at most 23; the next term of the expansion is a thirty-second part.
+TEST(QuantileTable, ErrsLessThanItsPiecesMay)
 {
-    EXPECT_LT(largest_error(normal), 0.43 * 4.9e-4 + 1e-5);
-    EXPECT_LT(largest_error(exponential), 1.0 * 4.9e-4 + 1e-5);
-    EXPECT_GT(largest_error(exponential), 4e-4);  // the bound is sharp: the probes do fall between knots
+    EXPECT_LT(largest_error(normal), 0.43 * 8.14e-5 * 1.05 + 1e-5);
+    EXPECT_LT(largest_error(exponential), 1.0 * 8.14e-5 * 1.05 + 1e-5);
+    EXPECT_GT(largest_error(exponential), 7.5e-5);  // the bound is sharp: the probes do meet knots
 }
 
-TEST(QuantileTable, IsExactAtItsKnots)
+/// In the middle of its segment a linear piece has its mean: of -log p from a to b, [p (1 - log p)] / (b - a).
+TEST(QuantileTable, KeepsTheMeanOfEachSegment)
 {
-    const QuantileTable table(normal);
-    // Knots lie at distances 2^octave (1 + k / 16) / 2 from a tail; the nearest probability is half a bit beyond.
-    for (int octave = 12; octave < 31; ++octave) {
-        for (std::uint32_t k = 0; k < 16; ++k) {
-            const std::uint32_t bits = (1U << octave) + (k << octave) / 16;
-            for (const std::uint32_t b : {bits, ~bits}) {
-                EXPECT_NEAR(table(b), exact(normal, b), 2e-6);
-            }
+    const QuantileTable table(exponential);
+    for (int octave = 8; octave < 31; ++octave) {
+        for (std::uint32_t k = 0; k < QuantileTable::segments_per_octave; ++k) {
+            const double width = std::ldexp(1.0, octave) / QuantileTable::segments_per_octave;
+            const double a = (std::ldexp(1.0, octave) + k * width) * 0x1p-32;
+            const double b = a + width * 0x1p-32;
+            const double mean = (b * (1.0 - std::log(b)) - a * (1.0 - std::log(a))) / (b - a);
+            // Between the two probabilities beside the middle.
+            const auto bits = static_cast<std::uint32_t>(0.5 * (a + b) * 0x1p32);
+            const double found = 0.5 * (static_cast<double>(table(~bits)) + static_cast<double>(table(~(bits - 1))));
+            EXPECT_NEAR(found, mean, 2e-6) << octave << " " << k;  // floats of up to 23
         }
     }
-    EXPECT_NEAR(table(0), normal(0x1p-33, false), 1e-5);
-    EXPECT_NEAR(table(0xFFFFFFFFU), normal(0x1p-33, true), 1e-5);
+}
+
+TEST(QuantileTable, KeepsItsEnds)
+{
+    const QuantileTable table(normal);
+    EXPECT_NEAR(table(0), normal(0x1p-33, false), 4e-5);
+    EXPECT_NEAR(table(0xFFFFFFFFU), normal(0x1p-33, true), 4e-5);
     EXPECT_NEAR(table(0x7FFFFFFFU), 0.0, 1e-6);
     EXPECT_NEAR(table(0x80000000U), 0.0, 1e-6);
+}
+
+/// A jump becomes a slope within its segment: no value outside, the mean as it was.
+TEST(QuantileTable, KeepsJumpsInBoundsAndTheirMean)
+{
+    for (const double slow : {0.3, 0.1, 0.0123, 1e-3, 1e-4, 1e-6}) {
+        const QuantileTable table([slow](double p, bool upper) { return upper && p < slow ? 2.0 : 1.0; });
+        for (const std::uint32_t bits : probes()) {
+            EXPECT_GE(table(bits), 1.0F);
+            EXPECT_LE(table(bits), 2.0F);
+        }
+        EXPECT_NEAR(table.mean(), 1.0 + slow, 1e-7) << slow;
+    }
 }
 
 TEST(QuantileTable, RisesWithItsBits)
@@ -95,7 +118,7 @@ TEST(QuantileTable, RisesWithItsBits)
 TEST(QuantileTable, MeanIsTheMeanOfTheLaw)
 {
     EXPECT_NEAR(QuantileTable(normal).mean(), 0.0, 1e-7);
-    EXPECT_NEAR(QuantileTable(exponential).mean(), 1.0, 4.9e-4);  // the interpolation bound; exact: +1 part in 6,000
+    EXPECT_NEAR(QuantileTable(exponential).mean(), 1.0, 1e-7);
     EXPECT_NEAR(QuantileTable([](double, bool) { return 3.0; }).mean(), 3.0, 1e-6);
 }
 
@@ -203,9 +226,9 @@ TEST(LargestOfMany, FromOneDrawMatchesTheClosedForm)
         EXPECT_NEAR(std::sqrt(m.variance), truth.deviation, 1e-4);
         EXPECT_NEAR(largest(0.5, false), truth.median, 1e-9);
         EXPECT_NEAR(largest(0.01, true), truth.p99, 1e-9);
-        // As the sampler sees it: the interpolation bound of the first test, in units of the law's own spread.
+        // As the sampler sees it: floats.
         const QuantileTable table(largest);
-        EXPECT_NEAR(table.mean(), truth.mean, 5e-4 * truth.deviation);
+        EXPECT_NEAR(table.mean(), truth.mean, 1e-6 * truth.mean);
     }
 }
 

@@ -162,6 +162,39 @@ TEST(PlanCompiler, SaysWhatCannotWork)
     EXPECT_GT(memory.miss, 0.0);
 }
 
+/// Members wait for each other, so a group's mean is longer than one member's; alone it is the same. Stages with equal chunks
+/// share their laws: the first, the last and those between have two each for both passes.
+TEST(PlanCompiler, ComposesTheLawsOfOps)
+{
+    for (const int tp : {1, 8}) {
+        const ExecutionGraph graph = graph_of(plan_of(tp, 8, 1));
+        EXPECT_LE(graph.shapes.size(), 12U);
+        for (const OpLaw& law : graph.law) {
+            if (tp == 1) {
+                EXPECT_FLOAT_EQ(law.compute.mean_s, law.compute_s);
+            } else {
+                EXPECT_GT(law.compute.mean_s, 1.005F * law.compute_s);
+            }
+            EXPECT_FLOAT_EQ(law.communication.mean_s, law.communication_s);
+            EXPECT_GT(law.compute.cv, 0.0F);
+            ASSERT_LT(law.compute.shape, static_cast<int>(graph.shapes.size()));
+        }
+    }
+}
+
+TEST(PlanCompiler, LeavesLawsOutOfNoiseFreeSteps)
+{
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    const auto compiled = compiler.compile(plan_of(8, 4, 1), CompileFor::noise_free_step);
+    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    EXPECT_TRUE(graph.shapes.empty());
+    const ExecutionGraph with_laws = graph_of(plan_of(8, 4, 1));
+    for (std::size_t i = 0; i < graph.law.size(); ++i) {
+        EXPECT_EQ(graph.law[i].compute_s, with_laws.law[i].compute_s);
+        EXPECT_EQ(graph.law[i].compute.cv, 0.0F);
+    }
+}
+
 TEST(PlanCompiler, NeedsTablesForEachWidth) { EXPECT_THROW(compile(plan_of(16, 1, 1)), std::out_of_range); }
 
 }  // namespace

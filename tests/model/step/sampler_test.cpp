@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
 
 namespace prismopt {
 namespace {
@@ -65,14 +68,16 @@ TEST(Sampler, AgreesWithTheReferenceDrawByDraw)
     const Problem problem = example_problem(lively_variability(), 16, widths);
     for (const ParallelPlan& plan : plans_of_every_coupling()) {
         const ExecutionGraph graph = graph_of(problem, plan);
-        const SamplerOptions options{7, Purpose::confirm, plan.dp};
-        const auto draws = sample_steps(graph, problem.noise, {64, 64, 2}, options);
-        for (const std::uint32_t fleet : {0U, 17U, 63U}) {
-            for (const std::uint32_t step : {0U, 1U}) {
-                const double reference =
-                    ReferenceStep(graph, problem.noise, options.seed, options.purpose, 64 + fleet, step).seconds();
-                // Single precision: about 1e-7 an operation, and times only add and compare.
-                EXPECT_NEAR(draws[fleet * 2 + step], reference, 1e-5 * reference) << plan.tp << " " << plan.pp << " " << plan.dp;
+        for (const Sampling sampling : {Sampling::plain, Sampling::stratified}) {
+            const SamplerOptions options{7, Purpose::confirm, plan.dp, sampling};
+            const auto draws = sample_steps(graph, problem.noise, {64, 64, 2}, options);
+            for (const std::uint32_t fleet : {0U, 17U, 63U}) {
+                for (const std::uint32_t step : {0U, 1U}) {
+                    const double reference = ReferenceStep(graph, problem.noise, options, 64 + fleet, step).seconds();
+                    // Single precision: about 1e-7 an operation, and times only add and compare.
+                    EXPECT_NEAR(draws[fleet * 2 + step], reference, 1e-5 * reference)
+                        << plan.tp << " " << plan.pp << " " << plan.dp;
+                }
             }
         }
     }
@@ -105,7 +110,7 @@ TEST(Sampler, StreamsAndSeedsDiffer)
     EXPECT_NE(first, draws(1, Purpose::confirm));
 }
 
-/// Replicas that are ranked by their critical paths and mostly not simulated, against brute force on the same draws.
+/// Replicas that are ranked by their critical paths and mostly not simulated, against brute force.
 struct ReplicaCase {
     const char* name;
     Variability variability;
@@ -144,14 +149,96 @@ TEST(Sampler, ReplicasInDistributionMatchBruteForce)
             plan.chunks = 2;
             plan.dp_overlap = overlap;
             const ExecutionGraph graph = graph_of(problem, plan);
-            const DrawRange range{0, 512, 2};
+            const DrawRange range{0, 1024, 2};
             const auto brute = sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp});
             const auto fast = sample_steps(graph, problem.noise, range, {5, Purpose::search, 4});
-            // The draws are shared, so the difference has little noise of its own; 0.25 % is what a p99 may be off.
+            // All but the ops' residuals are the same draws. 0.25 % is what a quantile may be off; beyond it, three standard
+            // errors of the difference, in probability.
             for (const double p : {0.05, 0.50, 0.95, 0.99}) {
-                const double truth = quantile_of(brute, p);
-                EXPECT_NEAR(quantile_of(fast, p), truth, 0.0025 * truth) << c.name << ", p = " << p;
+                const double error = 3.0 * std::sqrt(2.0 * p * (1.0 - p) / static_cast<double>(brute.size()));
+                EXPECT_GT(quantile_of(fast, p), 0.9975 * quantile_of(brute, p - error)) << c.name << ", p = " << p;
+                EXPECT_LT(quantile_of(fast, p), 1.0025 * quantile_of(brute, p + error)) << c.name << ", p = " << p;
             }
+        }
+    }
+}
+
+/// Plans of all kinds at once, with the same keys and with others: each as if it were alone.
+TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
+{
+    const Problem problem = example_problem(lively_variability(), 64, widths);
+    std::vector<ExecutionGraph> graphs;
+    for (const ParallelPlan& plan : plans_of_every_coupling()) {
+        graphs.push_back(graph_of(problem, plan));
+    }
+    for (const int tp : {1, 2, 4, 8}) {
+        for (const int dp : {1, 16}) {  // 16 microbatches with dp = 4 microbatches of one sequence each
+            ParallelPlan plan = plan_of(tp, 4, dp);
+            plan.microbatch = dp == 1 ? 4 : 1;
+            graphs.push_back(graph_of(problem, plan));
+        }
+    }
+    std::vector<const ExecutionGraph*> all;
+    for (const ExecutionGraph& graph : graphs) {
+        all.push_back(&graph);
+    }
+    const SamplerOptions options{9, Purpose::search, 3};
+    const auto together = sample_steps(all, problem.noise, {0, 128, 2}, options);
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+        EXPECT_EQ(together[i], sample_steps(graphs[i], problem.noise, {0, 128, 2}, options)) << i;
+    }
+}
+
+/// Each factor in turn is all that varies. A stratified estimate has the same expectation as a plain one and less variance.
+TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
+{
+    std::vector<std::pair<const char*, Variability>> cases(5);
+    const Law factor{LogNormal{0.05}, {}, 20.0, "test"};
+    cases[0].first = "site";
+    cases[0].second.site = factor;
+    cases[1].first = "common compute";
+    cases[1].second.common_compute = factor;
+    cases[2].first = "common communication";
+    cases[2].second.common_communication = {LogNormal{0.5}, {}, 20.0, "test"};
+    cases[3].first = "stage";
+    cases[3].second.stage = factor;
+    cases[4].first = "microbatch";
+    cases[4].second.microbatch = factor;
+    constexpr int repeats = 256;
+    for (auto& [name, variability] : cases) {
+        const Problem problem = example_problem(variability, 16, widths);
+        const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 1));
+        const auto blocks = [&](Sampling sampling) {
+            return sample_steps(graph, problem.noise, {0, repeats * block_fleets, 1}, {4, Purpose::search, 2, sampling});
+        };
+        const auto plain = blocks(Sampling::plain);
+        const auto stratified = blocks(Sampling::stratified);
+        // Of each block: its mean, and how many lie above the p90.
+        const double threshold = quantile_of(plain, 0.90);
+        std::array<std::array<double, 2>, 2> mean{};
+        std::array<std::array<double, 2>, 2> variance{};
+        for (std::size_t s = 0; s < 2; ++s) {
+            const auto& draws = s == 0 ? plain : stratified;
+            std::array<std::vector<double>, 2> values;
+            for (int b = 0; b < repeats; ++b) {
+                const auto first = draws.begin() + static_cast<std::ptrdiff_t>(b) * block_fleets;
+                values[0].push_back(std::accumulate(first, first + block_fleets, 0.0) / block_fleets);
+                values[1].push_back(static_cast<double>(
+                    std::count_if(first, first + block_fleets, [threshold](double x) { return x > threshold; })));
+            }
+            for (std::size_t v = 0; v < 2; ++v) {
+                mean[s][v] = std::accumulate(values[v].begin(), values[v].end(), 0.0) / repeats;
+                for (const double x : values[v]) {
+                    variance[s][v] += (x - mean[s][v]) * (x - mean[s][v]) / (repeats - 1);
+                }
+            }
+        }
+        for (std::size_t v = 0; v < 2; ++v) {
+            // Four standard errors of the difference. The variances of 256 blocks have an error of 9 % each.
+            EXPECT_NEAR(mean[1][v], mean[0][v], 4.0 * std::sqrt((variance[0][v] + variance[1][v]) / repeats)) << name;
+            EXPECT_LT(variance[1][v], 0.8 * variance[0][v]) << name;
+            RecordProperty(std::string(name) + (v == 0 ? " mean" : " p90") + ", variance ratio",
+                           std::to_string(variance[0][v] / variance[1][v]));
         }
     }
 }

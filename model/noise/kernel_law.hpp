@@ -1,0 +1,68 @@
+#pragma once
+
+/// A residual law of one kernel class, compiled for composing (model/noise/grid_law.hpp).
+
+#include "model/noise/quantile_table.hpp"
+#include "model/noise/variability.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace prismopt {
+
+/// A law of mean one in pieces of even density: quantiles at probabilities spaced by octave towards both tails, 16 a power of two, to
+/// 2^-45 (deeper than a QuantileTable: the op's tail is a kernel's much further out), and closer where the quantile function
+/// jumps. Mean and variance are the law's own. Plain numbers for broadcasting.
+class KernelLaw {
+public:
+    static constexpr double beyond = 0x1p-45;  // probability below the first knot, and above the last
+
+    /// Always one.
+    KernelLaw() = default;
+    explicit KernelLaw(const Quantile& quantile);
+
+    double cv() const { return cv_; }
+    /// Half the distance of the quantiles at 16 and 84 %: what a grid must resolve. Between cv / 4 and cv.
+    double core() const { return core_; }
+    std::size_t pieces() const { return mass_.size(); }
+    double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
+    double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
+
+    /// Calls visit(number) for each number that it consists of, to write or to read it.
+    template <class Visit>
+    void for_numbers(Visit&& visit)
+    {
+        std::uint64_t count = pieces();
+        visit(count);
+        visit(cv_);
+        visit(core_);
+        mass_.resize(count);
+        quantile_.resize(count + 1);
+        for (auto* list : {&mass_, &quantile_}) {
+            for (double& x : *list) {
+                visit(x);
+            }
+        }
+    }
+
+private:
+    struct Sums {
+        double first = 0.0;  // of deviations from one
+        double second = 0.0;
+        void add(double mass, double x);
+    };
+    void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums);
+    void normalise(const Sums& law);
+
+    double cv_ = 0.0;
+    double core_ = 0.0;
+    std::vector<double> mass_;           // [piece]
+    std::vector<double> quantile_{1.0};  // [knot]
+};
+
+/// Of a scenario, by kernel class.
+using ResidualLaws = std::array<KernelLaw, kernel_classes>;
+
+}  // namespace prismopt

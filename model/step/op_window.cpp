@@ -1,0 +1,136 @@
+#include "model/step/op_window.hpp"
+
+#include "model/step/vector_clones.hpp"
+#include "model/step/vector_lanes.hpp"
+
+#include <array>
+
+namespace prismopt {
+
+namespace {
+
+/// Scores, or draws of the law where one is shared.
+[[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardLaw* shared, const Words& bits, Floats& out)
+{
+    for (int v = 0; v < vectors; ++v) {
+        FloatVector z;
+        normal_score(scores, vector_at(bits, v), z);
+        if (shared != nullptr) {
+            standard_draw(*shared, z);
+        }
+        vector_at(out, v) = z;
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::array<Words, 4>& words, OpDraws& draws)
+{
+    draw_row(noise.scores, shared.compute, words[0], draws.compute);
+    if (shared.communicates) {
+        draw_row(noise.scores, shared.communication, words[1], draws.communication);
+    }
+    for (int l = 0; l < lanes; ++l) {
+        draws.transfer.at[l] = noise.p2p(words[2].at[l]);
+    }
+}
+
+/// What the ops of a window have, so that the loop over them asks for nothing that is not there.
+template <bool OneLaw, bool Communication, bool Microbatch>
+[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
+{
+    const Floats* const factors = run.compute_factor;
+    const Floats* const microbatches = run.microbatch;
+    const Floats& network = *run.communication_factor;
+    Floats* const ends = run.stage_end;
+    Floats* const slots = run.slot;
+    for (const ProgramOp& op : ops) {
+        const int part = op.stage * run.chunks + op.chunk;
+        const OpSpread& law = run.law[2 * part + static_cast<int>(op.pass)];
+        Floats& end = ends[op.stage];
+        if (op.first_of_chunk) {
+            wait_for(run.gathered[part], end);
+        }
+        const Floats& input = op.in < 0 ? *run.nothing : slots[op.in];
+        Floats& output = op.out < 0 ? *run.nobody : slots[op.out];
+        const Floats& factor = factors[op.stage];
+        const OpDraws& draw = *draws++;
+        const float compute_s = law.compute_s;
+        const float compute_spread_s = law.compute_spread_s;
+        const float transfer_s = law.transfer_s;
+        const float communication_s = law.communication_s;
+        const float communication_spread_s = law.communication_spread_s;
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+            const FloatVector network_now = vector_at(network, v);
+            const FloatVector arrival = vector_at(input, v) + transfer_s * network_now * vector_at(draw.transfer, v);
+            const FloatVector free = vector_at(end, v);
+            FloatVector z = vector_at(draw.compute, v);
+            if constexpr (!OneLaw) {
+                standard_draw(*law.compute_law, z);
+            }
+            FloatVector compute = vector_at(factor, v) * (compute_s + compute_spread_s * z);
+            if constexpr (Microbatch) {
+                compute = compute * vector_at(microbatches[op.microbatch], v);
+            }
+            FloatVector time = (arrival > free ? arrival : free) + compute;
+            if constexpr (Communication) {
+                FloatVector c = vector_at(draw.communication, v);
+                if constexpr (!OneLaw) {
+                    standard_draw(*law.communication_law, c);
+                }
+                time = time + network_now * (communication_s + communication_spread_s * c);
+            }
+            vector_at(end, v) = time;
+            vector_at(output, v) = time;
+        }
+        if (op.last_of_chunk) {
+            if (run.overlapped) {
+                wait_for(end, run.gradients_end[op.stage]);
+            }
+            add(run.reduce[part], run.gradients_end[op.stage]);
+        }
+    }
+}
+
+template <bool OneLaw, bool Communication>
+[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
+{
+    if (run.microbatch != nullptr) {
+        run_ops<OneLaw, Communication, true>(ops, draws, run);
+    } else {
+        run_ops<OneLaw, Communication, false>(ops, draws, run);
+    }
+}
+
+}  // namespace
+
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
+                OpDraws* draws)
+{
+    std::array<Words, 4> words;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const ProgramOp& op = ops[i];
+        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.stage * keys.chunks + op.chunk];
+        philox_lanes(keys.seed, keys.fleet, keys.step_replica, event,
+                     use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)), words);
+        draw_op(noise, shared, words, draws[i]);
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out)
+{
+    draw_row(scores, &law, bits, out);
+}
+
+PRISMOPT_VECTOR_CLONES
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run)
+{
+    if (shared.one_law()) {
+        shared.communicates ? run_ops<true, true>(ops, draws, run) : run_ops<true, false>(ops, draws, run);
+    } else {
+        shared.communicates ? run_ops<false, true>(ops, draws, run) : run_ops<false, false>(ops, draws, run);
+    }
+}
+
+}  // namespace prismopt

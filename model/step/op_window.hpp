@@ -1,0 +1,81 @@
+#pragma once
+
+/// The sampler's inner loops: a window of ops of a program, 64 fleets side by side.
+///
+/// fill_draws() makes the random part of each op, which is the same for all plans whose ops have the same keys;
+/// run_window() takes one plan's pipeline through the window. So what is drawn once serves many plans, and stays in the cache.
+
+#include "model/noise/noise_tables.hpp"
+#include "model/step/lane_kernels.hpp"
+#include "model/step/program.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// One op in 64 draws. `compute` and `communication` are normal scores, to which an op's own laws are applied; or draws of the
+/// standard law itself where all plans of a window share it. `transfer` is a factor of mean one.
+struct OpDraws {
+    Floats compute;
+    Floats communication;
+    Floats transfer;
+};
+
+/// Whose draws: the counter's part that a window has in common (model/random.hpp).
+struct DrawKeys {
+    std::uint64_t seed = 1;
+    Purpose purpose = Purpose::search;
+    Words fleet;
+    Words step_replica;
+    const std::uint16_t* first_slot = nullptr;  // [part]
+    int chunks = 1;                             // of a stage
+};
+
+/// What the plans of a window have in common. `compute`, `communication`: the standard laws of all their ops; both or neither.
+struct SharedLaws {
+    const StandardLaw* compute = nullptr;
+    const StandardLaw* communication = nullptr;
+    bool communicates = true;  // some op has collectives inside
+
+    bool one_law() const { return compute != nullptr; }
+};
+
+/// draws[i] for ops[i].
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
+                OpDraws* draws);
+
+/// What run_window() needs of an op's law: seconds, and the standard laws of its spread.
+struct OpSpread {
+    float compute_s = 0.0F;
+    float compute_spread_s = 0.0F;
+    float communication_s = 0.0F;
+    float communication_spread_s = 0.0F;
+    float transfer_s = 0.0F;
+    const StandardLaw* compute_law = nullptr;
+    const StandardLaw* communication_law = nullptr;
+};
+
+/// One plan's pipeline in the middle of a step. Rows hold 64 draws.
+struct PipelineRun {
+    int chunks = 1;
+    bool overlapped = true;                  // gradient collectives run beside compute
+    const OpSpread* law = nullptr;           // [part * 2 + pass]
+    const Floats* compute_factor = nullptr;  // [stage]
+    const Floats* microbatch = nullptr;      // [microbatch]; null: no such factor
+    const Floats* communication_factor = nullptr;
+    const Floats* gathered = nullptr;  // [part]: time at which its parameters are there
+    const Floats* reduce = nullptr;    // [part]: duration of its gradient collective
+    Floats* stage_end = nullptr;       // [stage]
+    Floats* slot = nullptr;            // [slot]
+    Floats* gradients_end = nullptr;   // [stage]
+    const Floats* nothing = nullptr;   // zeros: input of an op that waits for no other
+    Floats* nobody = nullptr;          // output of an op that nobody waits for
+};
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run);
+
+/// out = draws of the law at these words.
+void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out);
+
+}  // namespace prismopt

@@ -1,0 +1,93 @@
+#include "tests/benchmarks/roofs.hpp"
+
+#include "tests/benchmarks/clock.hpp"
+#include "tests/benchmarks/jobs.hpp"
+
+#include "model/step/op_window.hpp"
+#include "model/step/plan_step.hpp"
+#include "model/step/vector_clones.hpp"
+#include "model/step/vector_lanes.hpp"
+
+#include <array>
+#include <vector>
+
+namespace prismopt::bench {
+
+namespace {
+
+constexpr int rows = 24;  // of 256 bytes, in each of four arrays: 24 KiB
+
+struct Rows {
+    std::array<Floats, rows> at{};
+};
+
+PRISMOPT_VECTOR_CLONES
+void max_plus(const Rows& a, const Rows& b, const Rows& c, Rows& out)
+{
+    for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) {
+            const FloatVector x = vector_at(a.at[r], v);
+            const FloatVector y = vector_at(b.at[r], v);
+            vector_at(out.at[r], v) = (x > y ? x : y) + vector_at(c.at[r], v);
+        }
+    }
+}
+
+}  // namespace
+
+double first_level_bytes_per_s()
+{
+    static thread_local Rows a;
+    static thread_local Rows b;
+    static thread_local Rows c;
+    static thread_local Rows out;
+    constexpr int repeats = 2000;
+    const double seconds = seconds_of([] {
+        for (int i = 0; i < repeats; ++i) {
+            max_plus(a, b, c, out);
+            keep(out);
+        }
+    });
+    return 4.0 * sizeof(Rows) * repeats / seconds;
+}
+
+double parts_s_per_op_draw()
+{
+    static const PipelineJob job(16, 64);
+    static const ExecutionGraph graph = job.graph();
+    constexpr std::size_t window = 16;
+    constexpr int repeats = 200;
+    const std::span<const ProgramOp> ops = std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
+    std::vector<OpDraws> draws(window);
+    const DrawKeys keys{1, Purpose::search, {}, {}, graph.first_slot.data(), graph.chunks()};
+    const BoundPlan plan(graph, 2);
+    std::vector<Floats> state(3 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
+    std::vector<Floats> parts(2 * graph.law.size());
+    PipelineRun run;
+    run.law = plan.spread.data();
+    run.stage_end = state.data();
+    run.gradients_end = run.stage_end + graph.stages();
+    run.compute_factor = run.gradients_end + graph.stages();
+    run.slot = state.data() + static_cast<std::ptrdiff_t>(3) * graph.stages();
+    run.microbatch = run.slot + graph.program->slots;
+    run.communication_factor = run.microbatch + graph.program->shape.microbatches;
+    static const Floats nothing{};
+    static thread_local Floats nobody;
+    run.nothing = &nothing;
+    run.nobody = &nobody;
+    run.gathered = parts.data();
+    run.reduce = parts.data() + graph.law.size();
+    const double fill = seconds_of([&] {
+        for (int i = 0; i < repeats; ++i) {
+            fill_draws(ops, keys, job.problem().noise, {}, draws.data());
+        }
+    });
+    const double max_plus_of_laws = seconds_of([&] {
+        for (int i = 0; i < repeats; ++i) {
+            run_window(ops, draws.data(), {}, run);
+        }
+    });
+    return (fill + max_plus_of_laws) / (static_cast<double>(repeats) * window * lanes);
+}
+
+}  // namespace prismopt::bench

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace prismopt::bench {
+
+/// The ratios by which the sampler is judged, as one JSON object; medians of five interleaved rounds, under a minute.
+///
+/// pool_to_roof      op draws a second of many plans whose ops share a law, over what the first-level cache's bandwidth allows
+///                   at 24 bytes an op draw (two draws, the ends of the stage and of the input; ends of the stage and of the op)
+/// pool_to_scalar    the same over scalar_steps() without factors
+/// pool_overhead     share of their time outside the loop over ops: filling, factors, bookkeeping; 1,000 plans
+/// mixed_to_scalar   plans with laws of their own, every factor, common random numbers, n = 1,024, over scalar_steps()
+/// fused_to_scalar   one plan alone, every factor, over scalar_steps()
+/// large_to_small    cost an op draw at p = 128, m = 1,024 over that at p = 16, m = 64; the worse of one plan and sixteen
+/// two_threads_to_roof   speed-up of two threads over that of two threads each running the parts alone
+/// compile_and_mean_us   compiling a plan (cached schedule, p = 16, m = 64) and its noise-free step, microseconds
+/// predictions_per_s     noise-free predictions with memory, p up to 16, m = 64, one thread
+/// sweep_tuples_per_s    raw tuples of the shipped scenario's space judged a second, one thread
+std::string summary_json();
+
+}  // namespace prismopt::bench
