@@ -19,11 +19,13 @@ void read_variability_fields(Table& table, Keys keys, const std::string& default
     const Row rows[] = {{"gpu", &variability.gpu},
                         {"node", &variability.node},
                         {"site", &variability.site},
-                        {"common_step", &variability.common_step},
                         {"common_compute", &variability.common_compute},
                         {"common_communication", &variability.common_communication},
                         {"stage", &variability.stage},
                         {"microbatch", &variability.microbatch}};
+    if (const auto value = table.find("common_step")) {  // most jobs say it by the regimes of compute and communication
+        variability.common_step = read_law(*value, default_source);
+    }
     for (const Row& row : rows) {
         if (const auto value = table.find(row.key, keys, fmt::format("{} = {}", row.key, law_example))) {
             *row.law = read_law(*value, default_source);

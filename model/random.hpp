@@ -72,4 +72,19 @@ constexpr std::uint32_t stratified(std::uint32_t word, std::uint32_t key, std::u
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
                   std::array<Words, 4>& words);
 
+/// philox() for 64 fleets that share all but the fleet: what the first two rounds make of the shared parts is computed once, and
+/// what the first makes of the fleets once for all events. Bit for bit the same numbers.
+class FleetPhilox {
+public:
+    FleetPhilox() = default;
+    FleetPhilox(std::uint64_t seed, const Words& fleet);
+
+    void draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use, std::array<Words, 4>& words) const;
+
+private:
+    std::uint64_t seed_ = 0;
+    Words high_{};  // halves of the fleet times the first multiplier
+    Words low_{};
+};
+
 }  // namespace prismopt

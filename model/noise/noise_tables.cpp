@@ -39,6 +39,24 @@ Quantile standard_law(double skewness)
     };
 }
 
+/// Whether the law by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both sides.
+bool follows(const StandardLaw& law, const NormalScores& scores, const QuantileTable& table)
+{
+    constexpr float tolerance = 2e-4F;
+    for (int octave = 0; octave < 31; ++octave) {
+        for (std::uint32_t place = 16; place < 32; ++place) {
+            const auto low = static_cast<std::uint32_t>((static_cast<std::uint64_t>(place) << octave) >> 4);
+            for (const std::uint32_t bits : {low, ~low}) {
+                const float exact = table(bits);
+                if (std::abs(law(scores(bits)) - exact) > tolerance * std::max(1.0F, exact)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
 /// Segment cv of a group law; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
 
@@ -81,6 +99,9 @@ void visit(NoiseTables& tables, Visit&& number)
         table(*t);
     }
     number(tables.step_varies);
+    pieces(tables.p2p_by_score.piece);
+    number(tables.p2p_is_smooth);
+    number(tables.gpu_varies);
     number(tables.node_varies);
     number(tables.stage_varies);
     number(tables.microbatch_varies);
@@ -144,6 +165,10 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     tables.common_step = table(variability.common_step);
     tables.step_varies = !LawQuantile(variability.common_step).constant();
+    tables.p2p_by_score =
+        StandardLaw(quantile_of(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]), tables.node_probability);
+    tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
+    tables.gpu_varies = !LawQuantile(variability.gpu).constant();
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();

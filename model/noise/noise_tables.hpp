@@ -36,9 +36,15 @@ struct NoiseTables {
     QuantileTable exponential;  // mean one: gaps between failures
     QuantileTable common_step;  // of the whole step: integrated, never drawn
     bool step_varies = false;
+    bool gpu_varies = false;
     bool node_varies = false;
     bool stage_varies = false;
     bool microbatch_varies = false;
+
+    /// Factor of a transfer: from `p2p_by_score` where that is as good, else from the table.
+    float transfer_factor(std::uint32_t bits) const { return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits); }
+    StandardLaw p2p_by_score;  // the law of mean one itself, by normal scores
+    bool p2p_is_smooth = false;
 
     /// Nearest standard law for a factor of mean one with these moments, with skewness at least 2 cv, which keeps a shifted
     /// gamma law positive.

@@ -39,6 +39,15 @@ void wait_for(const Floats& a, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
+void wait_for_scaled(float a, const Floats& row, Floats& out)
+{
+    for (int l = 0; l < lanes; ++l) {
+        const float time = a * row.at[l];
+        out.at[l] = time > out.at[l] ? time : out.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
 void add(const Floats& a, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {
@@ -67,6 +76,14 @@ void stratify(const Words& keys, Words& words)
 {
     for (int l = 0; l < lanes; ++l) {
         words.at[l] = stratified(words.at[l], keys.at[l], static_cast<std::uint32_t>(l));
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void stratify(std::uint32_t key, Words& words)
+{
+    for (int l = 0; l < lanes; ++l) {
+        words.at[l] = stratified(words.at[l], key, static_cast<std::uint32_t>(l));
     }
 }
 

@@ -19,6 +19,8 @@ void scaled_draw(float mean, const QuantileTable& table, const Words& bits, cons
 
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
+/// out = max(out, a * row).
+void wait_for_scaled(float a, const Floats& row, Floats& out);
 /// out += a.
 void add(const Floats& a, Floats& out);
 /// out = a * row.
@@ -28,6 +30,7 @@ void multiply(const Floats& a, Floats& out);
 
 /// Deals the words of one event out over the strata of its block (see stratified()); keys[lane] are equal where the event is.
 void stratify(const Words& keys, Words& words);
+void stratify(std::uint32_t key, Words& words);
 
 /// out = max(out, shared + sum over n of weight[i] * factor[i]): length of one path.
 void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);

@@ -29,6 +29,10 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
     if (shared.communicates) {
         draw_row(noise.scores, shared.communication, words[1], draws.communication);
     }
+    if (noise.p2p_is_smooth) {
+        draw_row(noise.scores, &noise.p2p_by_score, words[2], draws.transfer);
+        return;
+    }
     for (int l = 0; l < lanes; ++l) {
         draws.transfer.at[l] = noise.p2p(words[2].at[l]);
     }
@@ -47,7 +51,7 @@ template <bool OneLaw, bool Communication, bool Microbatch>
         const int part = op.stage * run.chunks + op.chunk;
         const OpSpread& law = run.law[2 * part + static_cast<int>(op.pass)];
         Floats& end = ends[op.stage];
-        if (op.first_of_chunk) {
+        if (op.first_of_chunk && run.gathered != nullptr) {
             wait_for(run.gathered[part], end);
         }
         const Floats& input = op.in < 0 ? *run.nothing : slots[op.in];
@@ -83,7 +87,7 @@ template <bool OneLaw, bool Communication, bool Microbatch>
             vector_at(end, v) = time;
             vector_at(output, v) = time;
         }
-        if (op.last_of_chunk) {
+        if (op.last_of_chunk && run.reduce != nullptr) {
             if (run.overlapped) {
                 wait_for(end, run.gradients_end[op.stage]);
             }
@@ -111,8 +115,8 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ProgramOp& op = ops[i];
         const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.stage * keys.chunks + op.chunk];
-        philox_lanes(keys.seed, keys.fleet, keys.step_replica, event,
-                     use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)), words);
+        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)),
+                         words);
         draw_op(noise, shared, words, draws[i]);
     }
 }

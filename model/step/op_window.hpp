@@ -25,10 +25,9 @@ struct OpDraws {
 
 /// Whose draws: the counter's part that a window has in common (model/random.hpp).
 struct DrawKeys {
-    std::uint64_t seed = 1;
+    const FleetPhilox& philox;
     Purpose purpose = Purpose::search;
-    Words fleet;
-    Words step_replica;
+    std::uint32_t step_replica = 0;
     const std::uint16_t* first_slot = nullptr;  // [part]
     int chunks = 1;                             // of a stage
 };
@@ -65,6 +64,7 @@ struct PipelineRun {
     const Floats* compute_factor = nullptr;  // [stage]
     const Floats* microbatch = nullptr;      // [microbatch]; null: no such factor
     const Floats* communication_factor = nullptr;
+    // Null where replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are there
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective
     Floats* stage_end = nullptr;       // [stage]

@@ -9,6 +9,11 @@ namespace {
 
 void fill(Words& row, std::uint32_t value) { std::fill_n(row.at, lanes, value); }
 
+std::uint32_t strata_of(Stream stream, Purpose purpose)
+{
+    return use(Stream::strata, purpose, static_cast<std::uint32_t>(stream));
+}
+
 }  // namespace
 
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
@@ -27,7 +32,8 @@ void BlockStep::begin(int first_fleet, int step_index)
     for (int l = 0; l < lanes; ++l) {
         fleet.at[l] = static_cast<std::uint32_t>(first_fleet + l);
     }
-    fill(block_, static_cast<std::uint32_t>(first_fleet / lanes));
+    philox = FleetPhilox(options.seed, fleet);
+    block_ = static_cast<std::uint32_t>(first_fleet / lanes);
     draw_common();
     draw_persistent();
     draw_stages();
@@ -35,56 +41,58 @@ void BlockStep::begin(int first_fleet, int step_index)
     draw_collectives();
 }
 
-void BlockStep::draw(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
+void BlockStep::draw(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
 {
-    philox_lanes(options.seed, fleet, who, event, use(stream, options.purpose), words);
+    philox.draw(who, event, use(stream, options.purpose), words);
 }
 
-void BlockStep::draw_shared(std::uint32_t step_index, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
+void BlockStep::draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
 {
-    Words who;
-    fill(who, step_replica(step_index, shared_by_replicas));
     draw(who, event, stream, words);
+    if (options.sampling == Sampling::stratified) {
+        const auto keys = prismopt::philox(options.seed, {block_, who, event, strata_of(stream, options.purpose)});
+        for (std::size_t w = 0; w < words.size(); ++w) {
+            stratify(keys[w], words[w]);
+        }
+    }
 }
 
 void BlockStep::draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const
 {
-    draw(who, event, stream, words);
-    if (options.sampling == Sampling::plain) {
-        return;
-    }
-    std::array<Words, 4> keys;
-    philox_lanes(options.seed, block_, who, event, use(Stream::strata, options.purpose, static_cast<std::uint32_t>(stream)),
-                 keys);
-    for (std::size_t w = 0; w < words.size(); ++w) {
-        stratify(keys[w], words[w]);
+    philox_lanes(options.seed, fleet, who, event, use(stream, options.purpose), words);
+    if (options.sampling == Sampling::stratified) {
+        Words block;
+        fill(block, block_);
+        std::array<Words, 4> keys;
+        philox_lanes(options.seed, block, who, event, strata_of(stream, options.purpose), keys);
+        for (std::size_t w = 0; w < words.size(); ++w) {
+            stratify(keys[w], words[w]);
+        }
     }
 }
 
 void BlockStep::draw_common()
 {
     std::array<Words, 4> words;
-    Words who;
-    fill(who, step_replica(step, shared_by_replicas));
-    draw_strata(who, 0, Stream::common, words);
+    draw_strata(step_replica(step, shared_by_replicas), 0, Stream::common, words);
     look_up(noise.common_compute, words[0], compute);
     look_up(noise.common_communication, words[1], communication);
-    fill(who, step_replica(0, shared_by_replicas));
-    draw_strata(who, 0, Stream::site, words);
+    draw_strata(step_replica(0, shared_by_replicas), 0, Stream::site, words);
     multiply_by(noise.site, words[0], compute);
 }
 
 /// Four neighbouring groups, or nodes, share one call of the generator.
 void BlockStep::draw_persistent()
 {
+    constexpr std::uint32_t persistent = step_replica(0, shared_by_replicas);
     std::array<Words, 4> words;
-    for (std::size_t group = 0; group < group_words.size(); group += 4) {
-        draw_shared(0, static_cast<std::uint32_t>(group / 4), Stream::gpu, words);
+    for (std::size_t group = 0; noise.gpu_varies && group < group_words.size(); group += 4) {
+        draw(persistent, static_cast<std::uint32_t>(group / 4), Stream::gpu, words);
         std::copy(words.begin(), words.end(), group_words.begin() + static_cast<std::ptrdiff_t>(group));
     }
     for (std::size_t n = 0; n < node.size(); ++n) {
         if (n % 4 == 0) {
-            draw_shared(0, static_cast<std::uint32_t>(n / 4), Stream::node, words);
+            draw(persistent, static_cast<std::uint32_t>(n / 4), Stream::node, words);
         }
         look_up(noise.node, words[n % 4], node[n]);
     }
@@ -93,36 +101,51 @@ void BlockStep::draw_persistent()
 void BlockStep::draw_stages()
 {
     std::array<Words, 4> words;
-    Words who;
     for (std::size_t at = 0; at < stage_.size(); ++at) {
         const auto stage = static_cast<std::uint32_t>(at % extent_.stages);
         if (stage % 4 == 0) {
-            fill(who, step_replica(step, static_cast<std::uint32_t>(at / extent_.stages)));
-            draw_strata(who, stage / 4, Stream::stage, words);
+            draw_strata(step_replica(step, static_cast<std::uint32_t>(at / extent_.stages)), stage / 4, Stream::stage, words);
         }
         look_up(noise.stage, words[stage % 4], stage_[at]);
     }
 }
 
-void BlockStep::draw_microbatches(const Words& who, std::vector<Floats>& out) const
+template <class Draw>
+void BlockStep::look_up_microbatches(std::vector<Floats>& out, Draw&& draw) const
 {
     std::array<Words, 4> words;
     for (std::size_t mb = 0; mb < out.size(); ++mb) {
         if (mb % 4 == 0) {
-            draw_strata(who, static_cast<std::uint32_t>(mb / 4), Stream::microbatch, words);
+            draw(static_cast<std::uint32_t>(mb / 4), words);
         }
         look_up(noise.microbatch, words[mb % 4], out[mb]);
     }
+}
+
+void BlockStep::draw_microbatches(std::uint32_t replica, std::vector<Floats>& out) const
+{
+    look_up_microbatches(out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+        draw_strata(step_replica(step, replica), event, Stream::microbatch, words);
+    });
+}
+
+void BlockStep::draw_microbatches(const Ints& replica, std::vector<Floats>& out) const
+{
+    Words who;
+    for (int l = 0; l < lanes; ++l) {
+        who.at[l] = step_replica(step, static_cast<std::uint32_t>(replica.at[l]));
+    }
+    look_up_microbatches(out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+        draw_strata(who, event, Stream::microbatch, words);
+    });
 }
 
 /// A path visits nearly all microbatches: it is slowed by the mean of their factors.
 void BlockStep::draw_mean_microbatches()
 {
     std::vector<Floats> factors(mean_microbatch.empty() ? 0 : extent_.microbatches);
-    Words who;
     for (std::size_t replica = 0; replica < mean_microbatch.size(); ++replica) {
-        fill(who, step_replica(step, static_cast<std::uint32_t>(replica)));
-        draw_microbatches(who, factors);
+        draw_microbatches(static_cast<std::uint32_t>(replica), factors);
         Floats& mean = mean_microbatch[replica];
         mean = Floats{};
         for (const Floats& factor : factors) {
@@ -139,7 +162,7 @@ void BlockStep::draw_collectives()
 {
     std::array<Words, 4> words;
     for (std::size_t part = 0; part < extent_.first_slot.size(); ++part) {
-        draw_shared(step, extent_.first_slot[part], Stream::dp_collective, words);
+        draw(step_replica(step, shared_by_replicas), extent_.first_slot[part], Stream::dp_collective, words);
         scaled_draw(1.0F, noise.dp_collective, words[0], communication, reduce_scatter[part]);
         scaled_draw(1.0F, noise.dp_collective, words[1], communication, all_gather[part]);
     }
@@ -174,8 +197,10 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     run_.chunks = graph_.chunks();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.law = plan_.spread.data();
-    run_.gathered = gathered_.data();
-    run_.reduce = reduce_.data();
+    if (replicas_ > 1) {
+        run_.gathered = gathered_.data();
+        run_.reduce = reduce_.data();
+    }
     run_.stage_end = stage_end_.data();
     run_.slot = slot_.data();
     run_.gradients_end = gradients_end_.data();
@@ -195,7 +220,9 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
             }
         }
     }
-    take_collectives(at);
+    if (replicas_ > 1) {
+        take_collectives(at);
+    }
     slowest_ = Floats{};
     residuals_.clear();
     if (!plan_.ranks_replicas()) {
@@ -220,10 +247,14 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int groups = stages_ * replicas_;
-    for (int g = 0; g < groups; ++g) {
-        Floats& f = factor_of_group(factors, g);
-        look_up(graph_.group, at.group_words[g], f);
-        multiply(at.compute, f);
+    if (at.noise.gpu_varies) {
+        for (int g = 0; g < groups; ++g) {
+            Floats& f = factor_of_group(factors, g);
+            look_up(graph_.group, at.group_words[g], f);
+            multiply(at.compute, f);
+        }
+    } else {
+        std::fill_n(factors.begin(), groups, at.compute);
     }
     if (at.noise.node_varies) {
         const int nodes = plan_.nodes();
@@ -266,15 +297,10 @@ void PlanStep::spread_over_groups(std::vector<Floats>& factors, int node, const 
 void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
 {
     optimizer_ = Floats{};
-    for (int stage = 0; stage < stages_; ++stage) {
-        Floats slowest{};
-        for (int replica = 0; replica < replicas_; ++replica) {
-            wait_for(factor(factors, replica, stage), slowest);
+    for (int replica = 0; replica < replicas_; ++replica) {
+        for (int stage = 0; stage < stages_; ++stage) {
+            wait_for_scaled(graph_.optimizer_s[stage], factor(factors, replica, stage), optimizer_);
         }
-        for (float& seconds : slowest.at) {
-            seconds *= graph_.optimizer_s[stage];
-        }
-        wait_for(slowest, optimizer_);
     }
 }
 
@@ -349,11 +375,7 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     run_.communication_factor = &at.communication;
     run_.microbatch = microbatch.empty() ? nullptr : microbatch.data();
     if (!microbatch_.empty()) {
-        Words who;
-        for (int l = 0; l < lanes; ++l) {
-            who.at[l] = step_replica(at.step, static_cast<std::uint32_t>(chosen_[k].at[l]));
-        }
-        at.draw_microbatches(who, microbatch_);
+        at.draw_microbatches(chosen_[k], microbatch_);
         run_.microbatch = microbatch_.data();
     }
     std::fill(stage_end_.begin(), stage_end_.end(), Floats{});
@@ -362,13 +384,16 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
 
 void PlanStep::end_replica(int k)
 {
-    const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     Floats end{};
     for (int stage = 0; stage < stages_; ++stage) {
-        if (!overlapped) {
-            add(stage_end_[stage], gradients_end_[stage]);
+        if (replicas_ > 1) {
+            if (!run_.overlapped) {
+                add(stage_end_[stage], gradients_end_[stage]);
+            }
+            wait_for(gradients_end_[stage], end);
+        } else {
+            wait_for(stage_end_[stage], end);
         }
-        wait_for(gradients_end_[stage], end);
     }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
@@ -385,12 +410,10 @@ void PlanStep::wait_for_others(const BlockStep& at)
     const ReplicaResidualLaw law = fit_replica_residuals(residuals_);
     const StandardLaw& standard = at.noise.standard[NoiseTables::standard_index(0.0, law.skewness)];
     std::array<Words, 4> words;
-    Words who;
     Floats z;
     for (int replica = 0; replica < replicas_; ++replica) {
         if (replica % 4 == 0) {
-            fill(who, step_replica(at.step, static_cast<std::uint32_t>(replica)));
-            at.draw(who, 0, Stream::other_replicas, words);
+            at.draw(step_replica(at.step, static_cast<std::uint32_t>(replica)), 0, Stream::other_replicas, words);
         }
         standard_draws(at.noise.scores, standard, words[replica % 4], z);
         for (int l = 0; l < lanes; ++l) {

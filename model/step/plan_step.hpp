@@ -37,15 +37,17 @@ public:
         return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
     }
 
-    /// Factors of the microbatches of one replica, a lane each. `out`: [microbatch].
-    void draw_microbatches(const Words& step_replica, std::vector<Floats>& out) const;
-    /// Four words for an event of each lane's replica, not stratified.
-    void draw(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    /// Factors of the microbatches of one replica, or of another replica in each lane. `out`: [microbatch].
+    void draw_microbatches(std::uint32_t replica, std::vector<Floats>& out) const;
+    void draw_microbatches(const Ints& replica, std::vector<Floats>& out) const;
+    /// Four words for an event of one replica, or of all.
+    void draw(std::uint32_t step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 
     const NoiseTables& noise;
     const SamplerOptions& options;
     std::uint32_t step = 0;
     Words fleet;
+    FleetPhilox philox;
     Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
     Floats communication;                 // step-common regime of communication
     std::vector<Words> group_words;       // [group]: of the persistent factor of a tensor parallel group
@@ -55,9 +57,11 @@ public:
     std::vector<Floats> all_gather;       // [part]
 
 private:
-    void draw_shared(std::uint32_t step_index, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     /// The same for an event that is stratified over the block.
+    void draw_strata(std::uint32_t step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     void draw_strata(const Words& step_replica, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    template <class Draw>
+    void look_up_microbatches(std::vector<Floats>& out, Draw&& draw) const;
     void draw_common();
     void draw_persistent();
     void draw_stages();
@@ -65,7 +69,7 @@ private:
     void draw_collectives();
 
     LotExtent extent_;
-    Words block_;                // the same number in all lanes
+    std::uint32_t block_ = 0;
     std::vector<Floats> stage_;  // [replica * stages + stage]; empty when the law is constant
 };
 

@@ -121,9 +121,10 @@ private:
     /// The k-th simulated replica of every plan. Replicas are alike but for their factors: the ops' draws go by k.
     void run_replicas(int k)
     {
-        DrawKeys keys{at_.options.seed, at_.options.purpose, at_.fleet, {}, graph_.first_slot.data(), graph_.chunks()};
-        std::fill_n(keys.step_replica.at, lanes, step_replica(at_.step, static_cast<std::uint32_t>(k)));
-        at_.draw_microbatches(keys.step_replica, microbatch_);
+        const auto replica = static_cast<std::uint32_t>(k);
+        const DrawKeys keys{at_.philox, at_.options.purpose, step_replica(at_.step, replica), graph_.first_slot.data(),
+                            graph_.chunks()};
+        at_.draw_microbatches(replica, microbatch_);
         for (PlanStep& plan : steps_) {
             if (k < plan.plan().simulated) {
                 plan.begin_replica(at_, k, microbatch_);

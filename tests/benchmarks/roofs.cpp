@@ -59,7 +59,8 @@ double parts_s_per_op_draw()
     constexpr int repeats = 200;
     const std::span<const ProgramOp> ops = std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
     std::vector<OpDraws> draws(window);
-    const DrawKeys keys{1, Purpose::search, {}, {}, graph.first_slot.data(), graph.chunks()};
+    const FleetPhilox philox(1, Words{});
+    const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
     const BoundPlan plan(graph, 2);
     std::vector<Floats> state(3 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
     std::vector<Floats> parts(2 * graph.law.size());

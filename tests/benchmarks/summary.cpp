@@ -22,7 +22,7 @@ namespace prismopt::bench {
 namespace {
 
 constexpr int rounds = 5;
-constexpr double bytes_per_op_draw = 24.0;
+constexpr double bytes_per_op_draw = 32.0;
 
 /// Medians by name of what the rounds measured.
 class Medians {
@@ -52,6 +52,9 @@ public:
         for (int round = 0; round < rounds; ++round) {
             measure();
         }
+        for (const char* n : {"roof", "pool", "pool loop", "scalar without factors", "scalar", "mixed", "mixed, two threads",
+                              "parts", "parts, two threads", "one", "one large", "few", "few large"})
+            fprintf(stderr, "%s %.4g ns\n", n, 1e9 * median_(n));
         const double scalar = median_("scalar");
         nlohmann::ordered_json json;
         json["pool_to_roof"] = median_("roof") / median_("pool");
@@ -74,10 +77,11 @@ private:
     {
         const auto list = pointers(graphs);
         omp_set_num_threads(threads);
-        const double seconds = seconds_of([&] {
+        const auto run = [&] {
             auto times = sample_steps(list, job.problem().noise, {0, draws, 1}, {1, Purpose::search, 2});
             keep(times);
-        });
+        };
+        const double seconds = threads == 1 ? seconds_of(run) : wall_seconds_of(run);
         return seconds / (static_cast<double>(graphs.size()) * draws * static_cast<double>(graphs.front().program->ops.size()));
     }
 
@@ -106,7 +110,8 @@ private:
         at.begin(0, 0);
         if (pool_draws_.empty()) {
             pool_draws_.resize(window);
-            const DrawKeys keys{1, Purpose::search, {}, {}, graph.first_slot.data(), graph.chunks()};
+            const FleetPhilox philox(1, Words{});
+            const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
             fill_draws(ops.first(window), keys, noise, shared, pool_draws_.data());
         }
         std::vector<Floats> factors;

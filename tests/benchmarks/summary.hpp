@@ -7,7 +7,8 @@ namespace prismopt::bench {
 /// The ratios by which the sampler is judged, as one JSON object; medians of five interleaved rounds, under a minute.
 ///
 /// pool_to_roof      op draws a second of many plans whose ops share a law, over what the first-level cache's bandwidth allows
-///                   at 24 bytes an op draw (two draws, the ends of the stage and of the input; ends of the stage and of the op)
+///                   at 32 bytes an op draw: reads of both draws, the ends of the stage and of the input, the factor and the
+///                   regime; writes of the ends of the stage and of the op
 /// pool_to_scalar    the same over scalar_steps() without factors
 /// pool_overhead     share of their time outside the loop over ops: filling, factors, bookkeeping; 1,000 plans
 /// mixed_to_scalar   plans with laws of their own, every factor, common random numbers, n = 1,024, over scalar_steps()

@@ -33,11 +33,32 @@ TEST(Philox, LanesGiveTheSameBits)
             who.at[l] = static_cast<std::uint32_t>(random());
         }
         std::array<Words, 4> words;
+        std::array<Words, 4> of_one;
         philox_lanes(seed, fleet, who, event, use, words);
+        FleetPhilox(seed, fleet).draw(who.at[0], event, use, of_one);
         for (int l = 0; l < lanes; ++l) {
             const Four one = philox(seed, {fleet.at[l], who.at[l], event, use});
             ASSERT_EQ((Four{words[0].at[l], words[1].at[l], words[2].at[l], words[3].at[l]}), one) << "lane " << l;
+            const Four same = philox(seed, {fleet.at[l], who.at[0], event, use});
+            ASSERT_EQ((Four{of_one[0].at[l], of_one[1].at[l], of_one[2].at[l], of_one[3].at[l]}), same) << "lane " << l;
         }
+    }
+}
+
+/// Whatever the key, the lanes of a block fall into as many strata, and keep what is below the stratum.
+TEST(Stratified, DealsEachStratumToOneLane)
+{
+    std::mt19937_64 random(2);
+    for (int repeat = 0; repeat < 1000; ++repeat) {
+        const auto key = static_cast<std::uint32_t>(random());
+        const auto word = static_cast<std::uint32_t>(random());
+        std::set<std::uint32_t> strata;
+        for (std::uint32_t l = 0; l < lanes; ++l) {
+            const std::uint32_t dealt = stratified(word, key, l);
+            strata.insert(dealt >> 26);
+            EXPECT_EQ(dealt & 0x3FFFFFF, word >> 6);
+        }
+        EXPECT_EQ(strata.size(), static_cast<std::size_t>(lanes));
     }
 }
 
@@ -45,7 +66,7 @@ TEST(Counter, UsesNeverShareAnEntry)
 {
     std::set<std::uint32_t> seen;
     std::size_t count = 0;
-    for (int stream = 0; stream <= static_cast<int>(Stream::failure); ++stream) {
+    for (int stream = 0; stream <= static_cast<int>(Stream::strata); ++stream) {
         for (const Purpose purpose : {Purpose::search, Purpose::confirm}) {
             for (const std::uint32_t kind : {0U, 1U, 0xFFFFU}) {
                 seen.insert(use(static_cast<Stream>(stream), purpose, kind));

@@ -146,7 +146,7 @@ private:
                 return t.pass == task.pass && t.chunk == from_chunk && t.microbatch == task.microbatch;
             });
             const double transfer =
-                static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.p2p(w[2]));
+                static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.transfer_factor(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
         const double compute = duration(law.compute, w[0]) * compute_factor(stage, task.microbatch);
