@@ -136,11 +136,11 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
     return rows;
 }
 
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise,
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
                   int most_steps)
 {
-    Residuals problem(rows, start, noise);
-    Eigen::VectorXd x = logarithms(start);
+    Residuals problem(rows, believed, noise);
+    Eigen::VectorXd x = logarithms(believed);
     Eigen::LevenbergMarquardt<Residuals> solver(problem);
     solver.parameters.ftol = 1e-5;
     solver.parameters.xtol = 1e-4;
@@ -160,7 +160,7 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
     fit.cost = residuals.squaredNorm();
     const double freedom = std::max(1.0, static_cast<double>(rows.size()));
     const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (fit.cost / freedom);
-    fit.constants = start;
+    fit.constants = believed;
     for (Eigen::Index k = 0; k < x.size(); ++k) {
         FitConstant& constant = fit.constants[static_cast<std::size_t>(k)];
         constant.value = std::min(std::exp(x[k]), constant.largest);

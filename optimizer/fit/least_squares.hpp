@@ -29,10 +29,10 @@ struct Fit {
 /// Rows weighted so that a source counts as its rows to the power 0.3.
 std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const std::vector<double>& inflation);
 
-/// Minimises the sum over rows of a robust loss of log(predicted / measured), and over constants of their priors, by
+/// Starts at what is believed and minimises the sum over rows of a robust loss of log(predicted / measured), and over constants of their priors, by
 /// Levenberg and Marquardt's method (Eigen, after MINPACK). The loss is quadratic up to 5 % and linear beyond (Charbonnier et al.,
 /// ICIP 1994), so that a few disturbed runs do not pull. Covariance: inverse of J^T J, scaled by the residual variance.
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& start, const NoiseByProfile& noise,
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
                   int most_steps);
 
 /// Mean step times that these constants give the rows.

@@ -20,7 +20,6 @@ namespace po = boost::program_options;
 using namespace prismopt;
 
 constexpr int most_steps = 60;
-constexpr int steps_without_a_source = 6;  // from the fit of all, which is near
 
 struct Errors {
     double mean = 0.0;
@@ -74,9 +73,9 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     }
 }
 
-/// Each source predicted by constants that were fitted to the others.
-void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std::vector<FitConstant>& start,
-                   const NoiseByProfile& noise)
+/// Each source predicted by constants that were fitted to the others, from what was believed before any run: what only the left-out
+/// source tells stays as believed.
+void leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise)
 {
     std::map<std::string, std::vector<FittedRow>> sources;
     for (const FittedRow& row : rows) {
@@ -90,17 +89,7 @@ void leave_one_out(const std::vector<FittedRow>& rows, const Fit& fit, const std
                 others.push_back(row);
             }
         }
-        // A constant that only this source tells goes back to what was believed before the fit.
-        std::vector<FitConstant> near = start;
-        std::vector<FitConstant> initial = fit.constants;
-        for (std::size_t k = 0; k < near.size(); ++k) {
-            const bool told =
-                std::any_of(others.begin(), others.end(), [&](const FittedRow& row) { return near[k].concerns(row.run); });
-            if (!told) {
-                initial[k].value = near[k].value;
-            }
-        }
-        const Fit without = fit_constants(others, initial, noise, steps_without_a_source);
+        const Fit without = fit_constants(others, believed, noise, most_steps);
         const Errors e = errors_of(absolute_errors(left_out, without.constants, noise));
         fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}\n", name, left_out.size(), 100.0 * e.mean, 100.0 * e.median);
         std::fflush(stdout);
@@ -149,7 +138,7 @@ int run(int argc, char** argv)
         write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median);
     }
     if (values["leave-one-out"].as<bool>()) {
-        leave_one_out(rows, fit, start, noise);
+        leave_one_out(rows, start, noise);
     }
     return 0;
 }
