@@ -108,7 +108,7 @@ void check_collectives(const std::string& folder, CheckedModel& checked)
         const double seconds = collective_time(row.kind, row.message, {row.cluster.gpus, 1}, row.cluster).time.si;
         checked.collectives.push_back({std::move(row), seconds});
     }
-    checked.skipped.insert(checked.skipped.end(), measured.skipped.begin(), measured.skipped.end());
+    checked.skipped_collectives = std::move(measured.skipped);
 }
 
 CheckedModel check_model(const MeasuredRuns& runs)

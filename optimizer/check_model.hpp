@@ -33,6 +33,7 @@ struct CheckedCollective {
 struct CheckedModel {
     std::vector<CheckedRun> runs;
     std::vector<CheckedCollective> collectives;
+    std::vector<SkippedRow> skipped_collectives;
     std::vector<SkippedRow> skipped;  // those that could not be read, and plans that cannot run
 };
 

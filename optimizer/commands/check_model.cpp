@@ -187,6 +187,9 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
     for (const SkippedRow& row : checked.skipped) {
         ++reasons[{row.source, row.reason}];
     }
+    for (const SkippedRow& row : checked.skipped_collectives) {
+        ++reasons[{row.source, row.reason}];
+    }
     fmt::print("\n## Skipped rows\n\n| source | rows | reason |\n| --- | ---: | --- |\n");
     for (const auto& [what, count] : reasons) {
         fmt::print("| {} | {} | {} |\n", what.first, count, what.second);
