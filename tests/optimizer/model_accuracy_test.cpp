@@ -12,7 +12,6 @@ CheckedRun checked(const std::string& source, double measured, double predicted)
     CheckedRun run;
     run.run.source = source;
     run.run.row = source + " " + std::to_string(measured);
-    run.run.workload.name = "w";
     run.run.cluster.tiers = {{"node", 8, BytesPerSecond{1.0}, 1.0, Seconds{0.0}, 1.0}};
     run.run.measured_s = measured;
     run.predicted_s = predicted;
