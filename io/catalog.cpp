@@ -16,6 +16,7 @@ constexpr const char* accelerators = "accelerators.toml";
 constexpr const char* links = "links.toml";
 constexpr const char* workloads = "workloads.toml";
 constexpr const char* variabilities = "variability.toml";
+constexpr const char* stacks = "stacks.toml";
 
 /// By file name; parsed once.
 const TomlFile& parsed(const std::string& name)
@@ -55,6 +56,7 @@ std::vector<std::string> catalog_accelerators() { return names(accelerators); }
 std::vector<std::string> catalog_links() { return names(links); }
 std::vector<std::string> catalog_workloads() { return names(workloads); }
 std::vector<std::string> catalog_variabilities() { return names(variabilities); }
+std::vector<std::string> catalog_stacks() { return names(stacks); }
 
 Accelerator catalog_accelerator(const std::string& name)
 {
@@ -83,6 +85,16 @@ NetworkTier catalog_link(const std::string& name)
     read_link_fields(table, Keys::all, tier);
     table.refuse_unknown_keys();
     return tier;
+}
+
+SoftwareStack catalog_stack(const std::string& name)
+{
+    SoftwareStack stack;
+    stack.name = name;
+    Table table = entry(stacks, name);
+    read_stack_fields(table, Keys::all, stack);
+    table.refuse_unknown_keys();
+    return stack;
 }
 
 Variability catalog_variability(const std::string& name)

@@ -19,9 +19,11 @@ Cluster read_run_cluster(Table& run, int gpus)
 {
     Cluster cluster;
     cluster.accelerator = catalog_accelerator(run.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"));
+    cluster.stack = catalog_stack(run.at("stack", "stack = \"megatron-core\"").text("megatron-core"));
+    cluster.accelerator = under(cluster.accelerator, cluster.stack);
     const auto links = run.at("links", R"(links = ["nvlink4", "ib-ndr"])").list(R"(["nvlink4", "ib-ndr"])");
-    NetworkTier node = catalog_link(links.front().text("nvlink4"));
-    NetworkTier network = catalog_link(links.back().text("ib-ndr"));
+    NetworkTier node = under(catalog_link(links.front().text("nvlink4")), cluster.stack);
+    NetworkTier network = under(catalog_link(links.back().text("ib-ndr")), cluster.stack);
     node.group_gpus = 8;  // all accelerators of the table come in servers of eight
     cluster.tiers.push_back(node);
     if (const auto pod = run.find("pod")) {

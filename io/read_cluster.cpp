@@ -12,6 +12,9 @@ constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 1
 constexpr Range efficiency_range{"the share of the peak that is reached", 0, 1, "0.8", Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
+constexpr Range factor_range{"a factor on the constants of the machine", 0, 100, "0.9", Range::Ends::open_low};
+constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
+constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
 void read_efficiency(Table table, Keys keys, Efficiency& efficiency)
@@ -27,6 +30,9 @@ void read_efficiency(Table table, Keys keys, Efficiency& efficiency)
     }
     if (const auto value = table.find("memory", keys, "memory = 0.8")) {
         efficiency.memory = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("gemm_low")) {
+        efficiency.gemm_low = value->number(efficiency_range);
     }
     table.refuse_unknown_keys();
 }
@@ -88,6 +94,14 @@ void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator)
     if (const auto value = table.find("peak_bf16", keys, "peak_bf16 = \"989.4 TFLOP/s\"")) {
         accelerator.peak_bf16 = value->quantity<FlopsPerSecond>("989.4 TFLOP/s");
     }
+    for (const auto& [key, peak] : {std::pair{"peak_fp32", &accelerator.peak_fp32},
+                                    {"peak_tf32", &accelerator.peak_tf32},
+                                    {"peak_fp8", &accelerator.peak_fp8},
+                                    {"peak_fp4", &accelerator.peak_fp4}}) {
+        if (const auto value = table.find(key)) {
+            *peak = value->quantity<FlopsPerSecond>("1978.9 TFLOP/s");
+        }
+    }
     if (const auto value = table.find("multiprocessors", keys, "multiprocessors = 132")) {
         accelerator.multiprocessors = value->count(multiprocessors_range);
     }
@@ -135,6 +149,38 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
     }
 }
 
+void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
+{
+    for (const auto& [key, factor] : {std::pair{"gemm", &stack.gemm},
+                                      {"attention", &stack.attention},
+                                      {"memory", &stack.memory},
+                                      {"routing", &stack.routing},
+                                      {"network", &stack.network},
+                                      {"messages", &stack.messages}}) {
+        if (const auto value = table.find(key, keys, std::string(key) + " = 1.0")) {
+            *factor = value->number(factor_range);
+        }
+    }
+    if (const auto value = table.find("launch", keys, "launch = \"2 us\"")) {
+        stack.launch = value->quantity<Seconds>("2 us", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("sends_once")) {
+        stack.sends_once = value->boolean();
+    }
+    if (const auto value = table.find("host", keys, "host = \"2 us\"")) {
+        stack.host = value->quantity<Seconds>("2 us", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("step", keys, "step = \"10 ms\"")) {
+        stack.step = value->quantity<Seconds>("10 ms", Sign::zero_or_more);
+    }
+    if (const auto value = table.find("gradient_bytes", keys, "gradient_bytes = 4")) {
+        stack.gradient_bytes = value->number(gradient_range);
+    }
+    if (const auto value = table.find("communication_share", keys, "communication_share = 0.1")) {
+        stack.communication_share = value->number(share_range);
+    }
+}
+
 Cluster read_cluster(Table table)
 {
     Cluster cluster;
@@ -145,10 +191,17 @@ Cluster read_cluster(Table table)
         read_accelerator_fields(fields, Keys::some, cluster.accelerator);
         cluster.accelerator.name += " (changed)";
     }
+    if (const auto stack = table.find("stack")) {
+        cluster.stack = catalog_stack(stack->choice(catalog_stacks(), "software stacks of the catalog"));
+        cluster.accelerator = under(cluster.accelerator, cluster.stack);
+    }
     const Value gpus = table.at("gpus", "gpus = 16384");
     cluster.gpus = gpus.count(gpus_range);
     cluster.gpu_price = table.at("gpu_price", "gpu_price = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
     cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
+    for (NetworkTier& tier : cluster.tiers) {
+        tier = under(tier, cluster.stack);
+    }
     const auto name = table.find("name");
     cluster.name = name ? name->text("my-cluster") : fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
     table.refuse_unknown_keys();

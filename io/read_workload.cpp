@@ -13,6 +13,8 @@ constexpr Range hidden_range{"the hidden size", 1, 1'000'000, "12288"};
 constexpr Range heads_range{"attention heads", 1, 10'000, "96"};
 constexpr Range kv_heads_range{"key and value heads; equal to heads without grouping", 1, 10'000, "8"};
 constexpr Range feed_forward_range{"the inner size of the MLP", 1, 10'000'000, "49152"};
+constexpr Range experts_range{"experts of a layer", 1, 100'000, "8"};
+constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
 constexpr Range vocabulary_range{"entries of the vocabulary", 1, 100'000'000, "51200"};
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
 constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
@@ -21,9 +23,16 @@ constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2
 template <class Enum>
 using Named = std::vector<std::pair<std::string, Enum>>;
 
-const Named<Activation> activations{{"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}};
+const Named<Activation> activations{
+    {"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}, {"squared_relu", Activation::squared_relu}};
 const Named<Normalisation> normalisations{{"layer_norm", Normalisation::layer_norm}, {"rms_norm", Normalisation::rms_norm}};
 const Named<AttentionKernel> attentions{{"plain", AttentionKernel::plain}, {"flash", AttentionKernel::flash}};
+
+const Named<Precision> precisions{{"fp32", Precision::fp32},
+                                  {"tf32", Precision::tf32},
+                                  {"bf16", Precision::bf16},
+                                  {"fp8", Precision::fp8},
+                                  {"nvfp4", Precision::nvfp4}};
 
 template <class Enum>
 Enum chosen(const Value& value, const Named<Enum>& named, std::string_view why)
@@ -34,6 +43,33 @@ Enum chosen(const Value& value, const Named<Enum>& named, std::string_view why)
     }
     const std::string choice = value.choice(names, why);
     return std::find_if(named.begin(), named.end(), [&](const auto& row) { return row.first == choice; })->second;
+}
+
+void read_experts(Table table, Experts& experts)
+{
+    experts.count = table.at("count", "count = 8").count(experts_range);
+    experts.active = table.at("active", "active = 2").count(experts_range);
+    experts.feed_forward = table.at("feed_forward", "feed_forward = 14336").count(feed_forward_range);
+    if (const auto value = table.find("shared")) {
+        experts.shared = value->count(feed_forward_range);
+    }
+    if (const auto value = table.find("dense_layers")) {
+        experts.dense_layers = value->count(layers_range);
+    }
+    if (const auto value = table.find("imbalance")) {
+        experts.imbalance = value->number(imbalance_range);
+    }
+    if (const auto value = table.find("capacity")) {
+        experts.capacity = value->number(imbalance_range);
+    }
+    table.refuse_unknown_keys();
+}
+
+void read_latent(Table table, LatentAttention& latent)
+{
+    const auto size = [&table](const char* key) { return table.at(key, std::string(key) + " = 512").count(hidden_range); };
+    latent = {size("query_rank"), size("key_value_rank"), size("rotary"), size("plain"), size("value")};
+    table.refuse_unknown_keys();
 }
 
 }  // namespace
@@ -79,7 +115,19 @@ void read_workload_fields(Table& table, Keys keys, Workload& workload)
     if (const auto value = table.find("dropout", keys, "dropout = false")) {
         workload.dropout = value->boolean();
     }
-    if (workload.hidden % workload.heads != 0) {
+    if (const auto value = table.find("precision")) {
+        workload.precision = chosen(*value, precisions, "precisions of the linear layers");
+    }
+    if (const auto value = table.find("head")) {
+        workload.head = value->count(hidden_range);
+    }
+    if (const auto value = table.find("experts")) {
+        read_experts(value->table("{count = 8, active = 2, feed_forward = 14336}"), workload.experts);
+    }
+    if (const auto value = table.find("latent")) {
+        read_latent(value->table("{query_rank = 1536, ...}"), workload.latent);
+    }
+    if (workload.head == 0 && workload.hidden % workload.heads != 0) {
         const Complaint complaint{fmt::format("gives {} attention heads for a hidden size of {}", workload.heads,
                                               workload.hidden),
                                   "heads must divide hidden", "change one of the two"};

@@ -19,6 +19,15 @@ constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
 constexpr Range headroom_range{"the share of memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
 
+void refuse_missing_precision(const Scenario& scenario, const Value& workload)
+{
+    if (scenario.cluster.accelerator.peak(scenario.workload.precision).si <= 0.0) {
+        workload.fail({"asks for products that the accelerator does not have",
+                       fmt::format("{} has no peak in this precision", scenario.cluster.accelerator.name),
+                       "choose another precision, or give the peak in [cluster] accelerator_override"});
+    }
+}
+
 }  // namespace
 
 Scenario parse_scenario(const std::string& text, const std::string& path)
@@ -36,6 +45,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.phases = read_phases(top.at("phase", "[[phase]] with tokens, sequence_length and global_batch"));
     scenario.cluster =
         read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
+    refuse_missing_precision(scenario, *top.find("workload"));
     if (const auto memory = top.find("memory")) {
         Table table = memory->table("[memory] with headroom = 0.05");
         scenario.memory_headroom = table.at("headroom", "headroom = 0.05").number(headroom_range);

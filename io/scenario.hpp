@@ -75,10 +75,12 @@ std::vector<std::string> catalog_accelerators();
 std::vector<std::string> catalog_links();
 std::vector<std::string> catalog_workloads();
 std::vector<std::string> catalog_variabilities();
+std::vector<std::string> catalog_stacks();
 /// A catalog entry; throws InputError with the nearest names.
 Accelerator catalog_accelerator(const std::string& name);
 Workload catalog_workload(const std::string& name);
 NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are the scenario's
 Variability catalog_variability(const std::string& name);
+SoftwareStack catalog_stack(const std::string& name);
 
 }  // namespace prismopt

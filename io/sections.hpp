@@ -16,6 +16,7 @@ void read_workload_fields(Table& table, Keys keys, Workload& workload);
 void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator);
 /// Bandwidth, efficiency and latency of a tier.
 void read_link_fields(Table& table, Keys keys, NetworkTier& tier);
+void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack);
 /// `default_source`: what a law says of its origin when the file does not; empty: the file must.
 Law read_law(const Value& value, const std::string& default_source);
 void read_variability_fields(Table& table, Keys keys, const std::string& default_source, Variability& variability);

@@ -23,8 +23,8 @@ struct Names<Recompute> {
 };
 template <>
 struct Names<Sharding> {
-    static constexpr std::array<std::pair<Sharding, std::string_view>, 2> list{
-        {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}}};
+    static constexpr std::array<std::pair<Sharding, std::string_view>, 4> list{
+        {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}}};
 };
 template <>
 struct Names<LayerSplit> {
@@ -35,6 +35,11 @@ template <>
 struct Names<DataParallelOverlap> {
     static constexpr std::array<std::pair<DataParallelOverlap, std::string_view>, 2> list{
         {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}}};
+};
+template <>
+struct Names<ContextExchange> {
+    static constexpr std::array<std::pair<ContextExchange, std::string_view>, 2> list{
+        {{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}}};
 };
 template <>
 struct Names<PlacementOrder> {
@@ -56,6 +61,7 @@ std::string_view name(Recompute value) { return name_of(value); }
 std::string_view name(Sharding value) { return name_of(value); }
 std::string_view name(LayerSplit value) { return name_of(value); }
 std::string_view name(DataParallelOverlap value) { return name_of(value); }
+std::string_view name(ContextExchange value) { return name_of(value); }
 std::string_view name(PlacementOrder value) { return name_of(value); }
 
 template <class Enum>
@@ -84,6 +90,7 @@ template std::optional<Recompute> parse(std::string_view);
 template std::optional<Sharding> parse(std::string_view);
 template std::optional<LayerSplit> parse(std::string_view);
 template std::optional<DataParallelOverlap> parse(std::string_view);
+template std::optional<ContextExchange> parse(std::string_view);
 template std::optional<PlacementOrder> parse(std::string_view);
 
 template std::string choices<Schedule>();
@@ -91,6 +98,7 @@ template std::string choices<Recompute>();
 template std::string choices<Sharding>();
 template std::string choices<LayerSplit>();
 template std::string choices<DataParallelOverlap>();
+template std::string choices<ContextExchange>();
 template std::string choices<PlacementOrder>();
 
 }  // namespace prismopt

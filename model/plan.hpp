@@ -10,14 +10,18 @@ namespace prismopt {
 
 enum class Schedule { gpipe, one_f_one_b, interleaved };
 enum class Recompute { none, selective, full };
-/// Sharding level over data parallel replicas: nothing, or the optimizer state (ZeRO-1, Megatron's distributed optimizer).
-enum class Sharding { none, zero1 };
+/// Sharding level over data parallel replicas: nothing; the optimizer state (ZeRO-1, Megatron's distributed optimizer); gradients
+/// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP): gathered for each layer and pass, one layer ahead.
+/// With zero2 and zero3 gradients are reduced layer by layer in each microbatch.
+enum class Sharding { none, zero1, zero2, zero3 };
+/// How the GPUs of a context parallel group see all keys and values: gathered before attention (Llama 3), or passed round a ring
+/// beside it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
+enum class ContextExchange { all_gather, ring };
 /// `layers`: the L layers are divided evenly, embedding and loss head ride on the first and last chunk.
 /// `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
 enum class LayerSplit { layers, slots };
-/// Whether gradient reduce-scatter and parameter all-gather run beside compute, chunk by chunk: a chunk waits for all its
-/// parameters, and its gradients leave when its last backward is done. With one chunk a stage that hides nothing; buckets smaller
-/// than a chunk are left out, which is a disadvantage for such plans.
+/// Whether gradient reduce-scatter and parameter all-gather run beside compute: in buckets of layers, while the last backward
+/// pass of a chunk goes through its layers, and the first forward pass waits only for the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
@@ -35,8 +39,18 @@ struct ParallelPlan {
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     PlacementOrder order = PlacementOrder::tp_pp_dp;
     bool sequence_parallel = true;
+    int cp = 1;   // context parallel: each member has s / cp tokens of every sequence
+    int ep = 1;   // expert parallel: members of tp*cp*dp that share the experts of a layer
+    int etp = 1;  // tensor parallel degree of the experts
+    ContextExchange context_exchange = ContextExchange::ring;
+    int shard_gpus = 0;         // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
+    bool tp_overlap = false;    // tensor parallel collectives run beside the products next to them
+    int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
 
-    int gpus() const { return tp * pp * dp; }
+    int gpus() const { return tp * cp * pp * dp; }
+    /// GPUs between which gradients of what is not an expert are reduced.
+    int gradient_gpus() const { return cp * dp; }
+    int sharding_gpus() const { return shard_gpus > 0 ? shard_gpus : gradient_gpus(); }
     int microbatches(int global_batch) const { return global_batch / (dp * microbatch); }
 };
 
@@ -53,6 +67,7 @@ std::string_view name(Recompute value);
 std::string_view name(Sharding value);
 std::string_view name(LayerSplit value);
 std::string_view name(DataParallelOverlap value);
+std::string_view name(ContextExchange value);
 std::string_view name(PlacementOrder value);
 
 /// The enumerator of that name, or nothing.

@@ -249,19 +249,32 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.dp_overlap = parse_name<DataParallelOverlap>(key, value);
         } else if (key == "order") {
             plan.order = parse_name<PlacementOrder>(key, value);
+        } else if (key == "cp") {
+            plan.cp = parse_number(key, value);
+        } else if (key == "ep") {
+            plan.ep = parse_number(key, value);
+        } else if (key == "etp") {
+            plan.etp = parse_number(key, value);
+        } else if (key == "shard_gpus") {
+            plan.shard_gpus = parse_number(key, value);
+        } else if (key == "recomputed_layers") {
+            plan.recomputed_layers = parse_number(key, value);
+        } else if (key == "context_exchange") {
+            plan.context_exchange = parse_name<ContextExchange>(key, value);
         } else {
             throw InputError("--design: unknown name '" + key +
-                             "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order");
+                             "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order cp ep etp "
+                             "shard_gpus recomputed_layers context_exchange");
         }
     }
-    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp;
+    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
     if (gpu_count > scenario.cluster.gpus) {
         throw InputError("--design: gpus=" + std::to_string(gpu_count) + " is more than the cluster's " +
                          std::to_string(scenario.cluster.gpus) + "; name at most that many");
     }
     if (gpu_count % replica != 0) {
-        throw InputError("--design: tp*pp = " + std::to_string(replica) + " does not divide gpus=" + std::to_string(gpu_count) +
-                         "; change one of them");
+        throw InputError(std::string("--design: tp*pp") + (plan.cp > 1 ? "*cp" : "") + " = " + std::to_string(replica) +
+                         " does not divide gpus=" + std::to_string(gpu_count) + "; change one of them");
     }
     plan.dp = static_cast<int>(gpu_count / replica);
     return plan;
@@ -274,8 +287,59 @@ std::string design_text(const ParallelPlan& plan)
          << " microbatch=" << plan.microbatch << " schedule=" << name(plan.schedule) << " recompute=" << name(plan.recompute)
          << " sharding=" << name(plan.sharding) << " split=" << name(plan.split) << " dp_overlap=" << name(plan.dp_overlap)
          << " order=" << name(plan.order);
+    const auto number = [&text](const char* key, int value, int usual) {
+        if (value != usual) {
+            text << ' ' << key << '=' << value;
+        }
+    };
+    number("cp", plan.cp, 1);
+    number("ep", plan.ep, 1);
+    number("etp", plan.etp, 1);
+    number("shard_gpus", plan.shard_gpus, 0);
+    number("recomputed_layers", plan.recomputed_layers, 0);
+    if (plan.cp > 1) {
+        text << " context_exchange=" << name(plan.context_exchange);
+    }
     return text.str();
 }
+
+namespace {
+
+/// Context, expert and sharding groups that do not divide what they share.
+std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scenario& scenario)
+{
+    const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
+    const Workload& w = scenario.workload;
+    for (const Phase& phase : scenario.phases) {
+        if (phase.sequence % (2 * plan.cp) != 0 && plan.cp > 1) {  // two parts each, for equal shares of a causal mask
+            return say("cp does not divide the sequence",
+                       "2*cp = " + std::to_string(2 * plan.cp) + ", " + std::to_string(phase.sequence) + " tokens");
+        }
+    }
+    ParallelPlan group = plan;
+    group.tp *= plan.cp;  // the members of both meet in each layer
+    if (!tp_fits_nodes(group, scenario.cluster)) {
+        return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(group.tp) + " on nodes of " +
+                                                       std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    const int experts = plan.ep * plan.etp;
+    if (experts > 1 && !w.mixture()) {
+        return say("no experts to share", "ep*etp = " + std::to_string(experts) + " for a dense network");
+    }
+    if (w.mixture() && (w.experts.count % plan.ep != 0 || (plan.tp * plan.cp * plan.dp) % experts != 0)) {
+        return say("ep does not divide the experts or the GPUs",
+                   "ep=" + std::to_string(plan.ep) + ", etp=" + std::to_string(plan.etp) + " for " +
+                       std::to_string(w.experts.count) + " experts on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) +
+                       " GPUs of a stage");
+    }
+    if (plan.gradient_gpus() % plan.sharding_gpus() != 0) {
+        return say("shard_gpus does not divide cp*dp",
+                   "shard_gpus=" + std::to_string(plan.shard_gpus) + ", cp*dp = " + std::to_string(plan.gradient_gpus()));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Scenario& scenario)
 {
@@ -288,6 +352,9 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (!tp_fits_nodes(plan, scenario.cluster)) {
         return say("tp does not fit the nodes", "tp=" + std::to_string(plan.tp) + " on nodes of " +
                                                     std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    if (auto refusal = exchange_problem(plan, scenario)) {
+        return refusal;
     }
     if (!batch_divides(plan, scenario.phases)) {
         return say("global batch not divisible by dp*microbatch", "dp*microbatch = " + std::to_string(sequences_at_once(plan)) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace prismopt {
@@ -10,7 +11,7 @@ namespace {
 
 struct Edge {
     BytesPerSecond bandwidth;  // of one group's traffic over the slowest edge of its ring
-    Seconds latency;           // of the slowest edge
+    Seconds latency;           // mean over the hops of the ring
 };
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
@@ -28,24 +29,59 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
         if (joined > inside) {
             const BytesPerSecond share = tier.bandwidth * (tier.efficiency * inside / tier.oversubscription);
             edge.bandwidth = std::min(edge.bandwidth, share);
-            edge.latency = std::max(edge.latency, tier.latency);
+            // Of the hops between neighbours, 1 / inside leave a unit of the tier below, less those that leave this tier too.
+            const double hops = group.size * (1.0 / inside - (joined < group.size ? 1.0 / joined : 0.0));
+            edge.latency += tier.latency * (hops / group.size);
         }
         inside = joined;
     }
     return edge;
 }
 
+/// Shares of a hop's latency and of the bandwidth that NCCL's protocol for short messages has.
+/// Source: Hu et al., "Demystifying NCCL", arXiv 2507.04786, table 1: 1 us against 6 us, at most half of the bandwidth.
+constexpr double low_latency = 1.0 / 6.0;
+constexpr double low_latency_bandwidth = 0.5;
+
+/// Time of `hops` hops one after the other that carry `traffic` in all, by the faster protocol.
+Seconds protocol_time(Bytes traffic, double hops, const Edge& edge)
+{
+    const Seconds simple = traffic / edge.bandwidth + hops * edge.latency;
+    const Seconds low = traffic / (edge.bandwidth * low_latency_bandwidth) + hops * low_latency * edge.latency;
+    return std::min(simple, low);
+}
+
 Seconds ring_time(Collective kind, Bytes message, int size, const Edge& edge)
 {
     const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
     const double steps = size - 1.0;
-    return passes * ((steps / size) * message / edge.bandwidth + steps * edge.latency);
+    return protocol_time(passes * (steps / size) * message, passes * steps, edge);
 }
 
 Seconds tree_time(Bytes message, int size, const Edge& edge)
 {
     const auto depth = static_cast<double>(std::bit_width(static_cast<unsigned>(size - 1)));
-    return 2.0 * message / edge.bandwidth + 2.0 * depth * edge.latency;
+    return protocol_time(2.0 * message, 2.0 * depth, edge);
+}
+
+/// Each member has links of its own out of a unit. `copies`: that a member sends of a token; 0: messages have no copies.
+CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
+{
+    CollectiveTime result{Seconds{0.0}, Algorithm::direct};
+    int inside = 1;  // members in one unit of the tier below
+    for (const NetworkTier& tier : cluster.tiers) {
+        const int joined = members_inside(group, tier, cluster);
+        if (joined > inside) {
+            const double others = (group.size - static_cast<double>(inside)) / group.size;
+            const double units = static_cast<double>(group.size) / inside;
+            const bool once = copies > 0.0 && inside > 1;
+            const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
+            const BytesPerSecond share = tier.bandwidth * (tier.efficiency / tier.oversubscription);
+            result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, tier.latency}));
+        }
+        inside = joined;
+    }
+    return result;
 }
 
 }  // namespace
@@ -59,6 +95,9 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
 {
     if (group.size <= 1 || message.si <= 0.0) {
         return {};
+    }
+    if (kind == Collective::all_to_all) {
+        return all_to_all_time(message, 0.0, group, cluster);
     }
     const Edge edge = slowest_edge(group, cluster);
     CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};
@@ -79,6 +118,11 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
                  Algorithm::hierarchical);
     }
     return best;
+}
+
+Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
+{
+    return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;
 }
 
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)

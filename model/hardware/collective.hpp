@@ -14,8 +14,8 @@ struct Group {
     int stride = 1;
 };
 
-enum class Collective { all_reduce, all_gather, reduce_scatter };
-enum class Algorithm { ring, tree, hierarchical };
+enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
+enum class Algorithm { ring, tree, hierarchical, direct };
 
 struct CollectiveTime {
     Seconds time;
@@ -23,15 +23,24 @@ struct CollectiveTime {
 };
 
 /// Fastest algorithm for the group, as NCCL's tuner chooses. `message`: the whole vector (input of an all-reduce or a
-/// reduce-scatter, output of an all-gather).
+/// reduce-scatter, output of an all-gather; what one member sends and keeps in an all-to-all).
 ///
 /// ring: k-1 steps of S/k for all-gather and reduce-scatter, twice that for all-reduce; the slowest edge sets the pace.
 ///   Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009) 117-124.
 /// tree: double binary tree, all-reduce only: 2 S / B + 2 ceil(log2 k) latency. Sanders et al., Parallel Computing 35 (2009).
 /// hierarchical: the ring inside each unit of the first tier, then rings of one member a unit with the shards.
 ///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier.
-/// Leaves out: in-network reduction (NVLS, SHARP), protocol changes at small sizes, congestion between unlike groups.
+/// direct: all-to-all only: each member sends S/k to each other, at once over the links of all tiers; the slowest tier sets the
+///   pace. As NCCL's grouped sends and receives.
+/// Short messages go by the low-latency protocol: a sixth of a hop's latency at half of the bandwidth (Hu et al., arXiv
+/// 2507.04786, table 1).
+/// Leaves out: in-network reduction (NVLS, SHARP), congestion between unlike groups.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
+
+/// All-to-all of tokens to `copies` experts each, spread evenly over the group, when a token crosses each tier once for a unit
+/// that has experts for it, and is copied on there: of U units 1 - (1 - 1/U)^copies are needed.
+/// Source: DeepSeek-V3, arXiv 2412.19437, section 3.2.2. `message` as in collective_time(): with all copies.
+Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster);
 
 /// One message between two GPUs (positions in the order of placement), over the innermost tier that holds both.
 ///

@@ -9,17 +9,22 @@
 
 namespace prismopt {
 
+/// Numbers in which the products of linear layers are computed. Attention, normalisation and the loss stay in 16 bits (32 under
+/// fp32 and tf32), as in NVIDIA's Transformer Engine.
+enum class Precision { fp32, tf32, bf16, fp8, nvfp4 };
+
 /// Shares of the peak that kernels reach, fitted to measured runs (the catalog names them); dimensionless.
 struct Efficiency {
     double gemm = 0.0;       // large matrix products, before tile and wave quantisation
     double attention = 0.0;  // fused attention, forward
     double attention_backward = 0.0;
-    double memory = 0.0;  // elementwise kernels, against memory bandwidth
+    double memory = 0.0;    // elementwise kernels, against memory bandwidth
+    double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
 };
 
 struct Accelerator {
     std::string name;
-    FlopsPerSecond peak_bf16;  // dense, without sparsity
+    FlopsPerSecond peak_bf16;  // dense, without sparsity; of 16-bit numbers
     int multiprocessors = 0;   // for wave quantisation
     Bytes memory;
     Bytes memory_reserved;  // CUDA context, communication buffers, fragmentation
@@ -28,7 +33,39 @@ struct Accelerator {
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
     double model_error = 0.0;  // relative: error to expect of the mean model; the catalog says from what
+    // Dense peaks of other numbers; zero: the accelerator has no such products.
+    FlopsPerSecond peak_fp32{0.0};
+    FlopsPerSecond peak_tf32{0.0};
+    FlopsPerSecond peak_fp8{0.0};
+    FlopsPerSecond peak_fp4{0.0};
+
+    /// Peak of dense products; zero where the accelerator has none in this precision.
+    FlopsPerSecond peak(Precision precision) const;
 };
+
+/// What a framework and its release make of an accelerator and its network. The factors multiply the accelerator's shares of the
+/// peak, so that both can be fitted on runs that have only one of them in common.
+struct SoftwareStack {
+    std::string name = "reference";
+    double gemm = 1.0;
+    double attention = 1.0;
+    double memory = 1.0;               // below one where elementwise kernels are not fused
+    Seconds launch{0.0};               // added to the accelerator's gap between kernels
+    Seconds step{0.0};                 // once a step: data, loss, logging, gradient norm
+    double gradient_bytes = 4.0;       // of one number in the reduction of gradients
+    double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
+    double network = 1.0;              // factor of the links' efficiency
+    bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once an expert
+    double messages = 1.0;             // collectives in which the parameters of a layer are gathered
+    Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
+    double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
+};
+
+/// The accelerator as programs of the stack find it.
+Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
+/// The same of a link.
+struct NetworkTier;
+NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 
 /// One level of the network. A tier joins units of `group_gpus` GPUs; the first is the innermost (NVLink domain).
 struct NetworkTier {
@@ -36,7 +73,7 @@ struct NetworkTier {
     int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
     BytesPerSecond bandwidth;       // per GPU and direction, as the datasheet says
     double efficiency = 1.0;        // share of it that large collectives reach (bus bandwidth)
-    Seconds latency;                // one hop of a ring on this tier
+    Seconds latency;                // one hop of a ring on this tier, of a long message
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
 };
 
@@ -46,6 +83,7 @@ struct Cluster {
     int gpus = 0;
     std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest
     DollarsPerSecond gpu_price;      // of one GPU with its share of the cluster
+    SoftwareStack stack;             // already part of `accelerator`
 
     int gpus_per_node() const { return tiers.front().group_gpus; }
 };

@@ -21,22 +21,46 @@ constexpr std::array<Tile, 5> tiles{{{256, 128, 1.0}, {128, 256, 1.0}, {128, 128
 /// Inner steps that fill and drain a tile's pipeline (four stages of 32); assumption, of little effect for k > 1,000.
 constexpr double pipeline_k = 64.0;
 
+/// 16-bit numbers in the 16 bytes to which rows must be aligned for tensor cores.
+/// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section on tensor core requirements.
+constexpr double tensor_core_alignment = 8.0;
+
 double short_k(double k) { return k / (k + pipeline_k); }
 
 }  // namespace
 
-Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator)
+double operand_bytes(Precision precision)
 {
-    const double per_multiprocessor =
-        accelerator.peak_bf16.si * accelerator.efficiency.gemm * short_k(k) / accelerator.multiprocessors;
+    switch (precision) {
+        case Precision::fp32:
+        case Precision::tf32: return 4.0;
+        case Precision::fp8: return 1.0;
+        case Precision::nvfp4: return 0.5625;  // 4 bits, and an 8-bit scale for each 16 numbers (NVIDIA, NVFP4)
+        case Precision::bf16: break;
+    }
+    return 2.0;
+}
+
+Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, Precision precision)
+{
+    return grouped_gemm_time(1.0, m, n, k, accelerator, precision);
+}
+
+Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator, Precision precision)
+{
+    const Efficiency& share = accelerator.efficiency;
+    const bool low = precision == Precision::fp8 || precision == Precision::nvfp4;
+    const double efficiency = low && share.gemm_low > 0.0 ? share.gemm_low : share.gemm;
+    const double per_multiprocessor = accelerator.peak(precision).si * efficiency * short_k(k) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
-        const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n);
+        const double count = groups * std::ceil(m / tile.m) * std::ceil(n / tile.n);
         const double waves = std::ceil(count / accelerator.multiprocessors);
         compute_s = std::min(compute_s, waves * 2.0 * tile.m * tile.n * k / (per_multiprocessor * tile.rate));
     }
-    const double traffic = 2.0 * (m * k + k * n + m * n);
-    const double memory_s = traffic / (accelerator.memory_bandwidth.si * accelerator.efficiency.memory);
+    const double bytes = operand_bytes(precision);
+    const double traffic = groups * (bytes * (m * k + k * n) + std::max(bytes, 2.0) * m * n);
+    const double memory_s = traffic / (accelerator.memory_bandwidth.si * share.memory);
     return Seconds{std::max(compute_s, memory_s)} + accelerator.launch;
 }
 
@@ -47,6 +71,9 @@ Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
 
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator)
 {
+    if (std::fmod(k, tensor_core_alignment) != 0.0 && accelerator.peak_fp32.si > 0.0) {
+        return work / (accelerator.peak_fp32 * accelerator.efficiency.gemm) + accelerator.launch;
+    }
     return work / (accelerator.peak_bf16 * (accelerator.efficiency.gemm * short_k(k))) + accelerator.launch;
 }
 

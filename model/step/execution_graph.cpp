@@ -3,6 +3,7 @@
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/random.hpp"
+#include "model/step/data_parallel.hpp"
 #include "model/workload/memory.hpp"
 
 #include <algorithm>
@@ -13,9 +14,6 @@
 namespace prismopt {
 
 namespace {
-
-constexpr double gradient_message = 4.0;   // bytes a parameter: gradients are summed in 32 bits (Llama 3, arXiv 2407.21783)
-constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
 
 /// Place among a graph's parts, stage * v + chunk, of the network's chunk k.
 std::size_t part_of(std::size_t k, const ExecutionGraph& graph)
@@ -104,7 +102,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.program = std::move(program);
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
-    graph.group = setting.noise.group_factor(plan.tp, segment_cv(costs.layer, setting.noise.residual));
+    graph.group = setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual));
     graph.group_mean = graph.group.mean();
 
     const std::size_t parts = chunks.size();
@@ -112,35 +110,29 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.first_slot.resize(parts);
     graph.reduce_scatter_s.resize(parts);
     graph.all_gather_s.resize(parts);
-    std::vector<double> parameters(plan.pp, 0.0);
-    const Group replicas{plan.dp, plan.tp * graph.placement.replica_stride};
-    const bool sharded = plan.sharding == Sharding::zero1;
+    const DataParallel exchange(plan, cluster);
+    std::vector<double> updated(plan.pp, 0.0);
     for (std::size_t k = 0; k < parts; ++k) {
         const Chunk& chunk = chunks[k];
         const int stage = static_cast<int>(k) % plan.pp;
         const std::size_t part = part_of(k, graph);
         const int before = k == 0 ? stage : (stage + plan.pp - 1) % plan.pp;
         const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
-        graph.law[2 * part] =
-            mean_law(chunk_pass(chunk, costs, Pass::forward), transfer_time(before, stage, costs, graph.placement, cluster));
-        graph.law[2 * part + 1] =
-            mean_law(chunk_pass(chunk, costs, Pass::backward), transfer_time(after, stage, costs, graph.placement, cluster));
+        const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
+        const ChunkPass backward = chunk_pass(chunk, costs, Pass::backward);
+        graph.law[2 * part] = mean_law(forward, transfer_time(before, stage, costs, graph.placement, cluster));
+        graph.law[2 * part + 1] = mean_law(backward, transfer_time(after, stage, costs, graph.placement, cluster));
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
-        const double own = chunk_parameters(chunk, costs);
-        parameters[stage] += own;
-        const auto kind = sharded ? Collective::reduce_scatter : Collective::all_reduce;
-        graph.reduce_scatter_s[part] =
-            static_cast<float>(collective_time(kind, Bytes{gradient_message * own}, replicas, cluster).time.si);
-        graph.all_gather_s[part] =
-            sharded ? static_cast<float>(
-                          collective_time(Collective::all_gather, Bytes{parameter_message * own}, replicas, cluster).time.si)
-                    : 0.0F;
+        const ChunkParameters own = chunk_parameters(chunk, costs);
+        updated[stage] += exchange.updated(own);
+        const bool last = k < static_cast<std::size_t>(plan.pp);  // of the stage's chunks, to have its gradients
+        graph.reduce_scatter_s[part] = static_cast<float>(exchange.reduction(own, backward, chunk.layers, last));
+        graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
     }
-    for (const double own : parameters) {
-        const double updated = sharded ? own / plan.dp : own;
-        graph.optimizer_s.push_back(
-            static_cast<float>(elementwise_time(Bytes{optimizer_traffic_per_parameter * updated}, cluster.accelerator).si));
+    for (const double own : updated) {
+        graph.optimizer_s.push_back(static_cast<float>(
+            (elementwise_time(Bytes{optimizer_traffic_per_parameter * own}, cluster.accelerator) + cluster.stack.step).si));
     }
     return graph;
 }
@@ -150,7 +142,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
 Placement place(const ParallelPlan& plan, const Cluster& cluster)
 {
     Placement placement;
-    placement.tp = plan.tp;
+    placement.tp = plan.tp * plan.cp;  // the members of a context parallel group meet in each layer as well
     placement.stages = plan.pp;
     placement.replicas = plan.dp;
     placement.stage_stride = plan.order == PlacementOrder::tp_pp_dp ? 1 : plan.dp;
@@ -161,11 +153,10 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster)
 
 const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 {
-    const auto key = std::make_tuple(plan.tp, plan.microbatch, plan.recompute, plan.sequence_parallel);
-    auto found = costs_.find(key);
+    const LayerShape shape = layer_shape(plan, setting_.phase.sequence, setting_.workload.layers);
+    auto found = costs_.find(shape);
     if (found == costs_.end()) {
-        const LayerShape shape{setting_.phase.sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
-        found = costs_.emplace(key, layer_costs(setting_.workload, shape, setting_.cluster)).first;
+        found = costs_.emplace(shape, layer_costs(setting_.workload, shape, setting_.cluster)).first;
     }
     return found->second;
 }

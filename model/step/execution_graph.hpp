@@ -16,7 +16,6 @@
 
 #include <map>
 #include <memory>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -95,7 +94,7 @@ private:
     const LayerCosts& costs(const ParallelPlan& plan);
 
     Setting setting_;
-    std::map<std::tuple<int, int, Recompute, bool>, LayerCosts> costs_;  // by tp, microbatch, recompute, sequence parallel
+    std::map<LayerShape, LayerCosts> costs_;
     ChainLaws chains_;
 };
 

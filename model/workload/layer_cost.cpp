@@ -13,10 +13,14 @@ namespace {
 /// Collects the kernels of one pass between barriers.
 class PassBuilder {
 public:
-    PassBuilder& kernel(KernelClass kind, Seconds time)
+    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
+
+    /// `launches`: kernels that `time` is the sum of.
+    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0)
     {
         segment_.push_back({kind, time.si});
         cost_.compute_s += time.si;
+        launches_ += launches;
         return *this;
     }
 
@@ -29,10 +33,31 @@ public:
         if (time.si > 0.0) {
             close_segment();
         }
-        if (time > behind) {
-            cost_.collectives_s.push_back((time - behind).si);
-            cost_.communication_s += cost_.collectives_s.back();
-        }
+        expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
+        return *this;
+    }
+
+    /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
+    /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
+    PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds)
+    {
+        const Seconds first{time.si / rounds};
+        collective(first);
+        return hidden_collective(time - first, beside);
+    }
+
+    /// The accelerator waits for a host that launches more slowly than kernels run.
+    PassBuilder& wait_for_host()
+    {
+        const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
+        return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
+    }
+
+    /// Collectives of which `hidden` (a share) runs beside the whole pass.
+    PassBuilder& beside_all(Seconds time, double hidden)
+    {
+        const double beside = std::min(hidden * time.si, cost_.compute_s);
+        expose(time.si - beside + share_ * beside);
         return *this;
     }
 
@@ -43,6 +68,14 @@ public:
     }
 
 private:
+    void expose(double seconds)
+    {
+        if (seconds > 0.0) {
+            cost_.collectives_s.push_back(seconds);
+            cost_.communication_s += seconds;
+        }
+    }
+
     void close_segment()
     {
         if (!segment_.empty()) {
@@ -51,9 +84,49 @@ private:
         }
     }
 
+    double share_;   // of compute that is lost while a collective runs beside it
+    double host_s_;  // to launch a kernel
+    double launches_ = 0.0;
     PassCost cost_;
     Segment segment_;
 };
+
+void add_scaled(PassCost& sum, const PassCost& pass, double factor)
+{
+    if (factor <= 0.0) {
+        return;
+    }
+    for (Segment segment : pass.segments) {
+        for (Kernel& kernel : segment) {
+            kernel.seconds *= factor;
+        }
+        sum.segments.push_back(std::move(segment));
+    }
+    for (const double seconds : pass.collectives_s) {
+        sum.collectives_s.push_back(factor * seconds);
+    }
+    sum.compute_s += factor * pass.compute_s;
+    sum.communication_s += factor * pass.communication_s;
+}
+
+/// Mean of two kinds of layers.
+PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
+{
+    if (share_of_other <= 0.0 || share_of_other >= 1.0) {
+        return share_of_other <= 0.0 ? one : other;
+    }
+    const double rest = 1.0 - share_of_other;
+    PartCost result;
+    add_scaled(result.forward, one.forward, rest);
+    add_scaled(result.forward, other.forward, share_of_other);
+    add_scaled(result.backward, one.backward, rest);
+    add_scaled(result.backward, other.backward, share_of_other);
+    result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
+    result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
+    result.parameters = rest * one.parameters + share_of_other * other.parameters;
+    result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;
+    return result;
+}
 
 /// Bytes an elementwise kernel moves per 16-bit element of its tensor; derived from its reads and writes.
 constexpr double norm_traffic = 4.0;          // read, write
@@ -62,6 +135,8 @@ constexpr double dropout_mask_traffic = 1.0;  // one byte a mask element
 constexpr double gelu_traffic = 4.0;          // read, write
 constexpr double swiglu_traffic = 6.0;        // two reads, one write, per element of the product
 constexpr double rotary_traffic = 4.0;        // read, write
+constexpr double routing_kernels = 30.0;      // top-k, counts, offsets, sorting, permutation; assumption
+constexpr double permute_traffic = 2.0;       // one read or one write of a token on its way to an expert
 constexpr double backward_traffic = 2.0;      // a backward elementwise kernel reads the saved input as well
 // Plain attention, bytes per score element: product writes (2), masked softmax reads and writes (4), dropout reads, writes
 // and stores its mask (5), second product reads (2).
@@ -75,24 +150,39 @@ constexpr double plain_scores_saved = 5.0;
 constexpr double loss_traffic_forward = 14.0;
 constexpr double loss_traffic_backward = 10.0;
 
-/// Sizes that all parts share, for one tensor parallel member.
+// Casts of a product's operand to 8 or 4 bits: reads 16-bit numbers, writes them twice, as they are and transposed.
+constexpr double cast_traffic = 4.0;
+constexpr double parameter_message = 2.0;  // bytes of a parameter gathered for its layer
+
+/// Sizes that all parts share, for one tensor parallel member. Counts of elements.
 struct Sizes {
-    double tokens;     // b s
-    double hidden;     // h
-    double kv_member;  // columns of K, and of V, on one member: whole heads, copied where tp exceeds their number
-    double inner;      // f / tp
+    double tokens;  // b s / cp
+    double hidden;  // h
+    double query;   // columns of Q on one member
+    double key;     // columns of K on one member: whole heads, copied where tp exceeds their number
+    double value;   // columns of V on one member
+    double output;  // rows of the output projection on one member
+    double inner;   // f / tp
     double tp;
     double scores;          // elements of the score matrices on one member
     double attention_work;  // FLOPs of both products on one member, forward
 
     Sizes(const Workload& w, const LayerShape& shape)
-        : tokens(static_cast<double>(shape.microbatch) * shape.sequence), hidden(w.hidden),
-          kv_member(static_cast<double>(w.hidden) / w.heads * std::max(1.0, static_cast<double>(w.kv_heads) / shape.tp)),
+        : tokens(static_cast<double>(shape.microbatch) * shape.sequence / shape.cp), hidden(w.hidden),
           inner(static_cast<double>(w.feed_forward) / shape.tp), tp(shape.tp),
-          scores(tokens * shape.sequence * w.heads / shape.tp),
-          attention_work(4.0 * tokens * shape.sequence * w.hidden / shape.tp *
-                         (w.causal && w.attention == AttentionKernel::flash ? 0.5 : 1.0))
+          scores(tokens * shape.sequence * w.heads / shape.tp)
     {
+        const double heads = static_cast<double>(w.heads) / shape.tp;
+        const double groups = std::max(1.0, static_cast<double>(w.kv_heads) / shape.tp);
+        const bool latent = w.latent.query_rank > 0;
+        const double key_size = latent ? w.latent.plain + w.latent.rotary : w.head_size();
+        const double value_size = latent ? w.latent.value : w.head_size();
+        query = heads * key_size;
+        key = (latent ? heads : groups) * key_size;
+        value = (latent ? heads : groups) * value_size;
+        output = heads * value_size;
+        attention_work = 2.0 * tokens * shape.sequence * heads * (key_size + value_size) *
+                         (w.causal && w.attention == AttentionKernel::flash ? 0.5 : 1.0);
     }
     double activation() const { return tokens * hidden; }  // elements of one full layer input
 };
@@ -100,45 +190,33 @@ struct Sizes {
 class LayerModel {
 public:
     LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
-        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape)
+        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape),
+          width_(operand_bytes(w.precision) > 2.0 ? 2.0 : 1.0)
     {
     }
 
+    /// Mean layer of the network.
     PartCost layer() const
     {
-        PartCost part;
-        part.parameters = w_.layer_parameters() / size_.tp;
-        const double input = 2.0 * size_.activation() / outside_split();
-        const double saved = layer_saved();
-        const double cheap = recomputable();
-        PassBuilder backward;
-        if (shape_.recompute == Recompute::full) {
-            add_forward(backward);
-            part.saved_bytes = input;
-            part.workspace_bytes = saved;
-        } else if (shape_.recompute == Recompute::selective) {
-            add_selective_recompute(backward);
-            part.saved_bytes = saved - cheap;
-            part.workspace_bytes = cheap;
-        } else {
-            part.saved_bytes = saved;
+        const double mixtures = static_cast<double>(w_.expert_layers()) / w_.layers;
+        const auto kind = [&](Recompute recompute) {
+            if (mixtures <= 0.0) {
+                return layer(false, recompute);
+            }
+            return mixed(layer(false, recompute), layer(true, recompute), mixtures);
+        };
+        if (shape_.recompute != Recompute::full || shape_.recomputed >= 1.0) {
+            return kind(shape_.recompute);
         }
-        add_backward(backward);
-        part.backward = backward.done();
-        PassBuilder forward;
-        add_forward(forward);
-        part.forward = forward.done();
-        part.workspace_bytes += 2.0 * size_.activation() * 2.0;  // gathered layer input and its gradient
-        return part;
+        return mixed(kind(Recompute::none), kind(Recompute::full), shape_.recomputed);
     }
 
     PartCost embedding() const
     {
         PartCost part;
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-        part.forward =
-            PassBuilder().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
-        part.backward = PassBuilder()
+        part.forward = pass().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
+        part.backward = pass()
                             .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                             .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
                             .done();
@@ -151,56 +229,151 @@ public:
         PartCost part;
         const double logits = size_.tokens * w_.vocabulary / size_.tp;
         const double columns = w_.vocabulary / size_.tp;
-        const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_);
-        const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_);
-        const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_);
+        const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_, wide());
+        const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_, wide());
+        const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_, wide());
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-        part.forward = PassBuilder()
+        const Sharded sharded = sharded_messages(part.parameters);
+        part.forward = pass()
                            .kernel(KernelClass::elementwise, outside(norm_traffic))
                            .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                            .kernel(KernelClass::gemm, product)
                            .kernel(KernelClass::elementwise, elementwise(loss_traffic_forward * logits))
+                           .wait_for_host()
+                           .beside_all(sharded.forward, sharded.hidden)
                            .done();
-        part.backward = PassBuilder()
+        part.backward = pass()
                             .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
                             .kernel(KernelClass::gemm, input_gradient)
                             .hidden_collective(reduce(), weight_gradient)
                             .kernel(KernelClass::gemm, weight_gradient)
                             .kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic))
+                            .wait_for_host()
+                            .beside_all(sharded.backward, sharded.hidden)
                             .done();
-        part.saved_bytes = 4.0 * size_.activation() / outside_split() + 4.0 * logits;  // norm input and output, 32-bit logits
-        part.workspace_bytes = 2.0 * logits + 4.0 * size_.activation();
+        part.saved_bytes = 4.0 * width_ * size_.activation() / outside_split() + 4.0 * logits;  // norm in and out, 32-bit logits
+        part.workspace_bytes = 2.0 * logits + 4.0 * width_ * size_.activation();
         return part;
     }
 
+    double boundary_bytes() const { return 2.0 * width_ * size_.activation() / size_.tp; }
+
 private:
+    struct Sharded {
+        Seconds forward;   // gathers of a part's parameters in one pass
+        Seconds backward;  // and reduction of its gradients
+        double hidden;     // share that runs beside compute
+    };
+
+    PartCost layer(bool mixture, Recompute recompute) const
+    {
+        PartCost part;
+        part.expert_parameters =
+            mixture ? w_.experts.count * w_.mlp_parameters(w_.experts.feed_forward) / (shape_.ep * shape_.etp) : 0.0;
+        part.parameters =
+            part.expert_parameters +
+            (w_.attention_parameters() + (mixture ? w_.shared_parameters() : w_.mlp_parameters(w_.feed_forward))) / size_.tp;
+        const double input = 2.0 * width_ * size_.activation() / outside_split();
+        const double saved = layer_saved(mixture);
+        const double cheap = recomputable(mixture);
+        const Sharded sharded = sharded_messages(part.parameters);
+        PassBuilder backward = pass();
+        if (recompute == Recompute::full) {
+            add_forward(backward, mixture);
+            part.saved_bytes = input;
+            part.workspace_bytes = saved;
+        } else if (recompute == Recompute::selective) {
+            add_selective_recompute(backward, mixture);
+            part.saved_bytes = saved - cheap;
+            part.workspace_bytes = cheap;
+        } else {
+            part.saved_bytes = saved;
+        }
+        add_backward(backward, mixture);
+        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
+        PassBuilder forward = pass();
+        add_forward(forward, mixture);
+        part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
+        part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
+        return part;
+    }
+
+    PassBuilder pass() const { return PassBuilder(cluster_.stack); }
     /// Outside the tensor parallel region a tensor is split along the sequence, or whole on each member.
     double outside_split() const { return shape_.sequence_parallel ? size_.tp : 1.0; }
     double dropout(double bytes) const { return w_.dropout ? bytes : 0.0; }
-    Seconds elementwise(double bytes) const { return elementwise_time(Bytes{bytes}, gpu_); }
+    /// Precision of what does not follow that of the linear layers.
+    Precision wide() const { return width_ > 1.0 ? w_.precision : Precision::bf16; }
+    bool low() const { return operand_bytes(w_.precision) < 2.0; }
+    /// `bytes`: for 16-bit elements.
+    Seconds elementwise(double bytes) const { return elementwise_time(Bytes{width_ * bytes}, gpu_); }
     Seconds outside(double bytes_per_element) const
     {
         return elementwise(bytes_per_element * size_.activation() / outside_split());
     }
+    Seconds product(double m, double n, double k) const { return gemm_time(m, n, k, gpu_, w_.precision); }
     Seconds collective(Collective kind) const
     {
-        return collective_time(kind, Bytes{2.0 * size_.activation()}, {shape_.tp, 1}, cluster_).time;
+        return collective_time(kind, Bytes{2.0 * width_ * size_.activation()}, {shape_.tp, 1}, cluster_).time;
     }
     /// Into the region: gather the sequence, or nothing when it is whole already. Out of it: sum, and split again.
     Seconds gather() const { return collective(Collective::all_gather); }
     Seconds reduce() const { return collective(shape_.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
-    bool swiglu() const { return w_.activation == Activation::swiglu; }
-    double first_columns() const { return (swiglu() ? 2.0 : 1.0) * size_.inner; }
-    double qkv_columns() const { return size_.hidden / size_.tp + 2.0 * size_.kv_member; }
+    Seconds enter() const { return shape_.sequence_parallel ? gather() : Seconds{0.0}; }
+    bool gated() const { return w_.gated(); }
+    double columns_of(double inner) const { return (gated() ? 2.0 : 1.0) * inner; }
     double residual_traffic() const { return residual_add_traffic + dropout(dropout_mask_traffic); }
-    double activation_traffic() const { return swiglu() ? swiglu_traffic : gelu_traffic; }
+    double activation_traffic() const { return gated() ? swiglu_traffic : gelu_traffic; }
+
+    /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
+    Sharded sharded_messages(double parameters) const
+    {
+        if (shape_.sharding != Sharding::zero2 && shape_.sharding != Sharding::zero3) {
+            return {Seconds{0.0}, Seconds{0.0}, 1.0};
+        }
+        const Group group{shape_.sharding_gpus, shape_.tp};
+        const Group between{shape_.sharding_groups,
+                            shape_.tp * shape_.sharding_gpus};  // hybrid: shards are summed over the groups
+        const double gradient = cluster_.stack.gradient_bytes * parameters;
+        const Seconds gathered =
+            collective_time(Collective::all_gather, Bytes{parameter_message * parameters}, group, cluster_).time;
+        const Seconds reduced =
+            collective_time(Collective::reduce_scatter, Bytes{gradient}, group, cluster_).time +
+            collective_time(Collective::all_reduce, Bytes{gradient / shape_.sharding_gpus}, between, cluster_).time;
+        const double hidden = shape_.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
+        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, hidden};
+    }
+
+    void add_enter(PassBuilder& pass, Seconds product) const
+    {
+        shape_.tp_overlap ? pass.pipelined_collective(enter(), product, size_.tp) : pass.collective(enter());
+    }
+    void add_leave(PassBuilder& pass, Seconds product) const
+    {
+        shape_.tp_overlap ? pass.pipelined_collective(reduce(), product, size_.tp) : pass.collective(reduce());
+    }
+
+    /// Keys and values of the other members of the context parallel group; backward also their gradients on the way home.
+    void add_context_exchange(PassBuilder& pass, Seconds attention, double times) const
+    {
+        if (shape_.cp == 1) {
+            return;
+        }
+        const double bytes = 2.0 * width_ * size_.tokens * (size_.key + size_.value) * shape_.cp;
+        const Seconds time{times *
+                           collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
+        const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
+        pass.hidden_collective(time, Seconds{hidden * attention.si});
+    }
 
     void add_attention_forward(PassBuilder& pass) const
     {
         if (w_.attention == AttentionKernel::flash) {
-            pass.kernel(KernelClass::attention, fused_attention_time(Flops{size_.attention_work}, false, gpu_));
+            const Seconds time = fused_attention_time(Flops{size_.attention_work}, false, gpu_);
+            pass.kernel(KernelClass::attention, time);
+            add_context_exchange(pass, time, 1.0);
         } else {
-            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{size_.attention_work}, head_size(), gpu_));
+            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size_.scores));
         }
     }
@@ -208,102 +381,224 @@ private:
     void add_attention_backward(PassBuilder& pass) const
     {
         if (w_.attention == AttentionKernel::flash) {
-            pass.kernel(KernelClass::attention, fused_attention_time(Flops{2.5 * size_.attention_work}, true, gpu_));
+            const Seconds time = fused_attention_time(Flops{2.5 * size_.attention_work}, true, gpu_);
+            pass.kernel(KernelClass::attention, time);
+            add_context_exchange(pass, time, 2.0);
         } else {
-            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{2.0 * size_.attention_work}, head_size(), gpu_));
+            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{2.0 * size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size_.scores));
         }
     }
 
-    double head_size() const { return static_cast<double>(w_.hidden) / w_.heads; }
+    /// Q, K and V of the layer's input: one product, or the two steps of latent attention, whose first is not split by tp.
+    Seconds projections() const
+    {
+        const LatentAttention& latent = w_.latent;
+        if (latent.query_rank == 0) {
+            return product(size_.tokens, size_.query + size_.key + size_.value, size_.hidden);
+        }
+        const double heads = static_cast<double>(w_.heads) / size_.tp;
+        const double split = size_.tokens / outside_split();
+        return product(split, latent.query_rank, size_.hidden) +
+               product(split, latent.key_value_rank + latent.rotary, size_.hidden) +
+               product(size_.tokens, size_.query, latent.query_rank) +
+               product(size_.tokens, heads * (latent.plain + latent.value), latent.key_value_rank) +
+               elementwise(2.0 * norm_traffic * split * (latent.query_rank + latent.key_value_rank));
+    }
+    /// Gradients of the same, with respect to the input or to the weights.
+    Seconds projection_gradient(bool weights) const
+    {
+        if (w_.latent.query_rank > 0) {
+            return projections();
+        }
+        const double columns = size_.query + size_.key + size_.value;
+        return weights ? product(size_.hidden, columns, size_.tokens) : product(size_.tokens, size_.hidden, columns);
+    }
 
-    void add_forward(PassBuilder& pass) const
+    void add_rotary(PassBuilder& pass) const
+    {
+        if (w_.activation != Activation::gelu) {  // GELU networks of the GPT family have learned positions
+            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * size_.tokens * (size_.query + size_.key)));
+        }
+    }
+
+    /// Casts of the operands of a layer's four products; `columns`: of the MLP's inner product.
+    void add_casts(PassBuilder& pass, double inner) const
+    {
+        if (low()) {
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size_.activation() / outside_split() +
+                                                                              size_.tokens * (size_.output + inner))));
+        }
+    }
+
+    void add_forward(PassBuilder& pass, bool mixture) const
     {
         const double t = size_.tokens;
-        const double h = size_.hidden;
-        const Seconds enter = shape_.sequence_parallel ? gather() : Seconds{0.0};
-        pass.kernel(KernelClass::elementwise, outside(norm_traffic)).collective(enter);
-        pass.kernel(KernelClass::gemm, gemm_time(t, qkv_columns(), h, gpu_));
-        if (swiglu()) {  // the networks with gated units use rotary positions
-            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h / size_.tp + size_.kv_member)));
-        }
+        const Seconds first = projections();
+        pass.kernel(KernelClass::elementwise, outside(norm_traffic));
+        add_enter(pass, first);
+        pass.kernel(KernelClass::gemm, first);
+        add_rotary(pass);
         add_attention_forward(pass);
-        pass.kernel(KernelClass::gemm, gemm_time(t, h, h / size_.tp, gpu_)).collective(reduce());
-        pass.kernel(KernelClass::elementwise, outside(residual_traffic() + norm_traffic)).collective(enter);
-        pass.kernel(KernelClass::gemm, gemm_time(t, first_columns(), h, gpu_));
-        pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * t * size_.inner));
-        pass.kernel(KernelClass::gemm, gemm_time(t, h, size_.inner, gpu_)).collective(reduce());
+        const Seconds last = product(t, size_.hidden, size_.output);
+        pass.kernel(KernelClass::gemm, last);
+        add_leave(pass, last);
+        pass.kernel(KernelClass::elementwise, outside(residual_traffic() + norm_traffic));
+        if (mixture) {
+            add_experts(pass, 1.0);
+            if (w_.experts.shared > 0) {
+                add_mlp_forward(pass, w_.experts.shared / size_.tp);
+            }
+        } else {
+            add_mlp_forward(pass, size_.inner);
+        }
+        add_casts(pass, mixture ? 0.0 : size_.inner);
         pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
+    }
+
+    void add_mlp_forward(PassBuilder& pass, double inner) const
+    {
+        const double t = size_.tokens;
+        const Seconds first = product(t, columns_of(inner), size_.hidden);
+        add_enter(pass, first);
+        pass.kernel(KernelClass::gemm, first);
+        pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * t * inner));
+        const Seconds last = product(t, size_.hidden, inner);
+        pass.kernel(KernelClass::gemm, last);
+        add_leave(pass, last);
     }
 
     /// Input and weight gradients of y = x W for x [t, in], W [in, out].
     /// The row-parallel products start with the gradient gathered; of the column-parallel ones the input's gather hides
     /// behind the input gradient, and the sum of input gradients behind the weight gradient.
-    void add_backward(PassBuilder& pass) const
+    void add_backward(PassBuilder& pass, bool mixture) const
+    {
+        pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
+        if (mixture) {
+            add_experts(pass, 2.0);
+            if (w_.experts.shared > 0) {
+                add_mlp_backward(pass, w_.experts.shared / size_.tp);
+            }
+        } else {
+            add_mlp_backward(pass, size_.inner);
+        }
+        pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic + residual_traffic()));
+        add_row_gradients(pass, size_.output);
+        add_attention_backward(pass);
+        add_rotary(pass);
+        const Seconds input_gradient = projection_gradient(false);
+        const Seconds weight_gradient = projection_gradient(true);
+        add_column_gradients(pass, input_gradient, weight_gradient);
+        add_casts(pass, mixture ? 0.0 : size_.inner);
+        pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
+    }
+
+    void add_mlp_backward(PassBuilder& pass, double inner) const
     {
         const double t = size_.tokens;
-        const double h = size_.hidden;
-        const Seconds enter = shape_.sequence_parallel ? gather() : Seconds{0.0};
-        pass.kernel(KernelClass::elementwise, outside(residual_traffic())).collective(enter);
-        add_row_gradients(pass, size_.inner);
-        pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * size_.inner));
-        add_column_gradients(pass, first_columns(), enter);
-        pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic + residual_traffic())).collective(enter);
-        add_row_gradients(pass, h / size_.tp);
-        add_attention_backward(pass);
-        if (swiglu()) {
-            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * t * (h / size_.tp + size_.kv_member)));
-        }
-        add_column_gradients(pass, qkv_columns(), enter);
-        pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
+        const double columns = columns_of(inner);
+        add_row_gradients(pass, inner);
+        pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * inner));
+        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t));
     }
 
     void add_row_gradients(PassBuilder& pass, double rows) const
     {
-        pass.kernel(KernelClass::gemm, gemm_time(size_.tokens, rows, size_.hidden, gpu_));
-        pass.kernel(KernelClass::gemm, gemm_time(rows, size_.hidden, size_.tokens, gpu_));
+        const Seconds input_gradient = product(size_.tokens, rows, size_.hidden);
+        add_enter(pass, input_gradient);
+        pass.kernel(KernelClass::gemm, input_gradient);
+        pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
     }
 
-    void add_column_gradients(PassBuilder& pass, double columns, Seconds input_gather) const
+    void add_column_gradients(PassBuilder& pass, Seconds input_gradient, Seconds weight_gradient) const
     {
-        const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_);
-        const Seconds weight_gradient = gemm_time(size_.hidden, columns, size_.tokens, gpu_);
-        pass.kernel(KernelClass::gemm, input_gradient).hidden_collective(input_gather, input_gradient);
+        pass.kernel(KernelClass::gemm, input_gradient).hidden_collective(enter(), input_gradient);
         pass.kernel(KernelClass::gemm, weight_gradient).hidden_collective(reduce(), weight_gradient);
+    }
+
+    /// Router, way to the experts, their products, way back; backward (`passes` 2) has each product twice, the ways once.
+    void add_experts(PassBuilder& pass, double passes) const
+    {
+        const Experts& e = w_.experts;
+        const double own = size_.tokens / size_.tp;  // tokens that one GPU routes: members of a tensor group share them out
+        const double kept = e.capacity > 0.0 ? std::min(e.capacity, e.imbalance) : e.imbalance;
+        const double routed = own * e.active;  // leaves one GPU, and on average reaches it
+        const double fullest = routed * kept * shape_.etp;
+        const Bytes message{2.0 * width_ * routed * kept * size_.hidden};
+        const double copies = cluster_.stack.sends_once ? e.active : 0.0;
+        const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
+        const Seconds spread =
+            collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
+        const double local = static_cast<double>(e.count) / shape_.ep;
+        const double m = fullest / local;
+        const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
+        pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
+        pass.kernel(KernelClass::elementwise,
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
+        pass.collective(way).collective(spread);
+        const auto experts = [&](double rows, double columns, double depth) {
+            const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
+            // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+            pass.kernel(KernelClass::gemm, time, e.capacity > 0.0 ? 1.0 : 1.0 + local);
+        };
+        experts(m, columns_of(inner), size_.hidden);
+        experts(m, size_.hidden, inner);
+        if (passes > 1.0) {
+            experts(columns_of(inner), size_.hidden, m);
+            experts(size_.hidden, inner, m);
+        }
+        pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * fullest * inner));
+        if (low()) {
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
+        }
+        pass.collective(spread).collective(way);
+        pass.kernel(KernelClass::elementwise,
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
     }
 
     /// Selective recompute: what is cheap to compute and large to keep. Plain attention: the score matrices. Flash attention
     /// keeps no scores; there it is the normalised inputs and the product of the gated unit (Megatron-Core's
     /// `--recompute-modules` core_attn, or layernorm and mlp activation).
-    void add_selective_recompute(PassBuilder& pass) const
+    void add_selective_recompute(PassBuilder& pass, bool mixture) const
     {
         if (w_.attention == AttentionKernel::plain) {
             add_attention_forward(pass);
         } else {
             pass.kernel(KernelClass::elementwise, outside(2.0 * norm_traffic));
-            pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * size_.tokens * size_.inner));
+            pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * inner_elements(mixture)));
         }
     }
 
-    double recomputable() const
+    double recomputable(bool mixture) const
     {
         return w_.attention == AttentionKernel::plain
                    ? plain_scores_saved * size_.scores
-                   : 2.0 * 2.0 * size_.activation() / outside_split() + 2.0 * size_.tokens * size_.inner;
+                   : width_ * (2.0 * 2.0 * size_.activation() / outside_split() + 2.0 * inner_elements(mixture));
+    }
+
+    /// Elements of the MLP's inner activation on one member.
+    double inner_elements(bool mixture) const
+    {
+        const Experts& e = w_.experts;
+        return mixture ? size_.tokens / size_.tp * (e.active * e.imbalance * e.feed_forward + e.shared)
+                       : size_.tokens * size_.inner;
     }
 
     /// Bytes kept by one layer. Korthikanti et al., eqs. 1-4, generalised to grouped queries and gated units: two norm inputs
     /// and two norm outputs, the latter kept split and gathered again; Q, K, V and the attention output; pre-activation(s)
-    /// and activation; dropout masks.
-    double layer_saved() const
+    /// and activation; dropout masks. Mixtures: also the permuted inputs and outputs of the experts.
+    double layer_saved(bool mixture) const
     {
         const double a = size_.activation();
         const double t = size_.tokens;
-        const double outside_bytes = (4.0 * 2.0 * a + dropout(2.0 * a)) / outside_split();
-        const double attention_bytes = 4.0 * (a / size_.tp + t * size_.kv_member);
-        const double mlp_bytes = 2.0 * t * (first_columns() + size_.inner);
+        const double outside_bytes = (4.0 * 2.0 * width_ * a + dropout(2.0 * a)) / outside_split();
+        const double latent = w_.latent.query_rank > 0 ? 2.0 * t * (w_.latent.query_rank + w_.latent.key_value_rank) : 0.0;
+        const double attention_bytes = 2.0 * t * (size_.query + size_.key + size_.value + size_.output) + latent;
+        const double inner = inner_elements(mixture);
+        const double mlp_bytes = 2.0 * (columns_of(inner) + inner);
+        const double permuted = mixture ? 2.0 * 2.0 * a / size_.tp * w_.experts.active * w_.experts.imbalance : 0.0;
         const double scores = w_.attention == AttentionKernel::plain ? plain_scores_saved * size_.scores : 0.0;
-        return outside_bytes + attention_bytes + mlp_bytes + scores;
+        return outside_bytes + width_ * (attention_bytes + mlp_bytes + permuted) + scores;
     }
 
     const Workload& w_;
@@ -311,9 +606,28 @@ private:
     const Cluster& cluster_;
     const Accelerator& gpu_;
     Sizes size_;
+    double width_;  // of activations, against 16 bits
 };
 
 }  // namespace
+
+LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
+{
+    LayerShape shape{sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
+    shape.recomputed = plan.recomputed_layers > 0 ? std::min(1.0, static_cast<double>(plan.recomputed_layers) / layers) : 1.0;
+    shape.cp = plan.cp;
+    shape.context_exchange = plan.context_exchange;
+    shape.ep = plan.ep;
+    shape.etp = plan.etp;
+    shape.tp_overlap = plan.tp_overlap;
+    if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
+        shape.sharding = plan.sharding;
+        shape.sharding_gpus = plan.sharding_gpus();
+        shape.sharding_groups = std::max(1, plan.gradient_gpus() / plan.sharding_gpus());
+        shape.dp_overlap = plan.dp_overlap;
+    }
+    return shape;
+}
 
 double ChunkPass::compute_s() const
 {
@@ -335,20 +649,37 @@ LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const 
     LayerCosts costs{model.layer(), model.embedding(), model.head(), 0.0, 0.0};
     // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
     // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-    costs.boundary_bytes = 2.0 * shape.microbatch * static_cast<double>(shape.sequence) * workload.hidden / shape.tp;
+    costs.boundary_bytes = model.boundary_bytes();
     costs.shared_parameters = workload.tied_embedding ? costs.head.parameters : 0.0;
     return costs;
 }
 
 double model_flops_per_sequence(const Workload& workload, int sequence)
 {
-    const double h = workload.hidden;
     const double s = sequence;
-    const double kv = h * workload.kv_heads / workload.heads;
-    const double matrices = workload.activation == Activation::swiglu ? 3.0 : 2.0;
-    const double products = 2.0 * s * (2.0 * h * h + 2.0 * h * kv + matrices * h * workload.feed_forward);
-    const double scores = 4.0 * s * s * h * (workload.causal && workload.attention == AttentionKernel::flash ? 0.5 : 1.0);
-    return 3.0 * (workload.layers * (products + scores) + 2.0 * s * h * workload.vocabulary);
+    const double h = workload.hidden;
+    const Experts& e = workload.experts;
+    const auto matrices = [&](double inner) { return (workload.gated() ? 3.0 : 2.0) * h * inner; };
+    const double mixtures = workload.expert_layers();
+    double attention = 0.0;  // weights of the products of one layer
+    double head = 0.0;       // of a query-key and a weighting product, columns of all heads
+    if (workload.latent.query_rank > 0) {
+        const LatentAttention& l = workload.latent;
+        const double key = l.plain + l.rotary;
+        attention = h * l.query_rank + l.query_rank * workload.heads * key + h * (l.key_value_rank + l.rotary) +
+                    l.key_value_rank * static_cast<double>(workload.heads) * (l.plain + l.value) +
+                    static_cast<double>(workload.heads) * l.value * h;
+        head = workload.heads * (key + l.value);
+    } else {
+        const double query = static_cast<double>(workload.heads) * workload.head_size();
+        attention = 2.0 * h * query + 2.0 * h * workload.kv_heads * workload.head_size();
+        head = 2.0 * query;
+    }
+    const double weights = workload.layers * attention + (workload.layers - mixtures) * matrices(workload.feed_forward) +
+                           mixtures * (h * e.count + matrices(e.shared) + e.active * matrices(e.feed_forward)) +
+                           h * workload.vocabulary;
+    const double scores = 2.0 * s * s * head * (workload.causal && workload.attention == AttentionKernel::flash ? 0.5 : 1.0);
+    return 3.0 * (2.0 * s * weights + workload.layers * scores);
 }
 
 }  // namespace prismopt

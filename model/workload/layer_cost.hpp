@@ -34,9 +34,10 @@ struct PassCost {
 struct PartCost {
     PassCost forward;
     PassCost backward;
-    double saved_bytes = 0.0;      // kept from forward to backward
-    double workspace_bytes = 0.0;  // largest temporaries while the part runs, beyond what is saved
-    double parameters = 0.0;       // on one tensor parallel member
+    double saved_bytes = 0.0;        // kept from forward to backward
+    double workspace_bytes = 0.0;    // largest temporaries while the part runs, beyond what is saved
+    double parameters = 0.0;         // on one tensor parallel member
+    double expert_parameters = 0.0;  // of these, of routed experts: replicated over fewer GPUs
 };
 
 /// A pass over a chunk: the layer's chain some number of times, and those of the embedding and the head where the chunk holds
@@ -65,7 +66,7 @@ struct ChunkPass {
 
 /// The parts a pipeline chunk is made of.
 struct LayerCosts {
-    PartCost layer;
+    PartCost layer;  // mean over the network where layers differ (dense ones before mixtures, full recompute of some)
     PartCost embedding;
     PartCost head;                   // final norm, logits, loss
     double boundary_bytes = 0.0;     // activation that one tensor parallel member sends to the next stage
@@ -79,14 +80,30 @@ struct LayerShape {
     int tp = 1;
     bool sequence_parallel = true;
     Recompute recompute = Recompute::none;
+    double recomputed = 1.0;  // share of the layers that full recompute covers
+    int cp = 1;
+    ContextExchange context_exchange = ContextExchange::ring;
+    int ep = 1;
+    int etp = 1;
+    bool tp_overlap = false;
+    Sharding sharding = Sharding::none;
+    int sharding_gpus = 1;
+    int sharding_groups = 1;
+    DataParallelOverlap dp_overlap = DataParallelOverlap::on;
+
+    auto operator<=>(const LayerShape&) const = default;
 };
+LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers);
 
 /// Kernels, collectives and saved tensors of the parts under tensor parallelism as in Megatron-LM.
 ///
 /// Sources: FLOPs and saved activations, Korthikanti et al., "Reducing activation recomputation in large transformer
 /// models", arXiv 2205.05198, sections 4 and 5; order of collectives, Shoeybi et al., arXiv 1909.08053, section 3;
 /// flash attention's 2.5 times as much work backward as forward, Dao, arXiv 2307.08691, section 4.1.
-/// Leaves out: overlap of tensor parallel collectives in the forward pass, fp8.
+/// Mixtures: tokens go to the experts and back in two all-to-alls a pass, Lepikhin et al., arXiv 2006.16668, section 2.2; groups
+/// and order as in Megatron-Core. Sharded parameters are gathered beside the compute of the layer before, Zhao et al., arXiv
+/// 2304.11277, section 3.3; what compute does not hide is exposed, and what it hides takes multiprocessors from it.
+/// Leaves out: pipelining of expert all-to-alls with compute, weight casts of fp8 (once a step).
 LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster);
 
 /// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.

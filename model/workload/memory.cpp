@@ -11,6 +11,26 @@ constexpr double parameter_bytes = 2.0;
 constexpr double gradient_bytes = 4.0;
 constexpr double optimizer_bytes = 12.0;
 
+/// Numbers that one GPU holds of a state that the plan's sharding level divides, or not.
+class ShareOfStates {
+public:
+    explicit ShareOfStates(const ParallelPlan& plan)
+        : level_(plan.sharding), dense_(plan.sharding_gpus()),
+          expert_(std::max(1, plan.tp * plan.gradient_gpus() / (plan.ep * plan.etp)))
+    {
+    }
+    /// `from`: the lowest level that divides the state; `whole`: what is held undivided beside it.
+    double of(const ChunkParameters& own, Sharding from, double whole) const
+    {
+        return level_ < from ? own.all : std::min(own.all, own.dense() / dense_ + own.expert / expert_ + whole);
+    }
+
+private:
+    Sharding level_;
+    double dense_;
+    double expert_;
+};
+
 /// Largest sum of saved activations over the schedule, by stage.
 std::vector<double> peak_activations(const Program& program, const std::vector<double>& saved_of_chunk)
 {
@@ -30,34 +50,39 @@ std::vector<double> peak_activations(const Program& program, const std::vector<d
 
 }  // namespace
 
-double chunk_parameters(const Chunk& chunk, const LayerCosts& costs)
+ChunkParameters chunk_parameters(const Chunk& chunk, const LayerCosts& costs)
 {
-    return chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
-           (chunk.head ? costs.head.parameters : 0.0) - (chunk.embedding && chunk.head ? costs.shared_parameters : 0.0);
+    return {chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
+                (chunk.head ? costs.head.parameters : 0.0) - (chunk.embedding && chunk.head ? costs.shared_parameters : 0.0),
+            chunk.layers * costs.layer.expert_parameters};
 }
 
 MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
                      const Accelerator& accelerator)
 {
-    std::vector<double> parameters(plan.pp, 0.0);
+    std::vector<ChunkParameters> parameters(plan.pp);
     std::vector<double> workspace(plan.pp, 0.0);
     std::vector<double> saved(chunks.size(), 0.0);
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const Chunk& chunk = chunks[k];
         const std::size_t stage = k % plan.pp;
-        parameters[stage] += chunk_parameters(chunk, costs);
+        const ChunkParameters own = chunk_parameters(chunk, costs);
+        parameters[stage].all += own.all;
+        parameters[stage].expert += own.expert;
         saved[k] = chunk.layers * costs.layer.saved_bytes + (chunk.embedding ? costs.embedding.saved_bytes : 0.0) +
                    (chunk.head ? costs.head.saved_bytes : 0.0);
         workspace[stage] = std::max({workspace[stage], chunk.layers > 0 ? costs.layer.workspace_bytes : 0.0,
                                      chunk.head ? costs.head.workspace_bytes : 0.0});
     }
     const std::vector<double> activations = peak_activations(program, saved);
-    const double share = plan.sharding == Sharding::zero1 ? 1.0 / plan.dp : 1.0;
+    const ShareOfStates share(plan);
     MemoryUse fullest;
     for (int stage = 0; stage < plan.pp; ++stage) {
-        const MemoryUse use{Bytes{parameter_bytes * parameters[stage]},
-                            Bytes{gradient_bytes * parameters[stage]},
-                            Bytes{optimizer_bytes * share * parameters[stage]},
+        const ChunkParameters& own = parameters[stage];
+        const double working = 2.0 * std::max(costs.layer.parameters, costs.head.parameters);  // gathered: one and the next
+        const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, working)},
+                            Bytes{gradient_bytes * share.of(own, Sharding::zero2, 0.0)},
+                            Bytes{optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
                             Bytes{activations[stage]},
                             Bytes{workspace[stage]},
                             accelerator.memory_reserved,

@@ -1,10 +1,11 @@
 #include "optimizer/check_model.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/design_map.hpp"
+#include "optimizer/model_accuracy.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -14,51 +15,196 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Errors in per cent.
-struct Summary {
-    std::string name;
-    std::vector<double> errors;  // signed
-    double worst = 0.0;
+constexpr const char* compared =
+    "Compared: mean step time under the variability profile hpc-2024, of which a measured run has its own. Constants of the "
+    "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
+    "leave-one-source-out\ntable of the fit.";
 
-    double mean_absolute() const
-    {
-        double sum = 0.0;
-        for (const double e : errors) {
-            sum += std::abs(e);
-        }
-        return sum / static_cast<double>(errors.size());
-    }
-    double median_absolute() const
-    {
-        std::vector<double> sorted;
-        for (const double e : errors) {
-            sorted.push_back(std::abs(e));
-        }
-        std::sort(sorted.begin(), sorted.end());
-        return 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
-    }
-    double bias() const
-    {
-        double sum = 0.0;
-        for (const double e : errors) {
-            sum += e;
-        }
-        return sum / static_cast<double>(errors.size());
-    }
-    void add(double error)
-    {
-        errors.push_back(error);
-        worst = std::abs(error) > std::abs(worst) ? error : worst;
-    }
-};
+/// Errors in per cent; null where there is nothing to compare.
+nlohmann::json percent(double relative) { return std::isnan(relative) ? nlohmann::json() : nlohmann::json(100.0 * relative); }
 
-/// The paper, without the table and row.
-std::string paper(const std::string& source) { return source.substr(0, source.find(", table")); }
-
-nlohmann::json to_json(const Summary& s)
+nlohmann::json to_json(const SourceAccuracy& s)
 {
-    return {{"name", s.name},   {"rows", s.errors.size()}, {"mape", s.mean_absolute()}, {"median_ape", s.median_absolute()},
-            {"bias", s.bias()}, {"worst", s.worst}};
+    nlohmann::json json{{"name", s.name},
+                        {"rows", s.rows},
+                        {"skipped", s.skipped},
+                        {"mape", percent(s.mean_absolute)},
+                        {"median_ape", percent(s.median_absolute)},
+                        {"bias", percent(s.bias)},
+                        {"worst", percent(s.worst)},
+                        {"regret", percent(s.largest_regret())},
+                        {"rank_correlation",
+                         std::isnan(s.rank_correlation) ? nlohmann::json() : nlohmann::json(s.rank_correlation)},
+                        {"worst_row", s.worst_row},
+                        {"worst_reason", s.worst_reason},
+                        {"memory_rows", s.memory_rows},
+                        {"memory_error", percent(s.memory_error)}};
+    return json;
+}
+
+nlohmann::json to_json(const CheckedRun& c)
+{
+    const ParallelPlan& p = c.run.plan;
+    return {{"source", c.run.source},
+            {"name", c.run.row},
+            {"assumed", c.run.assumed},
+            {"measured_s", c.run.measured_s},
+            {"predicted_mean_s", c.predicted_s},
+            {"noise_free_s", c.noise_free_s},
+            {"error", 100.0 * c.relative_error()},
+            {"bubble", c.bubble},
+            {"exposed_communication", c.exposed_communication},
+            {"memory_bytes", c.memory_bytes},
+            {"measured_memory_bytes", c.run.memory_bytes},
+            {"stack", c.run.cluster.stack.name},
+            {"design", design_text(p)},
+            {"layers", c.run.workload.layers},
+            {"hidden", c.run.workload.hidden},
+            {"sequence", c.run.phase.sequence},
+            {"global_batch", c.run.phase.global_batch},
+            {"cp", p.cp},
+            {"ep", p.ep}};
+}
+
+nlohmann::json report_json(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
+{
+    nlohmann::json json{{"sources", nlohmann::json::array()}, {"total", to_json(sources.back())},
+                        {"groups", nlohmann::json::array()},  {"collectives", nlohmann::json::array()},
+                        {"runs", nlohmann::json::array()},    {"skipped", nlohmann::json::array()}};
+    for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
+        json["sources"].push_back(to_json(sources[i]));
+    }
+    for (const Regret& regret : sources.back().regrets) {
+        json["groups"].push_back({{"name", regret.group}, {"rows", regret.rows}, {"regret", 100.0 * regret.excess}});
+    }
+    for (const SourceAccuracy& system : accuracy_of_collectives(checked)) {
+        json["collectives"].push_back({{"name", system.name},
+                                       {"rows", system.rows},
+                                       {"mape", percent(system.mean_absolute)},
+                                       {"median_ape", percent(system.median_absolute)},
+                                       {"bias", percent(system.bias)},
+                                       {"worst", percent(system.worst)}});
+    }
+    for (const CheckedRun& run : checked.runs) {
+        json["runs"].push_back(to_json(run));
+    }
+    for (const SkippedRow& row : checked.skipped) {
+        json["skipped"].push_back({{"source", row.source}, {"row", row.row}, {"reason", row.reason}});
+    }
+    return json;
+}
+
+/// A figure in per cent, or a dash.
+std::string figure(double relative, bool with_sign = false)
+{
+    if (std::isnan(relative)) {
+        return "-";
+    }
+    return with_sign ? fmt::format("{:+.1f}", 100.0 * relative) : fmt::format("{:.1f}", 100.0 * relative);
+}
+
+void print_runs(const CheckedModel& checked)
+{
+    fmt::print("{:<64}{:>12}{:>12}{:>9}{:>12}\n", "run", "measured s", "predicted s", "error %", "memory GB");
+    for (const CheckedRun& c : checked.runs) {
+        fmt::print("{:<64}{:>12.3f}{:>12.3f}{:>+9.1f}{:>12.1f}\n", c.run.row, c.run.measured_s, c.predicted_s,
+                   100.0 * c.relative_error(), c.memory_bytes / 1e9);
+    }
+}
+
+void print_sources(const std::vector<SourceAccuracy>& sources)
+{
+    fmt::print("\n{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>7}{:>9}{:>10}\n", "source", "rows", "skipped", "mean %", "median %",
+               "bias %", "worst %", "rank", "regret %", "memory %");
+    for (const SourceAccuracy& s : sources) {
+        const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
+        fmt::print("{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>7}{:>9}{:>10}\n", s.name, s.rows, s.skipped, figure(s.mean_absolute),
+                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank, figure(s.largest_regret()),
+                   figure(s.memory_error));
+    }
+    fmt::print("\nHardest row of each source:\n");
+    for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
+        if (sources[i].rows > 0) {
+            fmt::print("  {} ({} %): {}\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
+        }
+    }
+}
+
+void print_collectives(const CheckedModel& checked)
+{
+    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
+    if (systems.empty()) {
+        return;
+    }
+    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", "collectives alone", "rows", "mean %", "median %", "bias %", "worst %");
+    for (const SourceAccuracy& s : systems) {
+        fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
+                   figure(s.bias, true), figure(s.worst, true));
+    }
+}
+
+/// The page results/model-accuracy.md.
+void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
+{
+    fmt::print(
+        "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in per "
+        "cent of the measured step time. {}\n\n",
+        compared);
+    fmt::print(
+        "| source | rows | skipped | mean | median | bias | worst | rank correlation | largest regret | memory (rows) |\n");
+    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (const SourceAccuracy& s : sources) {
+        const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
+                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank,
+                   figure(s.largest_regret()), figure(s.memory_error), s.memory_rows);
+    }
+    fmt::print("\n## Hardest row of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
+    for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
+        if (sources[i].rows > 0) {
+            fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
+        }
+    }
+    fmt::print(
+        "\n## Regret\n\nPlans of one model, number of GPUs and batch: measured time of the plan that the model ranks first, over "
+        "the best measured.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+    for (const Regret& regret : sources.back().regrets) {
+        if (regret.rows > 3) {
+            fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
+        }
+    }
+    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
+    if (!systems.empty()) {
+        fmt::print(
+            "\n## Collectives alone\n\n| system | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | "
+            "---: |\n");
+        for (const SourceAccuracy& s : systems) {
+            fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
+                       figure(s.bias, true), figure(s.worst, true));
+        }
+    }
+    std::map<std::pair<std::string, std::string>, int> reasons;
+    for (const SkippedRow& row : checked.skipped) {
+        ++reasons[{row.source, row.reason}];
+    }
+    for (const SkippedRow& row : checked.skipped_collectives) {
+        ++reasons[{row.source, row.reason}];
+    }
+    fmt::print("\n## Skipped rows\n\n| source | rows | reason |\n| --- | ---: | --- |\n");
+    for (const auto& [what, count] : reasons) {
+        fmt::print("| {} | {} | {} |\n", what.first, count, what.second);
+    }
+}
+
+void print_skipped(const CheckedModel& checked)
+{
+    if (checked.skipped.empty()) {
+        return;
+    }
+    fmt::print("\nSkipped:\n");
+    for (const SkippedRow& row : checked.skipped) {
+        fmt::print("  {}: {}\n", row.row, row.reason);
+    }
 }
 
 }  // namespace
@@ -66,57 +212,36 @@ nlohmann::json to_json(const Summary& s)
 int check_model_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("json", po::bool_switch(), "one JSON object instead of a table; errors in per cent");
+    options.add_options()("data", po::value<std::string>()->value_name("DIR"),
+                          "folder with tables of measured runs, checked beside those of the catalog")(
+        "json", po::bool_switch(), "one JSON object instead of a table; errors in per cent")(
+        "markdown", po::bool_switch(), "the tables of results/model-accuracy.md");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    const std::vector<CheckedRun> runs = check_model();
-    Summary total{"total", {}, 0.0};
-    std::map<std::string, Summary> sources;
-    for (const CheckedRun& run : runs) {
-        const double error = 100.0 * run.relative_error();
-        total.add(error);
-        Summary& source = sources[paper(run.run.source)];
-        source.name = paper(run.run.source);
-        source.add(error);
+    MeasuredRuns runs = shipped_runs();
+    if (values->count("data") > 0) {
+        runs = with_folder(std::move(runs), (*values)["data"].as<std::string>());
     }
+    CheckedModel checked = check_model(runs);
+    if (values->count("data") > 0) {
+        check_collectives((*values)["data"].as<std::string>(), checked);
+    }
+    const std::vector<SourceAccuracy> sources = accuracy_by_source(checked);
     if ((*values)["json"].as<bool>()) {
-        nlohmann::json json{{"sources", nlohmann::json::array()}, {"total", to_json(total)}, {"runs", nlohmann::json::array()}};
-        for (const auto& [name, source] : sources) {
-            json["sources"].push_back(to_json(source));
-        }
-        for (const CheckedRun& run : runs) {
-            json["runs"].push_back({{"name", run.run.name},
-                                    {"source", run.run.source},
-                                    {"assumed", run.run.assumed},
-                                    {"measured_s", run.measured_s},
-                                    {"predicted_mean_s", run.predicted_s},
-                                    {"error", 100.0 * run.relative_error()}});
-        }
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", report_json(checked, sources).dump(2));
         return exit_done;
     }
-    fmt::print("{:<26}{:>12}{:>12}{:>9}{:>12}\n", "run", "measured s", "predicted s", "error %", "memory GB");
-    for (const CheckedRun& run : runs) {
-        fmt::print("{:<26}{:>12.3f}{:>12.3f}{:>+9.1f}{:>12.1f}\n", run.run.name, run.measured_s, run.predicted_s,
-                   100.0 * run.relative_error(), run.memory_bytes / 1e9);
+    if ((*values)["markdown"].as<bool>()) {
+        print_markdown(checked, sources);
+        return exit_done;
     }
-    fmt::print("\n{:<50}{:>5}{:>9}{:>9}{:>7}{:>8}\n", "source", "rows", "mean %", "median %", "bias %", "worst %");
-    const auto line = [](const Summary& s) {
-        fmt::print("{:<50}{:>5}{:>9.1f}{:>9.1f}{:>+7.1f}{:>+8.1f}\n", s.name, s.errors.size(), s.mean_absolute(),
-                   s.median_absolute(), s.bias(), s.worst);
-    };
-    for (const auto& [name, source] : sources) {
-        line(source);
-    }
-    line(total);
-    fmt::print(
-        "\nCompared: mean step time under the variability profile hpc-2024. Constants of the catalog were set on these same "
-        "runs,\nso the errors say how well it fits, not how well it foretells. Assumed where the sources are silent:\n");
-    for (const CheckedRun& run : runs) {
-        fmt::print("  {}: {}\n", run.run.name, run.run.assumed);
-    }
+    print_runs(checked);
+    print_sources(sources);
+    print_collectives(checked);
+    print_skipped(checked);
+    fmt::print("\n{}\n", compared);
     return exit_done;
 }
 

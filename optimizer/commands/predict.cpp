@@ -143,7 +143,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const int block = rung.steps * block_fleets;
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp}));
+    const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
     Predictor predictor(model.problem);
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);

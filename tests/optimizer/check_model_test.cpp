@@ -1,5 +1,7 @@
 #include "optimizer/check_model.hpp"
 
+#include "optimizer/model_accuracy.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,15 +9,20 @@
 namespace prismopt {
 namespace {
 
-/// Each published run within 10 %, with constants that belong to the accelerator and its links alone.
-TEST(CheckModel, EveryPublishedRunIsWithinTenPerCent)
+/// The table that ships: Megatron 22B, 175B, 530B, 1T with two kinds of recompute, and two rows of Llama 3. Held with a margin on
+/// what the fit reached; constants belong to accelerators, stacks and links alone.
+TEST(CheckModel, ShippedRunsAreMatched)
 {
-    const auto runs = check_model();
-    ASSERT_EQ(runs.size(), 10U);  // Megatron 22B, 175B, 530B, 1T with two kinds of recompute; two rows of Llama 3
-    for (const CheckedRun& run : runs) {
-        EXPECT_LT(std::abs(run.relative_error()), 0.10)
-            << run.run.name << ": " << run.predicted_s << " s, measured " << run.measured_s << " s";
+    const CheckedModel checked = check_model(shipped_runs());
+    ASSERT_EQ(checked.runs.size(), 10U);
+    EXPECT_TRUE(checked.skipped.empty());
+    for (const CheckedRun& run : checked.runs) {
+        EXPECT_LT(std::abs(run.relative_error()), 0.08)
+            << run.run.row << ": " << run.predicted_s << " s, measured " << run.run.measured_s << " s";
+        EXPECT_GE(run.predicted_s, 0.99 * run.noise_free_s) << run.run.row;  // noise lengthens; 256 draws are good to 1 %
     }
+    const SourceAccuracy total = accuracy_by_source(checked).back();
+    EXPECT_LT(total.mean_absolute, 0.035);
 }
 
 }  // namespace

@@ -199,5 +199,31 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
 }
 
+/// Degrees that no axis searches are named in a design, and come back from its text.
+TEST(ParseDesign, TakesContextAndExpertGroups)
+{
+    Scenario scenario = wide();
+    scenario.workload.experts = {8, 2, 64, 0, 0, 1.0, 0.0};
+    const std::string text = "gpus=16 tp=1 pp=2 cp=2 ep=4 context_exchange=all-gather shard_gpus=2 sharding=zero1";
+    const ParallelPlan plan = parse_design(text, scenario);
+    EXPECT_EQ(plan.cp, 2);
+    EXPECT_EQ(plan.ep, 4);
+    EXPECT_EQ(plan.dp, 4);
+    EXPECT_EQ(plan.context_exchange, ContextExchange::all_gather);
+    EXPECT_EQ(plan.sharding_gpus(), 2);
+    EXPECT_EQ(design_text(parse_design(design_text(plan), scenario)), design_text(plan));
+    const auto problem = [&](const std::string& design) {
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
+        return found ? found->reason + ": " + found->detail : "none";
+    };
+    EXPECT_EQ(problem(text), "none");
+    EXPECT_THAT(problem("gpus=16 tp=2 ep=3"), HasSubstr("ep does not divide the experts or the GPUs: ep=3"));
+    EXPECT_THAT(problem("gpus=16 ep=8 etp=4"), HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
+    EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
+    EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
+    scenario.workload.experts = {};
+    EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("no experts to share: ep*etp = 2"));
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -63,16 +63,17 @@ TEST(Collective, RingHasItsClosedForm)
     }
 }
 
-/// One member a node, 16 nodes: the slower pod links and, beyond a pod, the longer latency set the pace.
+/// One member a node, 16 nodes in 2 pods: the slower links set the pace; of the ring's 16 hops 2 leave a pod.
 TEST(Collective, RingKeepsThePaceOfItsSlowestEdge)
 {
+    const double mean_hop = (14.0 * 6e-6 + 2.0 * 10e-6) / 16.0;
     EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, cluster()), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, cluster()), 15.0 / 16.0 * 1e9 / 25e9 + 15 * 10e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, cluster()), 15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
     Cluster thin = cluster();
     thin.tiers[2].oversubscription = 8.0;  // 8 nodes of a pod share an eighth of their links
     EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {8, 8}, thin), 7.0 / 8.0 * 1e9 / 25e9 + 7 * 6e-6, 1e-12);
     // All 8 nodes' groups of one member: the ring crosses once a pod with all 8 members' links, an eighth each.
-    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin), 15.0 / 16.0 * 1e9 / 25e9 + 15 * 10e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 8}, thin), 15.0 / 16.0 * 1e9 / 25e9 + 15 * mean_hop, 1e-12);
     // One member a pod: nothing to spread over.
     EXPECT_NEAR(seconds(Collective::all_gather, 1_GB, {16, 64}, thin), 15.0 / 16.0 * 1e9 * 8.0 / 25e9 + 15 * 10e-6, 1e-12);
 }
@@ -82,16 +83,17 @@ TEST(Collective, SmallAllReduceTakesTheTree)
 {
     const CollectiveTime t = collective_time(Collective::all_reduce, Bytes{1000.0}, {128, 8}, cluster());
     EXPECT_EQ(t.algorithm, Algorithm::tree);
-    EXPECT_NEAR(t.time.si, 2.0 * 1000.0 / 25e9 + 2.0 * 7.0 * 10e-6, 1e-12);
+    const double mean_hop = (112.0 * 6e-6 + 16.0 * 10e-6) / 128.0;
+    EXPECT_NEAR(t.time.si, 2.0 * 1000.0 / 12.5e9 + 2.0 * 7.0 * mean_hop / 6.0, 1e-12);  // by the low-latency protocol
 }
 
 /// 64 GPUs in 8 nodes, all members: 7 + 7 steps instead of 63, and the shards of 8 rails side by side.
 TEST(Collective, HierarchyBeatsTheFlatRingWhereMembersShareNodes)
 {
     for (const Collective kind : {Collective::all_gather, Collective::reduce_scatter}) {
-        const double message = 1e6;
-        const double flat = 63.0 / 64.0 * message / 200e9 + 63 * 6e-6;  // 8 links of 25 GB/s
-        const double nested = 7.0 / 8.0 * message / 300e9 + 7 * 3e-6 + 7.0 / 8.0 * message / 8.0 / 25e9 + 7 * 6e-6;
+        const double message = 1e6;  // short: the low-latency protocol, a sixth of the latency at half of the bandwidth
+        const double flat = 63.0 / 64.0 * message / 100e9 + 63 * (56.0 * 3e-6 + 8.0 * 6e-6) / 64.0 / 6.0;  // 8 links of 25 GB/s
+        const double nested = 7.0 / 8.0 * message / 150e9 + 7 * 0.5e-6 + 7.0 / 8.0 * message / 8.0 / 12.5e9 + 7 * 1e-6;
         ASSERT_LT(nested, flat);
         const CollectiveTime t = collective_time(kind, Bytes{message}, {64, 1}, cluster());
         EXPECT_EQ(t.algorithm, Algorithm::hierarchical);
@@ -187,6 +189,40 @@ TEST(MembersInside, CountsWhoSharesAUnit)
     EXPECT_EQ(members_inside({16, 8}, c.tiers[0], c), 1);
     EXPECT_EQ(members_inside({16, 8}, c.tiers[1], c), 8);
     EXPECT_EQ(members_inside({16, 8}, c.tiers[2], c), 16);
+}
+
+/// What a member sends out of its node goes over its own link: 15/16 to others, 8/16 of it beyond the node.
+TEST(AllToAll, IsSetByTheTierWithTheLeastBandwidthForItsShare)
+{
+    const Cluster c = cluster();
+    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {8, 1}, c), 7.0 / 8.0 * 1e9 / 300e9 + 2 * 3e-6, 1e-12);
+    EXPECT_NEAR(seconds(Collective::all_to_all, 1_GB, {16, 1}, c), 0.5 * 1e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(collective_time(Collective::all_to_all, 1_GB, {16, 1}, c).algorithm, Algorithm::direct);
+}
+
+/// Of 2 nodes the other one is needed with probability 1 - (1/2)^8 and then once, where plain copies send half of 8.
+TEST(AllToAll, TokensGoOnceToANode)
+{
+    const Cluster c = cluster();
+    const double crossing = (1.0 - std::pow(0.5, 8.0)) / 8.0;
+    EXPECT_NEAR(token_exchange_time(8_GB, 8.0, {16, 1}, c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(token_exchange_time(8_GB, 0.0, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
+    EXPECT_EQ(token_exchange_time(8_GB, 8.0, {1, 1}, c).si, 0.0);
+    EXPECT_LE(token_exchange_time(8_GB, 1.0, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
+}
+
+/// A short message takes a sixth of a hop's latency at half of the bandwidth, as long as that is faster.
+TEST(Collective, ShortMessagesUseTheLowLatencyProtocol)
+{
+    const Cluster c = cluster();
+    const Bytes small{80e3};
+    EXPECT_NEAR(seconds(Collective::all_gather, small, {8, 1}, c), 7.0 / 8.0 * 80e3 / 150e9 + 7 * 0.5e-6, 1e-15);
+    const double middle = 7 * 3e-6 * 5.0 / 6.0 * 300e9 / (7.0 / 8.0);  // where both protocols take as long
+    for (const double factor : {0.99, 1.01}) {
+        const double message = factor * middle;
+        const double simple = 7.0 / 8.0 * message / 300e9 + 7 * 3e-6;
+        EXPECT_EQ(seconds(Collective::all_gather, Bytes{message}, {8, 1}, c) < simple * (1.0 - 1e-9), factor < 1.0);
+    }
 }
 
 }  // namespace

@@ -81,5 +81,53 @@ TEST(Kernels, HaveTheirRoofAndLaunch)
     EXPECT_NEAR(fused_attention_time(Flops{0.0}, true, a).si, 10e-6, 1e-15);
 }
 
+/// The same product at twice the peak takes half the time, less where its memory traffic sets the pace; an accelerator says what
+/// it has.
+TEST(Gemm, FollowsThePeakOfItsPrecision)
+{
+    Accelerator a = plain();
+    a.peak_fp8 = FlopsPerSecond{2.0 * a.peak_bf16.si};
+    EXPECT_NEAR(gemm_time(8192, 8192, 8192, a, Precision::fp8).si, 0.5 * gemm_time(8192, 8192, 8192, a).si, 1e-12);
+    a.efficiency.gemm_low = 0.5 * a.efficiency.gemm;
+    EXPECT_NEAR(gemm_time(8192, 8192, 8192, a, Precision::fp8).si, gemm_time(8192, 8192, 8192, a).si, 1e-12);
+    EXPECT_EQ(a.peak(Precision::bf16), a.peak_bf16);
+    EXPECT_EQ(a.peak(Precision::nvfp4).si, 0.0);
+    EXPECT_EQ(operand_bytes(Precision::tf32), 4.0);
+}
+
+/// Experts share waves: many small products take as long as their tiles together, not a wave each.
+TEST(Gemm, GroupsShareTheirWaves)
+{
+    const Accelerator a = plain();
+    EXPECT_EQ(grouped_gemm_time(1.0, 4096, 4096, 4096, a).si, gemm_time(4096, 4096, 4096, a).si);
+    EXPECT_LT(grouped_gemm_time(16.0, 128, 512, 4096, a).si, 0.5 * 16.0 * gemm_time(128, 512, 4096, a).si);
+}
+
+/// A head of 150 numbers misses the tensor cores, one of 144 does not.
+TEST(Kernels, HeadsOutOfLineRunAtThePeakOf32Bits)
+{
+    Accelerator a = plain();
+    a.peak_fp32 = FlopsPerSecond{a.peak_bf16.si / 16.0};
+    const double slow = batched_gemm_time(Flops{1e12}, 150.0, a).si;
+    EXPECT_NEAR(slow, 1e12 / (a.peak_fp32.si * a.efficiency.gemm), 1e-12);
+    EXPECT_LT(batched_gemm_time(Flops{1e12}, 144.0, a).si, slow / 8.0);
+}
+
+TEST(Stacks, MultiplyWhatAnAcceleratorReaches)
+{
+    const Accelerator a = plain();
+    SoftwareStack stack;
+    stack.gemm = 0.5;
+    stack.memory = 0.25;
+    stack.launch = 2_us;
+    const Accelerator under_stack = under(a, stack);
+    EXPECT_DOUBLE_EQ(under_stack.efficiency.gemm, 0.5 * a.efficiency.gemm);
+    EXPECT_DOUBLE_EQ(under_stack.efficiency.memory, 0.25 * a.efficiency.memory);
+    EXPECT_DOUBLE_EQ(under_stack.efficiency.attention, a.efficiency.attention);
+    EXPECT_NEAR(under_stack.launch.si - a.launch.si, 2e-6, 1e-15);
+    stack.network = 0.5;
+    EXPECT_DOUBLE_EQ(under(NetworkTier{"node", 8, 100_GB_per_s, 0.8, 3_us, 1.0}, stack).efficiency, 0.4);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -168,5 +168,153 @@ TEST(LayerCosts, ShareParametersOverTheGroup)
     }
 }
 
+/// A context parallel member has s / cp tokens and, of causal attention, an even share.
+TEST(LayerCosts, ContextParallelMembersShareTheSequence)
+{
+    const Workload w = llama(32, 4096, 32, 14336);
+    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    const LayerCosts whole = layer_costs(w, shape, products_only());
+    for (const int cp : {2, 4}) {
+        shape.cp = cp;
+        shape.context_exchange = ContextExchange::ring;
+        const LayerCosts ring = layer_costs(w, shape, products_only());
+        EXPECT_NEAR(ring.layer.saved_bytes, whole.layer.saved_bytes / cp, 1.0);
+        EXPECT_NEAR(ring.boundary_bytes, whole.boundary_bytes / cp, 1.0);
+        EXPECT_NEAR(ring.layer.forward.compute_s, whole.layer.forward.compute_s / cp, 0.05 * whole.layer.forward.compute_s);
+        shape.context_exchange = ContextExchange::all_gather;
+        const LayerCosts gathered = layer_costs(w, shape, products_only());
+        // Keys and values of 8 heads of 128, in 16 bits, from the other members at 300 GB/s.
+        const double kv = 2.0 * 2.0 * 8192.0 * 8.0 * 128.0;
+        EXPECT_NEAR(gathered.layer.forward.communication_s, (cp - 1.0) / cp * kv / 300e9, 1e-9);
+        EXPECT_LT(ring.layer.forward.communication_s, gathered.layer.forward.communication_s);
+    }
+}
+
+/// Parameters of a layer come for each pass, gradients leave with the backward one; what compute hides costs only its share of
+/// the multiprocessors.
+TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
+{
+    Cluster slow = products_only();
+    slow.tiers.front().bandwidth = BytesPerSecond{1e9};
+    slow.stack.communication_share = 0.0;
+    const Workload w = llama(32, 4096, 32, 14336);
+    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    shape.sharding = Sharding::zero3;
+    shape.sharding_gpus = 8;
+    const LayerCosts c = layer_costs(w, shape, slow);
+    const double way = 7.0 / 8.0 * w.layer_parameters() / 1e9;  // seconds a byte of a parameter
+    EXPECT_NEAR(c.layer.forward.communication_s, 2.0 * way - c.layer.forward.compute_s, 1e-6);
+    EXPECT_NEAR(c.layer.backward.communication_s, (2.0 + 4.0) * way - c.layer.backward.compute_s, 1e-6);
+    shape.sharding = Sharding::zero2;
+    EXPECT_NEAR(layer_costs(w, shape, slow).layer.backward.communication_s, 4.0 * way - c.layer.backward.compute_s, 1e-6);
+    shape.dp_overlap = DataParallelOverlap::off;
+    EXPECT_NEAR(layer_costs(w, shape, slow).layer.backward.communication_s, 4.0 * way, 1e-6);
+    Cluster fast = products_only();
+    fast.stack.communication_share = 0.1;
+    const LayerCosts hidden = layer_costs(w, shape = {8192, 1, 1, true, Recompute::none}, fast);
+    EXPECT_EQ(hidden.layer.forward.communication_s, 0.0);
+    shape.sharding = Sharding::zero3;
+    shape.sharding_gpus = 8;
+    EXPECT_NEAR(layer_costs(w, shape, fast).layer.forward.communication_s, 0.1 * 2.0 * way / 300.0, 1e-9);
+}
+
+/// Full recompute of a quarter of the layers lies a quarter of the way in time and in memory.
+TEST(LayerCosts, RecomputeOfSomeLayersIsTheirShare)
+{
+    LayerShape shape{2048, 1, 8, true, Recompute::none};
+    const PartCost none = layer_costs(gpt_175b, shape, products_only()).layer;
+    shape.recompute = Recompute::full;
+    const PartCost full = layer_costs(gpt_175b, shape, products_only()).layer;
+    shape.recomputed = 0.25;
+    const PartCost some = layer_costs(gpt_175b, shape, products_only()).layer;
+    EXPECT_NEAR(some.backward.compute_s, 0.75 * none.backward.compute_s + 0.25 * full.backward.compute_s, 1e-12);
+    EXPECT_NEAR(some.saved_bytes, 0.75 * none.saved_bytes + 0.25 * full.saved_bytes, 1.0);
+    EXPECT_NEAR(some.parameters, none.parameters, 1.0);
+}
+
+/// Without the host a pass takes its kernels; with a slow one it takes a launch for each of them.
+TEST(LayerCosts, AreNoShorterThanTheHostLaunches)
+{
+    Cluster c = products_only();
+    const LayerShape shape{2048, 1, 1, true, Recompute::none};
+    const PartCost free = layer_costs(gpt_175b, shape, c).layer;
+    c.stack.host = Seconds{1e-6};
+    EXPECT_EQ(layer_costs(gpt_175b, shape, c).layer.forward.compute_s, free.forward.compute_s);
+    c.stack.host = Seconds{1.0};
+    std::size_t kernels = 0;
+    for (const Segment& segment : free.forward.segments) {
+        kernels += segment.size();
+    }
+    EXPECT_NEAR(layer_costs(gpt_175b, shape, c).layer.forward.compute_s, static_cast<double>(kernels), 1e-9);
+}
+
+Workload mixture()
+{
+    Workload w = llama(32, 4096, 32, 14336);
+    w.experts = {8, 2, 14336, 0, 0, 1.0, 0.0};
+    return w;
+}
+
+/// Two of eight experts a token: twice the products of the dense MLP, eight times its parameters.
+TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
+{
+    const Workload dense = llama(32, 4096, 32, 14336);
+    const Workload w = mixture();
+    const double mlp = 3.0 * 4096.0 * 14336.0;
+    EXPECT_NEAR(w.parameters() - dense.parameters(), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
+    EXPECT_NEAR(model_flops_per_sequence(w, 4096) - model_flops_per_sequence(dense, 4096),
+                6.0 * 4096.0 * 32.0 * (mlp + 8.0 * 4096.0), 1e6);
+    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    const PartCost one = layer_costs(w, shape, products_only()).layer;
+    EXPECT_NEAR(one.expert_parameters, 8.0 * mlp, 1.0);
+    const double more = one.forward.compute_s - layer_costs(dense, shape, products_only()).layer.forward.compute_s;
+    EXPECT_NEAR(more, 2.0 * 4096.0 * mlp / 100e12, 0.1 * more);
+    shape.ep = 8;
+    const PartCost eighth = layer_costs(w, shape, products_only()).layer;
+    EXPECT_NEAR(eighth.expert_parameters, mlp, 1.0);
+    // There and back, two of eight copies of 4096 tokens, seven eighths of them to others; and the same backward.
+    EXPECT_NEAR(eighth.forward.communication_s, 2.0 * 7.0 / 8.0 * 2.0 * 2.0 * 4096.0 * 4096.0 / 300e9, 1e-9);
+    EXPECT_NEAR(eighth.backward.communication_s, eighth.forward.communication_s, 1e-12);
+}
+
+TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
+{
+    Workload w = mixture();
+    const LayerShape shape{4096, 1, 1, true, Recompute::none};
+    const auto forward = [&] { return layer_costs(w, shape, products_only()).layer.forward.compute_s; };
+    const double even = forward();
+    w.experts.imbalance = 2.0;
+    const double uneven = forward();
+    EXPECT_GT(uneven, 1.3 * even);
+    w.experts.capacity = 1.0;
+    EXPECT_NEAR(forward(), even, 1e-3 * even);
+}
+
+/// Three dense layers of 61 count as three.
+TEST(Mixtures, DenseLayersKeepTheirMlp)
+{
+    Workload w = mixture();
+    w.experts.dense_layers = 8;
+    const LayerShape shape{4096, 1, 1, true, Recompute::none};
+    const double expert = layer_costs(mixture(), shape, products_only()).layer.forward.compute_s;
+    const double dense = layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).layer.forward.compute_s;
+    EXPECT_NEAR(layer_costs(w, shape, products_only()).layer.forward.compute_s, 0.75 * expert + 0.25 * dense, 1e-9);
+}
+
+/// 8-bit products at twice the peak, and casts that cost memory traffic alone, which is free here.
+TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
+{
+    Cluster c = products_only();
+    c.accelerator.peak_fp8 = FlopsPerSecond{200e12};
+    Workload w = gpt(96, 12288, 96);
+    const LayerShape shape{2048, 1, 1, true, Recompute::none};
+    const PartCost wide = layer_costs(w, shape, c).layer;
+    w.precision = Precision::fp8;
+    const PartCost narrow = layer_costs(w, shape, c).layer;
+    const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
+    EXPECT_NEAR(narrow.forward.compute_s, 0.5 * (wide.forward.compute_s - attention) + attention, 1e-6);
+    EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -112,5 +112,32 @@ TEST(Memory, TakesTheLargestWorkspace)
     EXPECT_EQ(last.workspace.si, 1e6);
 }
 
+/// ZeRO-2 divides gradients too, ZeRO-3 also parameters but for the layer in work and the next (Rajbhandari et al., figure 1).
+TEST(Memory, ShardingLevelsDivideTheirStates)
+{
+    ParallelPlan plan = plan_of(Schedule::one_f_one_b, 1, 1, 8);
+    const auto use = [&plan](Sharding sharding) {
+        plan.sharding = sharding;
+        return memory_of(counting(1e6), 16, plan, 8);
+    };
+    EXPECT_DOUBLE_EQ(use(Sharding::zero2).parameters.si, 2.0 * 16e6);
+    EXPECT_DOUBLE_EQ(use(Sharding::zero2).gradients.si, 4.0 * 16e6 / 8.0);
+    EXPECT_DOUBLE_EQ(use(Sharding::zero3).parameters.si, 2.0 * (16e6 / 8.0 + 2e6));
+    EXPECT_DOUBLE_EQ(use(Sharding::zero3).optimizer_state.si, 12.0 * 16e6 / 8.0);
+    plan.shard_gpus = 2;
+    EXPECT_DOUBLE_EQ(use(Sharding::zero1).optimizer_state.si, 12.0 * 16e6 / 2.0);
+}
+
+/// Experts that two of eight replicas share divide their optimizer state by two.
+TEST(Memory, ExpertsAreDividedByTheirCopies)
+{
+    ParallelPlan plan = plan_of(Schedule::one_f_one_b, 1, 1, 8);
+    plan.sharding = Sharding::zero1;
+    plan.ep = 4;
+    LayerCosts costs = counting(1e6);
+    costs.layer.expert_parameters = 1e6;
+    EXPECT_DOUBLE_EQ(memory_of(costs, 16, plan, 8).optimizer_state.si, 12.0 * 16e6 / 2.0);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -1,0 +1,80 @@
+#include "model/step/data_parallel.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
+
+bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
+
+/// What is left of `time` after compute of `seconds` beside it, in `buckets` of which one is not beside it.
+double exposed(double time, double seconds, int buckets)
+{
+    const double beside = 1.0 - 1.0 / std::max(1, buckets);
+    return time - beside * std::min(time, seconds);
+}
+
+}  // namespace
+
+DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : plan_(plan), cluster_(cluster)
+{
+    const int replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
+    const int stride = plan.tp * replica_stride;
+    replicas_ = {plan.gradient_gpus(), stride};
+    sharded_ = {std::min(plan.sharding_gpus(), plan.gradient_gpus()), stride};
+    const int experts = plan.ep * plan.etp;
+    expert_replicas_ = {std::max(1, plan.tp * plan.gradient_gpus() / experts), experts * replica_stride};
+}
+
+double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
+{
+    const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
+    const auto message = [&](double parameters) { return Bytes{bytes_per_parameter * parameters / buckets}; };
+    const Seconds experts = collective_time(kind, message(own.expert), expert_replicas_, cluster_).time;
+    if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
+        return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si;
+    }
+    // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
+    const Group between{replicas_.size / sharded_.size, sharded_.stride * sharded_.size};
+    return buckets *
+           (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
+            collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
+               .si;
+}
+
+double DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
+{
+    const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
+    const double all = time(kind, cluster_.stack.gradient_bytes, own, layers);
+    if (layerwise(plan_)) {
+        return all / std::max(1, layers);
+    }
+    const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
+    return overlapped ? exposed(all, backward.compute_s() + backward.communication_s(), layers) : all;
+}
+
+double DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const
+{
+    if (plan_.sharding == Sharding::none) {
+        return 0.0;
+    }
+    const double all = time(Collective::all_gather, parameter_message, own, layers);
+    if (layerwise(plan_)) {
+        return all / std::max(1, layers);
+    }
+    const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
+    return overlapped ? exposed(all, forward.compute_s() + forward.communication_s(), layers) : all;
+}
+
+double DataParallel::updated(const ChunkParameters& own) const
+{
+    if (plan_.sharding == Sharding::none) {
+        return own.all;
+    }
+    return own.dense() / sharded_.size + own.expert / expert_replicas_.size;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Gradients and parameters between data parallel replicas: what of their exchange is not hidden by compute.
+
+#include "model/hardware/collective.hpp"
+#include "model/hardware/hardware.hpp"
+#include "model/plan.hpp"
+#include "model/step/op_law.hpp"
+#include "model/workload/memory.hpp"
+
+namespace prismopt {
+
+/// Exchange of one plan. Gradients are reduced over cp*dp GPUs, those of routed experts over tp*cp*dp / (ep*etp).
+///
+/// With overlap a chunk's gradients leave in buckets of one layer while its last backward pass goes on, and its parameters arrive
+/// in buckets while its first forward pass goes on (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's
+/// distributed optimizer). The part that compute hides is left out here; times are means.
+/// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/workload/layer_cost.hpp); here the first gather and the last
+/// reduction, which have nothing to hide behind, remain.
+class DataParallel {
+public:
+    DataParallel(const ParallelPlan& plan, const Cluster& cluster);
+
+    /// Seconds of reduction after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
+    /// for.
+    double reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const;
+    /// Seconds of gathering before the first forward pass of a chunk.
+    double gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const;
+    /// Parameters that one GPU updates.
+    double updated(const ChunkParameters& own) const;
+
+private:
+    double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const;
+
+    const ParallelPlan& plan_;
+    const Cluster& cluster_;
+    Group replicas_;
+    Group sharded_;
+    Group expert_replicas_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,141 @@
+#include "optimizer/fit/catalog_writer.hpp"
+
+#include "io/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t comment_column = 36;
+
+std::string read_file(const std::string& path)
+{
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        throw InputError(path + ": cannot be read; name the folder model/catalog of the source tree");
+    }
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_file(const std::string& path, const std::string& text)
+{
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    stream << text;
+    stream.close();
+    if (!stream) {
+        throw InputError(path + ": cannot be written");
+    }
+}
+
+std::string value_text(const FitConstant& constant)
+{
+    const bool seconds = constant.key == "launch" || constant.key == "host" || constant.key == "latency";
+    if (seconds) {
+        return fmt::format("\"{:.3g} us\"", constant.value * 1e6);
+    }
+    return constant.key == "step" ? fmt::format("\"{:.3g} ms\"", constant.value * 1e3) : fmt::format("{:.3g}", constant.value);
+}
+
+/// The TOML section of a constant: an accelerator's shares are in a table of their own.
+std::string section_of(const FitConstant& constant, const std::string& entry)
+{
+    const bool share = constant.file == "accelerators.toml" && constant.key != "launch";
+    return share ? entry + ".efficiency" : entry;
+}
+
+/// Replaces the line of `key` in `[section]`.
+std::string replaced(const std::string& text, const std::string& section, const std::string& key, const std::string& line,
+                     const std::string& path)
+{
+    std::istringstream stream(text);
+    std::string result;
+    std::string at;
+    bool found = false;
+    for (std::string old; std::getline(stream, old);) {
+        if (old.starts_with('[')) {
+            at = old.substr(1, old.find(']') - 1);
+        }
+        if (at == section && old.starts_with(key + " = ")) {
+            result += line + "\n";
+            found = true;
+        } else {
+            result += old + "\n";
+        }
+    }
+    if (!found) {
+        throw InputError(fmt::format("{}: [{}] has no line \"{} = ...\" to replace", path, section, key));
+    }
+    return result;
+}
+
+std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date, double mean_error,
+                     double median_error)
+{
+    std::map<std::string, int> sources;
+    for (const FittedRow& row : rows) {
+        ++sources[row.run.source];
+    }
+    std::string text =
+        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well\n"
+        "# they are known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal.\n\n";
+    text += fmt::format("date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\n",
+                        date, rows.size(), mean_error, median_error, fit.cost);
+    text += "sources = [\n";
+    for (const auto& [source, count] : sources) {
+        text += fmt::format("    \"{}: {} rows\",\n", source, count);
+    }
+    text += "]\nnames = [\n";
+    for (const FitConstant& constant : fit.constants) {
+        text += fmt::format("    \"{}\",\n", constant.name());
+    }
+    text += "]\ncovariance = [\n";
+    const std::size_t n = fit.constants.size();
+    for (std::size_t i = 0; i < n; ++i) {
+        text += "    [";
+        for (std::size_t j = 0; j <= i; ++j) {
+            text += fmt::format("{}{:.3g}", j == 0 ? "" : ", ", fit.covariance[i * n + j]);
+        }
+        text += "],\n";
+    }
+    return text + "]\n";
+}
+
+}  // namespace
+
+void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
+                   double mean_error, double median_error)
+{
+    std::map<std::string, std::string> files;
+    for (std::size_t k = 0; k < fit.constants.size(); ++k) {
+        const FitConstant& constant = fit.constants[k];
+        const std::string path = (std::filesystem::path(folder) / constant.file).string();
+        auto file = files.find(path);
+        if (file == files.end()) {
+            file = files.emplace(path, read_file(path)).first;
+        }
+        int concerned = 0;
+        for (const FittedRow& row : rows) {
+            concerned += constant.concerns(row.run) ? 1 : 0;
+        }
+        for (const std::string& entry : constant.sections) {
+            std::string line = fmt::format("{} = {}", constant.key, value_text(constant));
+            line.resize(std::max(line.size() + 1, comment_column), ' ');
+            line += fmt::format("# fitted {} to {} rows, +-{:.0f} %", date, concerned, 100.0 * fit.deviation[k]);
+            file->second = replaced(file->second, section_of(constant, entry), constant.key, line, path);
+        }
+    }
+    for (const auto& [path, text] : files) {
+        write_file(path, text);
+    }
+    write_file((std::filesystem::path(folder) / "fit.toml").string(), fit_text(fit, rows, date, mean_error, median_error));
+}
+
+}  // namespace prismopt

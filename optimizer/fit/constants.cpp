@@ -1,0 +1,224 @@
+#include "optimizer/fit/constants.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* accelerators = "accelerators.toml";
+constexpr const char* stacks = "stacks.toml";
+constexpr const char* links = "links.toml";
+
+/// What is believed of a constant before the runs are asked: a value and how far it may be off, as a natural logarithm.
+struct Kind {
+    const char* file;
+    const char* key;
+    double believed;
+    double spread;
+    double largest;
+};
+// Assumptions: shares of the peak as published for well-tuned kernels, latencies as NCCL's tuner has them.
+constexpr Kind kinds[] = {
+    {accelerators, "gemm", 0.65, 0.3, 1.0},
+    {accelerators, "gemm_low", 0.55, 0.3, 1.0},
+    {accelerators, "attention", 0.5, 0.3, 1.0},
+    {accelerators, "attention_backward", 0.4, 0.3, 1.0},
+    {accelerators, "memory", 0.8, 0.15, 1.0},
+    {accelerators, "launch", 4e-6, 0.4, 1e-4},
+    {stacks, "gemm", 1.0, 0.1, 2.0},
+    {stacks, "attention", 1.0, 0.2, 2.0},
+    {stacks, "memory", 0.9, 0.3, 2.0},
+    {stacks, "routing", 3.0, 0.7, 12.0},
+    {stacks, "network", 1.0, 1.0, 1.0},
+    {stacks, "host", 30e-6, 1.0, 1e-3},
+    {stacks, "step", 10e-3, 1.0, 1.0},
+    {stacks, "communication_share", 0.1, 0.5, 0.5},
+    {links, "efficiency", 0.8, 0.2, 1.0},
+    {links, "latency", 12e-6, 0.7, 1e-3},
+};
+
+/// Entries that share their constants with another: the same chip with other memory, or too few runs of their own.
+const std::map<std::string, std::string> twins{
+    {"a100-sxm-40gb", "a100-sxm-80gb"}, {"h200-sxm", "h100-sxm"}, {"fsdp-pure", "fsdp-eager"}};
+
+/// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
+const std::set<std::string> references{"megatron-2022", "megatron-core"};
+
+/// Stacks whose network is not as good as its links: the links' constants come from the others.
+const std::set<std::string> slow_network{"deepspeed-2021"};
+
+/// Stacks with fused attention in runs where it counts.
+const std::set<std::string> attentive{"fsdp-eager", "fsdp-compile", "fsdp-compile-16bit", "nemo-2024", "internevo"};
+
+/// The entry whose constant this one shares. Kernel gaps, costs of a step and the share of multiprocessors are one constant for all;
+/// latencies one for links inside nodes and one for the others; of hosts one for each family of frameworks.
+std::string leader(const std::string& key, const std::string& entry)
+{
+    if (key == "launch" || key == "step" || key == "communication_share") {
+        return "all";
+    }
+    if (key == "latency") {
+        return entry.starts_with("nvlink") || entry.starts_with("xgmi") ? "inside nodes" : "between nodes";
+    }
+    if (key == "host") {
+        const auto family = [&entry](const char* name) { return entry.starts_with(name); };
+        return family("fsdp") || family("internevo")        ? "fsdp"
+               : family("deepspeed")                        ? "megatron-deepspeed"
+               : family("nemo") || entry == "megatron-2022" ? "megatron-core"
+                                                            : entry;
+    }
+    const auto found = twins.find(entry);
+    return found == twins.end() ? entry : found->second;
+}
+
+bool is(const std::string& text, const char* other) { return text == other; }
+
+double* field(Machines& machines, const std::string& file, const std::string& section, const std::string& key)
+{
+    if (file == accelerators) {
+        Accelerator& a = machines.accelerators.at(section);
+        return is(key, "gemm")                 ? &a.efficiency.gemm
+               : is(key, "gemm_low")           ? &a.efficiency.gemm_low
+               : is(key, "attention")          ? &a.efficiency.attention
+               : is(key, "attention_backward") ? &a.efficiency.attention_backward
+               : is(key, "memory")             ? &a.efficiency.memory
+                                               : &a.launch.si;
+    }
+    if (file == stacks) {
+        SoftwareStack& s = machines.stacks.at(section);
+        return is(key, "gemm")        ? &s.gemm
+               : is(key, "attention") ? &s.attention
+               : is(key, "memory")    ? &s.memory
+               : is(key, "routing")   ? &s.routing
+               : is(key, "network")   ? &s.network
+               : is(key, "host")      ? &s.host.si
+               : is(key, "step")      ? &s.step.si
+                                      : &s.communication_share;
+    }
+    NetworkTier& tier = machines.links.at(section);
+    return is(key, "efficiency") ? &tier.efficiency : &tier.latency.si;
+}
+
+/// Entries of a file that a run uses.
+std::vector<std::string> used(const MeasuredRun& run, const std::string& file)
+{
+    if (file == accelerators) {
+        return {run.cluster.accelerator.name};
+    }
+    if (file == stacks) {
+        return {run.cluster.stack.name};
+    }
+    std::vector<std::string> names;
+    for (const NetworkTier& tier : run.cluster.tiers) {
+        names.push_back(tier.name);
+    }
+    return names;
+}
+
+/// Whether a key can matter to a run that uses the entry.
+bool matters(const std::string& key, const MeasuredRun& run)
+{
+    if (key == "gemm_low") {
+        return run.workload.precision == Precision::fp8 || run.workload.precision == Precision::nvfp4;
+    }
+    if (key == "routing") {
+        return run.workload.mixture();
+    }
+    if (key == "attention_backward") {
+        return run.workload.attention == AttentionKernel::flash;
+    }
+    if (key == "attention") {
+        return run.workload.attention == AttentionKernel::flash;
+    }
+    return true;
+}
+
+bool fixed(const Kind& kind, const std::string& entry)
+{
+    const std::string key = kind.key;
+    if (kind.file != std::string(stacks)) {
+        return false;
+    }
+    if (key == "network") {
+        return !slow_network.contains(entry);
+    }
+    if (key == "attention") {
+        return !attentive.contains(entry);
+    }
+    return references.contains(entry) && (key == "gemm" || key == "memory");
+}
+
+/// All entries of a file of the catalog.
+std::vector<std::string> entries(const std::string& file)
+{
+    return file == accelerators ? catalog_accelerators() : file == stacks ? catalog_stacks() : catalog_links();
+}
+
+}  // namespace
+
+Machines Machines::of_catalog()
+{
+    Machines machines;
+    for (const std::string& name : catalog_accelerators()) {
+        machines.accelerators.emplace(name, catalog_accelerator(name));
+    }
+    for (const std::string& name : catalog_stacks()) {
+        machines.stacks.emplace(name, catalog_stack(name));
+    }
+    for (const std::string& name : catalog_links()) {
+        machines.links.emplace(name, catalog_link(name));
+    }
+    return machines;
+}
+
+Cluster Machines::cluster_of(const MeasuredRun& run) const
+{
+    Cluster cluster = run.cluster;
+    cluster.stack = stacks.at(run.cluster.stack.name);
+    cluster.accelerator = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
+    for (NetworkTier& tier : cluster.tiers) {
+        const NetworkTier& link = links.at(tier.name);
+        tier.efficiency = under(link, cluster.stack).efficiency;
+        tier.latency = link.latency;
+    }
+    return cluster;
+}
+
+bool FitConstant::concerns(const MeasuredRun& run) const
+{
+    const std::vector<std::string> names = used(run, file);
+    return matters(key, run) && std::any_of(sections.begin(), sections.end(), [&names](const std::string& section) {
+               return std::find(names.begin(), names.end(), section) != names.end();
+           });
+}
+
+std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
+{
+    std::vector<FitConstant> constants;
+    for (const Kind& kind : kinds) {
+        std::map<std::string, std::vector<std::string>> groups;  // entries by leader
+        for (const std::string& entry : entries(kind.file)) {
+            if (!fixed(kind, entry)) {
+                groups[leader(kind.key, entry)].push_back(entry);
+            }
+        }
+        for (auto& [name, members] : groups) {
+            FitConstant constant{kind.file, name, std::move(members), kind.key, kind.believed, kind.spread, kind.largest};
+            if (std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun& run) { return constant.concerns(run); })) {
+                constants.push_back(std::move(constant));
+            }
+        }
+    }
+    return constants;
+}
+
+void set_constant(Machines& machines, const FitConstant& constant, double value)
+{
+    for (const std::string& section : constant.sections) {
+        *field(machines, constant.file, section, constant.key) = std::min(value, constant.largest);
+    }
+}
+
+}  // namespace prismopt

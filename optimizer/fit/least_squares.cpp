@@ -1,0 +1,187 @@
+#include "optimizer/fit/least_squares.hpp"
+
+#include "model/step/execution_graph.hpp"
+#include "model/step/mean_step.hpp"
+
+#include <Eigen/Dense>
+#include <unsupported/Eigen/NonLinearOptimization>
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double loss_scale = 0.05;
+constexpr double difference = 1e-3;  // of a logarithm
+
+double robust(double residual)
+{
+    const double x = residual / loss_scale;
+    const double loss = loss_scale * std::sqrt(2.0 * (std::sqrt(1.0 + x * x) - 1.0));
+    return residual < 0.0 ? -loss : loss;
+}
+
+double time_of(const FittedRow& row, const Machines& machines, const NoiseByProfile& noise)
+{
+    const Cluster cluster = machines.cluster_of(row.run);
+    PlanCompiler compiler({row.run.workload, row.run.phase, cluster, noise.at(row.run.variability), -1e3});
+    const auto compiled = compiler.compile(row.run.plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        throw std::logic_error(row.run.row + ": " + refusal->detail);
+    }
+    return row.inflation * noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s;
+}
+
+Machines machines_at(const std::vector<FitConstant>& constants, const Eigen::VectorXd& logarithms)
+{
+    Machines machines = Machines::of_catalog();
+    for (std::size_t k = 0; k < constants.size(); ++k) {
+        set_constant(machines, constants[k], std::exp(logarithms[static_cast<Eigen::Index>(k)]));
+    }
+    return machines;
+}
+
+/// Residuals of all rows, then of the priors.
+class Residuals {
+public:
+    using Scalar = double;
+    using InputType = Eigen::VectorXd;
+    using ValueType = Eigen::VectorXd;
+    using JacobianType = Eigen::MatrixXd;
+    enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+
+    Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
+        : rows_(rows), constants_(constants), noise_(noise)
+    {
+    }
+
+    int inputs() const { return static_cast<int>(constants_.size()); }
+    int values() const { return static_cast<int>(rows_.size() + constants_.size()); }
+
+    int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& residuals) const
+    {
+        const Machines machines = machines_at(constants_, x);
+        const auto count = static_cast<Eigen::Index>(rows_.size());
+        for (Eigen::Index i = 0; i < count; ++i) {
+            residuals[i] = residual(rows_[static_cast<std::size_t>(i)], machines);
+        }
+        for (Eigen::Index k = 0; k < x.size(); ++k) {
+            const FitConstant& constant = constants_[static_cast<std::size_t>(k)];
+            residuals[count + k] = prior_weight * (x[k] - std::log(constant.value)) / constant.spread;
+        }
+        return 0;
+    }
+
+    /// Forward differences, of the rows that a constant concerns.
+    int df(const Eigen::VectorXd& x, Eigen::MatrixXd& jacobian) const
+    {
+        Eigen::VectorXd base(values());
+        (*this)(x, base);
+        jacobian.setZero(values(), inputs());
+        const auto count = static_cast<Eigen::Index>(rows_.size());
+        for (Eigen::Index k = 0; k < x.size(); ++k) {
+            const FitConstant& constant = constants_[static_cast<std::size_t>(k)];
+            Eigen::VectorXd moved = x;
+            moved[k] -= difference;  // downwards: never beyond a largest value
+            const Machines machines = machines_at(constants_, moved);
+            for (Eigen::Index i = 0; i < count; ++i) {
+                const FittedRow& row = rows_[static_cast<std::size_t>(i)];
+                if (constant.concerns(row.run)) {
+                    jacobian(i, k) = (base[i] - residual(row, machines)) / difference;
+                }
+            }
+            jacobian(count + k, k) = prior_weight / constant.spread;
+        }
+        return 0;
+    }
+
+private:
+    /// A prior counts as a row that is 1.5 % off where its constant is one spread off.
+    static constexpr double prior_weight = 0.015;
+
+    double residual(const FittedRow& row, const Machines& machines) const
+    {
+        return row.weight * robust(std::log(time_of(row, machines, noise_) / row.run.measured_s));
+    }
+
+    const std::vector<FittedRow>& rows_;
+    const std::vector<FitConstant>& constants_;
+    const NoiseByProfile& noise_;
+};
+
+Eigen::VectorXd logarithms(const std::vector<FitConstant>& constants)
+{
+    Eigen::VectorXd x(static_cast<Eigen::Index>(constants.size()));
+    for (std::size_t k = 0; k < constants.size(); ++k) {
+        x[static_cast<Eigen::Index>(k)] = std::log(constants[k].value);
+    }
+    return x;
+}
+
+}  // namespace
+
+std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const std::vector<double>& inflation)
+{
+    std::map<std::string, double> rows_of;
+    for (const MeasuredRun& run : runs) {
+        rows_of[run.source] += 1.0;
+    }
+    std::vector<FittedRow> rows;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        rows.push_back({runs[i], inflation[i], std::pow(rows_of[runs[i].source], -0.35)});
+    }
+    return rows;
+}
+
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
+                  int most_steps)
+{
+    Residuals problem(rows, believed, noise);
+    Eigen::VectorXd x = logarithms(believed);
+    Eigen::LevenbergMarquardt<Residuals> solver(problem);
+    solver.parameters.ftol = 1e-5;
+    solver.parameters.xtol = 1e-4;
+    solver.parameters.factor = 10.0;
+    solver.minimizeInit(x);
+    Fit fit;
+    for (int step = 0; step < most_steps; ++step) {
+        if (solver.minimizeOneStep(x) != Eigen::LevenbergMarquardtSpace::Running) {
+            break;
+        }
+    }
+    fit.evaluations = static_cast<int>(solver.nfev);
+    Eigen::VectorXd residuals(problem.values());
+    Eigen::MatrixXd jacobian(problem.values(), problem.inputs());
+    problem(x, residuals);
+    problem.df(x, jacobian);
+    fit.cost = residuals.squaredNorm();
+    const double freedom = std::max(1.0, static_cast<double>(rows.size()));
+    const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (fit.cost / freedom);
+    fit.constants = believed;
+    for (Eigen::Index k = 0; k < x.size(); ++k) {
+        FitConstant& constant = fit.constants[static_cast<std::size_t>(k)];
+        constant.value = std::min(std::exp(x[k]), constant.largest);
+        fit.deviation.push_back(std::sqrt(covariance(k, k)));
+        for (Eigen::Index j = 0; j < x.size(); ++j) {
+            fit.covariance.push_back(covariance(k, j));
+        }
+    }
+    return fit;
+}
+
+std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+                                    const NoiseByProfile& noise)
+{
+    const Machines machines = machines_at(constants, logarithms(constants));
+    std::vector<double> times(rows.size());
+    const auto count = static_cast<std::ptrdiff_t>(rows.size());
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        times[static_cast<std::size_t>(i)] = time_of(rows[static_cast<std::size_t>(i)], machines, noise);
+    }
+    return times;
+}
+
+}  // namespace prismopt

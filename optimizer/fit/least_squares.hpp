@@ -1,0 +1,42 @@
+#pragma once
+
+/// Nonlinear least squares of the catalog's constants against measured step times.
+
+#include "model/noise/noise_tables.hpp"
+#include "optimizer/fit/constants.hpp"
+
+#include <vector>
+
+namespace prismopt {
+
+using NoiseByProfile = std::map<std::string, NoiseTables>;
+
+/// A measured run as the fit sees it.
+struct FittedRow {
+    MeasuredRun run;
+    double inflation = 1.0;  // mean step time over the noise-free step, from one sampling at the catalog's constants
+    double weight = 1.0;
+};
+
+struct Fit {
+    std::vector<FitConstant> constants;  // at their fitted values
+    std::vector<double> deviation;       // standard deviations of their logarithms
+    std::vector<double> covariance;      // [i * constants + j], of logarithms
+    double cost = 0.0;                   // sum of squares, with the priors'
+    int evaluations = 0;
+};
+
+/// Rows weighted so that a source counts as its rows to the power 0.3.
+std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const std::vector<double>& inflation);
+
+/// Starts at what is believed and minimises the sum over rows of a robust loss of log(predicted / measured), and over constants of their priors, by
+/// Levenberg and Marquardt's method (Eigen, after MINPACK). The loss is quadratic up to 5 % and linear beyond (Charbonnier et al.,
+/// ICIP 1994), so that a few disturbed runs do not pull. Covariance: inverse of J^T J, scaled by the residual variance.
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
+                  int most_steps);
+
+/// Mean step times that these constants give the rows.
+std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+                                    const NoiseByProfile& noise);
+
+}  // namespace prismopt

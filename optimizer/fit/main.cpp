@@ -1,0 +1,156 @@
+/// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]`.
+
+#include "optimizer/check_model.hpp"
+#include "optimizer/fit/catalog_writer.hpp"
+
+#include <fmt/format.h>
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <numeric>
+
+namespace {
+
+namespace po = boost::program_options;
+using namespace prismopt;
+
+constexpr int most_steps = 60;
+
+struct Errors {
+    double mean = 0.0;
+    double median = 0.0;
+};
+
+Errors errors_of(std::vector<double> errors)
+{
+    std::sort(errors.begin(), errors.end());
+    return {std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()), errors[errors.size() / 2]};
+}
+
+std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+                                    const NoiseByProfile& noise)
+{
+    const std::vector<double> times = predicted_times(rows, constants, noise);
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        errors.push_back(std::abs(times[i] / rows[i].run.measured_s - 1.0));
+    }
+    return errors;
+}
+
+std::string today()
+{
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    char text[16];
+    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+    return text;
+}
+
+void print_constants(const Fit& fit, const std::vector<FitConstant>& start)
+{
+    fmt::print("{:<44}{:>12}{:>12}{:>8}\n", "constant", "before", "fitted", "+- %");
+    for (std::size_t k = 0; k < fit.constants.size(); ++k) {
+        fmt::print("{:<44}{:>12.4g}{:>12.4g}{:>8.1f}\n", fit.constants[k].name(), start[k].value, fit.constants[k].value,
+                   100.0 * fit.deviation[k]);
+    }
+}
+
+void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>& errors)
+{
+    std::map<std::string, std::vector<double>> sources;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        sources[rows[i].run.source].push_back(errors[i]);
+    }
+    fmt::print("\n{:<44}{:>6}{:>9}{:>10}\n", "source", "rows", "mean %", "median %");
+    for (const auto& [name, list] : sources) {
+        const Errors e = errors_of(list);
+        fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}\n", name, list.size(), 100.0 * e.mean, 100.0 * e.median);
+    }
+}
+
+/// Each source predicted by constants that were fitted to the others, from what was believed before any run: what only the left-out
+/// source tells stays as believed.
+void leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise)
+{
+    std::map<std::string, std::vector<FittedRow>> sources;
+    for (const FittedRow& row : rows) {
+        sources[row.run.source].push_back(row);
+    }
+    fmt::print("\nleft out of the fit{:<25}{:>6}{:>9}{:>10}\n", "", "rows", "mean %", "median %");
+    for (const auto& [name, left_out] : sources) {
+        std::vector<FittedRow> others;
+        for (const FittedRow& row : rows) {
+            if (row.run.source != name) {
+                others.push_back(row);
+            }
+        }
+        const Fit without = fit_constants(others, believed, noise, most_steps);
+        const Errors e = errors_of(absolute_errors(left_out, without.constants, noise));
+        fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}\n", name, left_out.size(), 100.0 * e.mean, 100.0 * e.median);
+        std::fflush(stdout);
+    }
+}
+
+int run(int argc, char** argv)
+{
+    po::options_description options("Options");
+    options.add_options()("help,h", "this text")("data", po::value<std::string>()->value_name("DIR"), "folder of measured runs")(
+        "write", po::value<std::string>()->value_name("CATALOG"), "put the constants into the catalog of this folder")(
+        "leave-one-out", po::bool_switch(), "fit again without each source, and predict it");
+    po::positional_options_description positional;
+    positional.add("data", 1);
+    po::variables_map values;
+    po::store(po::command_line_parser(argc, argv).options(options).positional(positional).run(), values);
+    if (values.count("help") > 0 || values.count("data") == 0) {
+        fmt::print("Usage: fit_constants DIR [options]\n");
+        std::fflush(stdout);
+        std::cout << options;
+        return values.count("help") > 0 ? 0 : 2;
+    }
+    const CheckedModel checked = check_model(with_folder(shipped_runs(), values["data"].as<std::string>()));
+    std::vector<MeasuredRun> runs;
+    std::vector<double> inflation;
+    for (const CheckedRun& run : checked.runs) {
+        runs.push_back(run.run);
+        inflation.push_back(run.predicted_s / run.noise_free_s);
+    }
+    const NoiseByProfile noise = noise_of(runs);
+    const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
+    const std::vector<FitConstant> start = fitted_constants(runs);
+    const Errors before = errors_of(absolute_errors(rows, start, noise));
+    fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(), 100.0 * before.mean,
+               100.0 * before.median);
+    std::fflush(stdout);
+    const Fit fit = fit_constants(rows, start, noise, most_steps);
+    const std::vector<double> errors = absolute_errors(rows, fit.constants, noise);
+    const Errors after = errors_of(errors);
+    print_constants(fit, start);
+    print_sources(rows, errors);
+    fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean,
+               100.0 * after.median, fit.cost, fit.evaluations);
+    std::fflush(stdout);
+    if (values.count("write") > 0) {
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median);
+    }
+    if (values["leave-one-out"].as<bool>()) {
+        leave_one_out(rows, start, noise);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "fit_constants: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,48 @@
+#pragma once
+
+/// Errors of predictions against measured runs, by source.
+
+#include "optimizer/check_model.hpp"
+
+#include <limits>
+
+namespace prismopt {
+
+/// Plans with the same model, GPUs and batch: measured time of the plan that the model ranks first, over the best measured.
+struct Regret {
+    std::string group;
+    std::size_t rows = 0;
+    double excess = 0.0;  // relative: 0 where the model picks the best
+};
+
+/// Errors are relative and signed where they can be; NaN where there is nothing to compare.
+struct SourceAccuracy {
+    static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+    std::string name;
+    std::size_t rows = 0;
+    std::size_t skipped = 0;
+    double mean_absolute = none;
+    double median_absolute = none;
+    double bias = none;
+    double worst = none;
+    std::string worst_row;
+    std::string worst_reason;        // why that row is hard, as far as the model's own parts tell
+    double rank_correlation = none;  // Spearman's, between predicted and measured times
+    std::vector<Regret> regrets;     // groups of at least three plans
+    double memory_error = none;      // mean absolute, of rows with a published peak
+    std::size_t memory_rows = 0;
+
+    double largest_regret() const;
+};
+
+/// All rows of one name.
+SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped);
+
+/// Collectives by system, in the order of names: rows, mean, median, bias and worst.
+std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked);
+
+/// By source in the order of names, the total last.
+std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
+
+}  // namespace prismopt
