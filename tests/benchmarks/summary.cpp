@@ -52,181 +52,177 @@ public:
         for (int round = 0; round < rounds; ++round) {
             measure();
         }
-        "parts", "parts, two threads", "one", "one large", "few", "few large"
-    })
-            fprintf(stderr, "%s %.4g ns\n", n, 1e9 * median_(n));
-    const double scalar = median_("scalar");
-    nlohmann::ordered_json json;
-    json["pool_to_roof"] = median_("roof") / median_("pool");
-    json["pool_to_scalar"] = median_("scalar without factors") / median_("pool");
-    json["pool_overhead"] = 1.0 - median_("pool loop") / median_("pool");
-    json["mixed_to_scalar"] = scalar / median_("mixed");
-    json["fused_to_scalar"] = scalar / median_("one");
-    json["large_to_small"] = std::max(median_("one large") / median_("one"), median_("few large") / median_("few"));
-    json["two_threads_to_roof"] =
-        (median_("mixed") / median_("mixed, two threads")) / (median_("parts") / median_("parts, two threads"));
-    json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
-    json["predictions_per_s"] = median_("predictions a second");
-    json["sweep_tuples_per_s"] = median_("sweep");
-    return json.dump(2);
-}
+        const double scalar = median_("scalar");
+        nlohmann::ordered_json json;
+        json["pool_to_roof"] = median_("roof") / median_("pool");
+        json["pool_to_scalar"] = median_("scalar without factors") / median_("pool");
+        json["pool_overhead"] = 1.0 - median_("pool loop") / median_("pool");
+        json["mixed_to_scalar"] = scalar / median_("mixed");
+        json["fused_to_scalar"] = scalar / median_("one");
+        json["large_to_small"] = std::max(median_("one large") / median_("one"), median_("few large") / median_("few"));
+        json["two_threads_to_roof"] =
+            (median_("mixed") / median_("mixed, two threads")) / (median_("parts") / median_("parts, two threads"));
+        json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
+        json["predictions_per_s"] = median_("predictions a second");
+        json["sweep_tuples_per_s"] = median_("sweep");
+        return json.dump(2);
+    }
 
-private :
+private:
     /// Seconds an op draw of these plans together, on so many threads.
-    double
-    sampling(const PipelineJob& job, const std::vector<ExecutionGraph>& graphs, int draws, int threads)
-{
-    const auto list = pointers(graphs);
-    omp_set_num_threads(threads);
-    const auto run = [&] {
-        auto times = sample_steps(list, job.problem().noise, {0, draws, 1}, {1, Purpose::search, 2});
-        keep(times);
-    };
-    const double seconds = threads == 1 ? seconds_of(run) : wall_seconds_of(run);
-    return seconds / (static_cast<double>(graphs.size()) * draws * static_cast<double>(graphs.front().program->ops.size()));
-}
-
-double scalar(bool every_factor)
-{
-    constexpr int draws = 24;
-    const ExecutionGraph& graph = every_factor ? kinds_.front() : one_law_.front();
-    double result = 0.0;
-    const double seconds = seconds_of([&] { result = scalar_steps(graph, draws, every_factor); });
-    keep(result);
-    return seconds / (draws * static_cast<double>(graph.program->ops.size()));
-}
-
-/// The loop over ops alone, of plans with one law, on draws that lie in the second-level cache.
-double pool_loop()
-{
-    const ExecutionGraph& graph = one_law_.front();
-    const NoiseTables& noise = plain_.problem().noise;
-    const std::span<const ProgramOp> ops = graph.program->ops;
-    constexpr std::size_t window = 512;
-    const SharedLaws shared{graph.shapes[graph.law.front().compute.shape].get(), nullptr, false};
-    const SamplerOptions options;
-    const BoundPlan plan(graph, 2);
-    BlockStep at(noise, options,
-                 {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, false, graph.first_slot});
-    at.begin(0, 0);
-    if (pool_draws_.empty()) {
-        pool_draws_.resize(window);
-        const FleetPhilox philox(1, Words{});
-        const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
-        fill_draws(ops.first(window), keys, noise, shared, pool_draws_.data());
-    }
-    std::vector<Floats> factors;
-    PlanStep step(plan, noise);
-    step.begin(at, factors);
-    step.begin_replica(at, 0, {});
-    constexpr int repeats = 50;
-    const double seconds = seconds_of([&] {
-        for (int i = 0; i < repeats; ++i) {
-            for (std::size_t first = 0; first < ops.size(); first += window) {
-                run_window(ops.subspan(first, window), pool_draws_.data(), shared, step.pipeline());
-            }
-        }
-    });
-    return seconds / (static_cast<double>(repeats) * lanes * static_cast<double>(ops.size()));
-}
-
-double parts(int threads)
-{
-    double sum = 0.0;
-    omp_set_num_threads(threads);
-#pragma omp parallel reduction(+ : sum)
+    double sampling(const PipelineJob& job, const std::vector<ExecutionGraph>& graphs, int draws, int threads)
     {
-        sum += 1.0 / parts_s_per_op_draw();
+        const auto list = pointers(graphs);
+        omp_set_num_threads(threads);
+        const auto run = [&] {
+            auto times = sample_steps(list, job.problem().noise, {0, draws, 1}, {1, Purpose::search, 2});
+            keep(times);
+        };
+        const double seconds = threads == 1 ? seconds_of(run) : wall_seconds_of(run);
+        return seconds / (static_cast<double>(graphs.size()) * draws * static_cast<double>(graphs.front().program->ops.size()));
     }
-    return 1.0 / sum;
-}
 
-double compile_and_mean()
-{
-    constexpr int repeats = 2000;
-    PlanCompiler compiler = pipeline_.compiler();
-    const ParallelPlan plan = pipeline_.plan();
-    return seconds_of([&] {
-               for (int i = 0; i < repeats; ++i) {
-                   auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-                   auto step = noise_free_step(std::get<CompiledPlan>(compiled).graph);
-                   keep(step);
-               }
-           }) /
-           repeats;
-}
+    double scalar(bool every_factor)
+    {
+        constexpr int draws = 24;
+        const ExecutionGraph& graph = every_factor ? kinds_.front() : one_law_.front();
+        double result = 0.0;
+        const double seconds = seconds_of([&] { result = scalar_steps(graph, draws, every_factor); });
+        keep(result);
+        return seconds / (draws * static_cast<double>(graph.program->ops.size()));
+    }
 
-double predictions_per_s()
-{
-    std::vector<ParallelPlan> plans;
-    for (const int tp : {2, 4, 8}) {
-        for (const int pp : {1, 2, 4, 8, 16}) {
-            ParallelPlan plan = pipeline_.plan();
-            plan.tp = tp;
-            plan.pp = pp;
-            plans.push_back(plan);
+    /// The loop over ops alone, of plans with one law, on draws that lie in the second-level cache.
+    double pool_loop()
+    {
+        const ExecutionGraph& graph = one_law_.front();
+        const NoiseTables& noise = plain_.problem().noise;
+        const std::span<const ProgramOp> ops = graph.program->ops;
+        constexpr std::size_t window = 512;
+        const SharedLaws shared{graph.shapes[graph.law.front().compute.shape].get(), nullptr, false};
+        const SamplerOptions options;
+        const BoundPlan plan(graph, 2);
+        BlockStep at(noise, options,
+                     {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, false, graph.first_slot});
+        at.begin(0, 0);
+        if (pool_draws_.empty()) {
+            pool_draws_.resize(window);
+            const FleetPhilox philox(1, Words{});
+            const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
+            fill_draws(ops.first(window), keys, noise, shared, pool_draws_.data());
         }
+        std::vector<Floats> factors;
+        PlanStep step(plan, noise);
+        step.begin(at, factors);
+        step.begin_replica(at, 0, {});
+        constexpr int repeats = 50;
+        const double seconds = seconds_of([&] {
+            for (int i = 0; i < repeats; ++i) {
+                for (std::size_t first = 0; first < ops.size(); first += window) {
+                    run_window(ops.subspan(first, window), pool_draws_.data(), shared, step.pipeline());
+                }
+            }
+        });
+        return seconds / (static_cast<double>(repeats) * lanes * static_cast<double>(ops.size()));
     }
-    Predictor predictor(pipeline_.problem());
-    constexpr int repeats = 100;
-    const double seconds = seconds_of([&] {
-        for (int i = 0; i < repeats; ++i) {
-            for (const ParallelPlan& plan : plans) {
-                auto bound = predictor.bound(plan);
-                keep(bound);
+
+    double parts(int threads)
+    {
+        double sum = 0.0;
+        omp_set_num_threads(threads);
+#pragma omp parallel reduction(+ : sum)
+        {
+            sum += 1.0 / parts_s_per_op_draw();
+        }
+        return 1.0 / sum;
+    }
+
+    double compile_and_mean()
+    {
+        constexpr int repeats = 2000;
+        PlanCompiler compiler = pipeline_.compiler();
+        const ParallelPlan plan = pipeline_.plan();
+        return seconds_of([&] {
+                   for (int i = 0; i < repeats; ++i) {
+                       auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+                       auto step = noise_free_step(std::get<CompiledPlan>(compiled).graph);
+                       keep(step);
+                   }
+               }) /
+               repeats;
+    }
+
+    double predictions_per_s()
+    {
+        std::vector<ParallelPlan> plans;
+        for (const int tp : {2, 4, 8}) {
+            for (const int pp : {1, 2, 4, 8, 16}) {
+                ParallelPlan plan = pipeline_.plan();
+                plan.tp = tp;
+                plan.pp = pp;
+                plans.push_back(plan);
             }
         }
-    });
-    return repeats * static_cast<double>(plans.size()) / seconds;
-}
-
-double sweep_tuples_per_s()
-{
-    if (!study_) {
-        scenario_ = std::make_unique<Scenario>(read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml"));
-        study_ = std::make_unique<StudyModel>(*scenario_, build_noise_tables(scenario_->variability, scenario_->space.tp));
-        worker_ = std::make_unique<Worker>(*study_);
+        Predictor predictor(pipeline_.problem());
+        constexpr int repeats = 100;
+        const double seconds = seconds_of([&] {
+            for (int i = 0; i < repeats; ++i) {
+                for (const ParallelPlan& plan : plans) {
+                    auto bound = predictor.bound(plan);
+                    keep(bound);
+                }
+            }
+        });
+        return repeats * static_cast<double>(plans.size()) / seconds;
     }
-    const std::uint64_t size = study_->designs.space().size();
-    const double seconds = seconds_of([&] {
-        auto sweep = worker_->sweep({0, size});
-        keep(sweep);
-    });
-    return static_cast<double>(size) / seconds;
-}
 
-void measure()
-{
-    median_.add("roof", bytes_per_op_draw / first_level_bytes_per_s());
-    median_.add("pool", sampling(plain_, one_law_, 1024, 1));
-    median_.add("pool loop", pool_loop());
-    median_.add("scalar without factors", scalar(false));
-    median_.add("scalar", scalar(true));
-    median_.add("mixed", sampling(pipeline_, kinds_, 1024, 1));
-    median_.add("mixed, two threads", sampling(pipeline_, kinds_, 1024, 2));
-    median_.add("parts", parts(1));
-    median_.add("parts, two threads", parts(2));
-    median_.add("one", sampling(pipeline_, {kinds_.begin(), kinds_.begin() + 1}, 1024, 1));
-    median_.add("one large", sampling(large_, {few_large_.begin(), few_large_.begin() + 1}, 64, 1));
-    median_.add("few", sampling(pipeline_, few_, 1024, 1));
-    median_.add("few large", sampling(large_, few_large_, 64, 1));
-    median_.add("compile and mean", compile_and_mean());
-    median_.add("predictions a second", predictions_per_s());
-    median_.add("sweep", sweep_tuples_per_s());
-}
+    double sweep_tuples_per_s()
+    {
+        if (!study_) {
+            scenario_ = std::make_unique<Scenario>(read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml"));
+            study_ = std::make_unique<StudyModel>(*scenario_, build_noise_tables(scenario_->variability, scenario_->space.tp));
+            worker_ = std::make_unique<Worker>(*study_);
+        }
+        const std::uint64_t size = study_->designs.space().size();
+        const double seconds = seconds_of([&] {
+            auto sweep = worker_->sweep({0, size});
+            keep(sweep);
+        });
+        return static_cast<double>(size) / seconds;
+    }
 
-PipelineJob pipeline_;
-PipelineJob large_;
-PipelineJob plain_;
-std::vector<ExecutionGraph> kinds_;
-std::vector<ExecutionGraph> one_law_;
-std::vector<ExecutionGraph> few_;
-std::vector<ExecutionGraph> few_large_;
-std::vector<OpDraws> pool_draws_;
-std::unique_ptr<Scenario> scenario_;
-std::unique_ptr<StudyModel> study_;
-std::unique_ptr<Worker> worker_;
-Medians median_;
+    void measure()
+    {
+        median_.add("roof", bytes_per_op_draw / first_level_bytes_per_s());
+        median_.add("pool", sampling(plain_, one_law_, 1024, 1));
+        median_.add("pool loop", pool_loop());
+        median_.add("scalar without factors", scalar(false));
+        median_.add("scalar", scalar(true));
+        median_.add("mixed", sampling(pipeline_, kinds_, 1024, 1));
+        median_.add("mixed, two threads", sampling(pipeline_, kinds_, 1024, 2));
+        median_.add("parts", parts(1));
+        median_.add("parts, two threads", parts(2));
+        median_.add("one", sampling(pipeline_, {kinds_.begin(), kinds_.begin() + 1}, 1024, 1));
+        median_.add("one large", sampling(large_, {few_large_.begin(), few_large_.begin() + 1}, 64, 1));
+        median_.add("few", sampling(pipeline_, few_, 1024, 1));
+        median_.add("few large", sampling(large_, few_large_, 64, 1));
+        median_.add("compile and mean", compile_and_mean());
+        median_.add("predictions a second", predictions_per_s());
+        median_.add("sweep", sweep_tuples_per_s());
+    }
+
+    PipelineJob pipeline_;
+    PipelineJob large_;
+    PipelineJob plain_;
+    std::vector<ExecutionGraph> kinds_;
+    std::vector<ExecutionGraph> one_law_;
+    std::vector<ExecutionGraph> few_;
+    std::vector<ExecutionGraph> few_large_;
+    std::vector<OpDraws> pool_draws_;
+    std::unique_ptr<Scenario> scenario_;
+    std::unique_ptr<StudyModel> study_;
+    std::unique_ptr<Worker> worker_;
+    Medians median_;
 };
 
 }  // namespace
