@@ -26,7 +26,7 @@ class Sameness(CliTest):
                         self.assertEqual(file["ranks"].attrs["threads"], threads)
 
     def assert_worth_comparing(self, out):
-        """The study uses all that could differ: pruning, both rungs, a front of several points."""
+        """The study uses all that could differ: pruning, the highest rung, a front of several points."""
         with h5py.File(self.folder / out) as file:
             self.assertGreaterEqual(file["space"].attrs["feasible"], 100)
             self.assertEqual(file["study"].attrs["proved"], 1)

@@ -38,8 +38,8 @@ TEST_P(ReplicasAtSize, MatchBruteForceOverFleets)
 }
 
 INSTANTIATE_TEST_SUITE_P(Fleets, ReplicasAtSize,
-                         testing::Values(Size{256, 0.0, 65536}, Size{256, 0.02, 65536}, Size{4096, 0.0, 8192},
-                                         Size{4096, 0.02, 8192}),
+                         testing::Values(Size{256, 0.0, 65536}, Size{256, 0.02, 65536}, Size{4096, 0.0, 16384},
+                                         Size{4096, 0.02, 16384}),
                          [](const testing::TestParamInfo<Size>& size) {
                              return std::to_string(size.param.replicas) + (size.param.spatial > 0.0 ? "spatial" : "alike");
                          });
