@@ -38,6 +38,15 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
     }
 }
 
+/// After the last backward of a chunk: beside what follows, or (not overlapped) the stage's end joins later.
+[[gnu::always_inline]] inline void reduce_gradients(const PipelineRun& run, int part, const Floats& end, Floats& gradients_end)
+{
+    if (run.overlapped) {
+        wait_for(end, gradients_end);
+    }
+    add(run.reduce[part], gradients_end);
+}
+
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
 template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
@@ -101,10 +110,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
             vector_at(output, v) = time;
         }
         if (op.last_of_chunk && run.reduce != nullptr) {
-            if (run.overlapped) {
-                wait_for(end, run.gradients_end[op.stage]);
-            }
-            add(run.reduce[part], run.gradients_end[op.stage]);
+            reduce_gradients(run, part, end, run.gradients_end[op.stage]);
         }
     }
 }
