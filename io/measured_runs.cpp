@@ -72,7 +72,7 @@ public:
                 for (const auto& [column, value] : fill.set) {
                     if (row_.text(column).empty()) {
                         row_.fill(column, value);
-                        assume(column + " = " + value);
+                        assume(fmt::format("{} = {}", column, value));
                     }
                 }
             }

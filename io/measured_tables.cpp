@@ -87,14 +87,14 @@ MeasuredTable read_table(const std::string& name, Table table)
     }
     if (const auto fills = table.find("fill")) {
         for (const Value& element : fills->list("[[table.fill]]")) {
-            Table fill = element.table("{column = \"model\", value = \"GPT 1.7B\", set = {...}}");
+            Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
             result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});
             fill.refuse_unknown_keys();
         }
     }
     if (const auto skips = table.find("skip")) {
         for (const Value& element : skips->list("[[table.skip]]")) {
-            Table skip = element.table("{column = \"schedule\", value = \"ZB\", reason = \"...\"}");
+            Table skip = element.table(R"({column = "schedule", value = "ZB", reason = "..."})");
             result.skips.push_back({text_of(skip, "column"), text_of(skip, "value"), text_of(skip, "reason")});
             skip.refuse_unknown_keys();
         }

@@ -90,7 +90,8 @@ std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
         groups[group_name(*checked)].push_back(checked);
     }
     std::vector<Regret> result;
-    for (const auto& [name, members] : groups) {
+    for (const auto& group : groups) {
+        const std::vector<const CheckedRun*>& members = group.second;
         if (members.size() < smallest_group) {
             continue;
         }
@@ -100,7 +101,7 @@ std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
         };
         const CheckedRun* chosen = best([](const CheckedRun& c) { return c.predicted_s; });
         const CheckedRun* fastest = best([](const CheckedRun& c) { return c.run.measured_s; });
-        result.push_back({name, members.size(), chosen->run.measured_s / fastest->run.measured_s - 1.0});
+        result.push_back({group.first, members.size(), chosen->run.measured_s / fastest->run.measured_s - 1.0});
     }
     return result;
 }
@@ -152,6 +153,7 @@ double SourceAccuracy::largest_regret() const
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped)
 {
     std::vector<double> errors;
+    errors.reserve(runs.size());
     for (const CheckedRun* checked : runs) {
         errors.push_back(checked->relative_error());
     }
@@ -192,6 +194,7 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
         systems[row.measured.system].push_back(row.relative_error());
     }
     std::vector<SourceAccuracy> result;
+    result.reserve(systems.size());
     for (const auto& [name, errors] : systems) {
         result.push_back(summary(name, errors));
     }
@@ -212,6 +215,7 @@ std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked)
         ++skipped[row.source];
     }
     std::vector<SourceAccuracy> result;
+    result.reserve(sources.size());
     for (const auto& [name, runs] : sources) {
         result.push_back(accuracy_of(name, runs, skipped[name]));
     }

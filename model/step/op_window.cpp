@@ -47,6 +47,15 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
     add(run.reduce[part], gradients_end);
 }
 
+/// Scores become draws of an op's own law; draws of the one law stay.
+template <bool OneLaw>
+[[gnu::always_inline]] inline void spread(const StandardLaw* law, FloatVector& z)
+{
+    if constexpr (!OneLaw) {
+        standard_draw(*law, z);
+    }
+}
+
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
 template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
@@ -81,9 +90,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
         for (int v = 0; v < vectors; ++v) {
             FloatVector transfer = transfer_s * vector_at(draw.transfer, v);
             FloatVector z = vector_at(draw.compute, v);
-            if constexpr (!OneLaw) {
-                standard_draw(*law.compute_law, z);
-            }
+            spread<OneLaw>(law.compute_law, z);
             FloatVector compute = compute_s + compute_spread_s * z;
             if constexpr (Factors) {
                 transfer = transfer * vector_at(*run.communication_factor, v);
@@ -97,9 +104,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
             FloatVector time = (arrival > free ? arrival : free) + compute;
             if constexpr (Communication) {
                 FloatVector c = vector_at(draw.communication, v);
-                if constexpr (!OneLaw) {
-                    standard_draw(*law.communication_law, c);
-                }
+                spread<OneLaw>(law.communication_law, c);
                 FloatVector communication = communication_s + communication_spread_s * c;
                 if constexpr (Factors) {
                     communication = communication * vector_at(*run.communication_factor, v);

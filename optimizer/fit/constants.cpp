@@ -75,27 +75,35 @@ std::string leader(const std::string& key, const std::string& entry)
 
 bool is(const std::string& text, const char* other) { return text == other; }
 
+double* field(Accelerator& a, const std::string& key)
+{
+    return is(key, "gemm")                 ? &a.efficiency.gemm
+           : is(key, "gemm_low")           ? &a.efficiency.gemm_low
+           : is(key, "attention")          ? &a.efficiency.attention
+           : is(key, "attention_backward") ? &a.efficiency.attention_backward
+           : is(key, "memory")             ? &a.efficiency.memory
+                                           : &a.launch.si;
+}
+
+double* field(SoftwareStack& s, const std::string& key)
+{
+    return is(key, "gemm")        ? &s.gemm
+           : is(key, "attention") ? &s.attention
+           : is(key, "memory")    ? &s.memory
+           : is(key, "routing")   ? &s.routing
+           : is(key, "network")   ? &s.network
+           : is(key, "host")      ? &s.host.si
+           : is(key, "step")      ? &s.step.si
+                                  : &s.communication_share;
+}
+
 double* field(Machines& machines, const std::string& file, const std::string& section, const std::string& key)
 {
     if (file == accelerators) {
-        Accelerator& a = machines.accelerators.at(section);
-        return is(key, "gemm")                 ? &a.efficiency.gemm
-               : is(key, "gemm_low")           ? &a.efficiency.gemm_low
-               : is(key, "attention")          ? &a.efficiency.attention
-               : is(key, "attention_backward") ? &a.efficiency.attention_backward
-               : is(key, "memory")             ? &a.efficiency.memory
-                                               : &a.launch.si;
+        return field(machines.accelerators.at(section), key);
     }
     if (file == stacks) {
-        SoftwareStack& s = machines.stacks.at(section);
-        return is(key, "gemm")        ? &s.gemm
-               : is(key, "attention") ? &s.attention
-               : is(key, "memory")    ? &s.memory
-               : is(key, "routing")   ? &s.routing
-               : is(key, "network")   ? &s.network
-               : is(key, "host")      ? &s.host.si
-               : is(key, "step")      ? &s.step.si
-                                      : &s.communication_share;
+        return field(machines.stacks.at(section), key);
     }
     NetworkTier& tier = machines.links.at(section);
     return is(key, "efficiency") ? &tier.efficiency : &tier.latency.si;

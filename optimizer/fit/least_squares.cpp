@@ -51,6 +51,7 @@ public:
     using InputType = Eigen::VectorXd;
     using ValueType = Eigen::VectorXd;
     using JacobianType = Eigen::MatrixXd;
+    // Names that Eigen asks for. NOLINTNEXTLINE(readability-identifier-naming)
     enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
 
     Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
