@@ -9,7 +9,7 @@
 
 namespace prismopt {
 
-/// What is known of a design before any draw: sound lower bounds.
+/// What is known of a design before any draw: sound lower bounds of means.
 struct NoiseFree {
     double step_s = 0.0;      // noise-free step with mean durations: at most the mean of the step time
     double training_s = 0.0;  // mean training time at that step time
@@ -24,6 +24,8 @@ struct Objective {
     std::string_view long_name;
     Estimate (*value)(const Prediction&);
     double (*bound)(const NoiseFree&);  // nullptr: has none, cannot be pruned
+    /// The bound is a mean's. It holds for a quantile only where that is not below the mean: this probability; 0: no quantile.
+    double quantile = 0.0;
 };
 
 /// All objectives. The list is written out in objective.cpp.

@@ -36,7 +36,8 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 }  // namespace
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
-    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
+    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of),
+      p95_reaches_mean(quantiles_reach_means(of.variability, 0.95)), p99_reaches_mean(quantiles_reach_means(of.variability, 0.99))
 {
     for (const std::string& objective : of.objectives) {
         objectives.push_back(find_objective(objective));
@@ -44,6 +45,12 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
 }
 
 SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
+
+bool StudyModel::bounded(const Objective& objective) const
+{
+    const bool reached = objective.quantile == 0.0 || (objective.quantile < 0.99 ? p95_reaches_mean : p99_reaches_mean);
+    return objective.bound != nullptr && reached;
+}
 
 Message Worker::operator()(const Message& bytes)
 {
@@ -73,8 +80,8 @@ Sweep Worker::sweep(const SweepRange& range)
         }
         std::vector<double> objectives;
         for (const Objective* objective : model_.objectives) {
-            objectives.push_back(objective->bound == nullptr ? -std::numeric_limits<double>::infinity()
-                                                             : objective->bound(std::get<NoiseFree>(bound)));
+            objectives.push_back(model_.bounded(*objective) ? objective->bound(std::get<NoiseFree>(bound))
+                                                            : -std::numeric_limits<double>::infinity());
         }
         result.feasible.push_back({index, std::move(objectives)});
     };

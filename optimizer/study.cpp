@@ -183,7 +183,11 @@ ExactOptions strategy_options(const StudyModel& model)
     options.top_rung = static_cast<int>(model.scenario.search.rungs.size());
     options.confidence = model.scenario.search.confidence;
     for (const Objective* objective : model.objectives) {
-        options.bounded.push_back(objective->bound != nullptr);
+        options.bounded.push_back(model.bounded(*objective));
+        if (objective->bound != nullptr && !model.bounded(*objective)) {
+            spdlog::warn("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
+                         objective->name);
+        }
     }
     return options;
 }

@@ -31,6 +31,10 @@ struct Variability {
     std::array<Law, kernel_classes> residual;  // one draw a kernel (or blocking collective)
 };
 
+/// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
+/// may lie below its mean, and what bounds the mean does not bound it.
+bool quantiles_reach_means(const Variability& variability, double probability);
+
 /// Failures and checkpoints, simple form: failures are a Poisson process over the nodes in use.
 struct Reliability {
     PerSecond node_failure_rate;  // per node

@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 #include <optional>
 
@@ -166,6 +167,7 @@ private:
 std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs, const NoiseTables& noise,
                                               const DrawRange& range, const SamplerOptions& options)
 {
+    assert(range.first_fleet % block_fleets == 0 && range.fleets % block_fleets == 0);
     std::vector<BoundPlan> plans;
     plans.reserve(graphs.size());
     for (const ExecutionGraph* graph : graphs) {
@@ -180,17 +182,18 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     for (auto& times : seconds) {
         times.resize(static_cast<std::size_t>(range.fleets) * range.steps);
     }
-    const int units = static_cast<int>(lots.size()) * block_steps;
+    const auto units = static_cast<std::int64_t>(lots.size()) * block_steps;
 #pragma omp parallel
     {
         std::size_t bound_lot = lots.size();
         std::optional<LotStep> bound;
         std::vector<Floats> times;
 #pragma omp for schedule(dynamic, 1)
-        for (int unit = 0; unit < units; ++unit) {
+        for (std::int64_t unit = 0; unit < units; ++unit) {
             const auto lot = static_cast<std::size_t>(unit / block_steps);
-            const int first = unit % block_steps / range.steps * block_fleets;
-            const int step = unit % range.steps;
+            const auto block_step = static_cast<int>(unit % block_steps);
+            const int first = block_step / range.steps * block_fleets;
+            const int step = block_step % range.steps;
             if (lot != bound_lot) {
                 bound.emplace(plans, lots[lot], noise, options);
                 bound_lot = lot;

@@ -14,8 +14,8 @@
 /// (model/step/coupled_law.hpp) by stage and microbatch. Collectives inside an op are one draw for all members.
 ///
 /// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split), window by window of the
-/// program, so that they stay in the cache; plans differ only in their laws. Per-step factors are stratified over the 64 fleets
-/// of a block (Latin hypercube); everything else is drawn plainly.
+/// program, so that they stay in the cache; plans differ only in their laws. The factors of site, regimes, stages and microbatches are
+/// stratified over the 64 fleets of a block (Latin hypercube); everything else is drawn plainly.
 
 #include "model/random.hpp"
 #include "model/step/execution_graph.hpp"

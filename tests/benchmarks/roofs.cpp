@@ -78,12 +78,12 @@ double parts_s_per_op_draw()
     run.nobody = &nobody;
     run.gathered = parts.data();
     run.reduce = parts.data() + graph.law.size();
-    const double fill = seconds_of([&] {
+    const double fill = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
             fill_draws(ops, keys, job.problem().noise, {}, draws.data());
         }
     });
-    const double max_plus_of_laws = seconds_of([&] {
+    const double max_plus_of_laws = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
             run_window(ops, draws.data(), {}, run);
         }
