@@ -2,6 +2,7 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/workload/pass_builder.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,124 +10,6 @@
 namespace prismopt {
 
 namespace {
-
-/// Collects the kernels of one pass between barriers.
-class PassBuilder {
-public:
-    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
-
-    /// `launches`: kernels that `time` is the sum of.
-    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0)
-    {
-        segment_.push_back({kind, time.si});
-        cost_.compute_s += time.si;
-        launches_ += launches;
-        return *this;
-    }
-
-    /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
-    PassBuilder& collective(Seconds time) { return hidden_collective(time, Seconds{0.0}); }
-
-    /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
-    PassBuilder& hidden_collective(Seconds time, Seconds behind)
-    {
-        if (time.si > 0.0) {
-            close_segment();
-        }
-        expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
-        return *this;
-    }
-
-    /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
-    /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
-    PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds)
-    {
-        const Seconds first{time.si / rounds};
-        collective(first);
-        return hidden_collective(time - first, beside);
-    }
-
-    /// The accelerator waits for a host that launches more slowly than kernels run.
-    PassBuilder& wait_for_host()
-    {
-        const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
-        return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
-    }
-
-    /// Collectives of which `hidden` (a share) runs beside the whole pass.
-    PassBuilder& beside_all(Seconds time, double hidden)
-    {
-        const double beside = std::min(hidden * time.si, cost_.compute_s);
-        expose(time.si - beside + share_ * beside);
-        return *this;
-    }
-
-    PassCost done()
-    {
-        close_segment();
-        return cost_;
-    }
-
-private:
-    void expose(double seconds)
-    {
-        if (seconds > 0.0) {
-            cost_.collectives_s.push_back(seconds);
-            cost_.communication_s += seconds;
-        }
-    }
-
-    void close_segment()
-    {
-        if (!segment_.empty()) {
-            cost_.segments.push_back(segment_);
-            segment_.clear();
-        }
-    }
-
-    double share_;   // of compute that is lost while a collective runs beside it
-    double host_s_;  // to launch a kernel
-    double launches_ = 0.0;
-    PassCost cost_;
-    Segment segment_;
-};
-
-void add_scaled(PassCost& sum, const PassCost& pass, double factor)
-{
-    if (factor <= 0.0) {
-        return;
-    }
-    for (Segment segment : pass.segments) {
-        for (Kernel& kernel : segment) {
-            kernel.seconds *= factor;
-        }
-        sum.segments.push_back(std::move(segment));
-    }
-    for (const double seconds : pass.collectives_s) {
-        sum.collectives_s.push_back(factor * seconds);
-    }
-    sum.compute_s += factor * pass.compute_s;
-    sum.communication_s += factor * pass.communication_s;
-}
-
-/// Mean of two kinds of layers.
-PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
-{
-    if (share_of_other <= 0.0 || share_of_other >= 1.0) {
-        return share_of_other <= 0.0 ? one : other;
-    }
-    const double rest = 1.0 - share_of_other;
-    PartCost result;
-    add_scaled(result.forward, one.forward, rest);
-    add_scaled(result.forward, other.forward, share_of_other);
-    add_scaled(result.backward, one.backward, rest);
-    add_scaled(result.backward, other.backward, share_of_other);
-    result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
-    result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
-    result.parameters = rest * one.parameters + share_of_other * other.parameters;
-    result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;
-    return result;
-}
 
 /// Bytes an elementwise kernel moves per 16-bit element of its tensor; derived from its reads and writes.
 constexpr double norm_traffic = 4.0;          // read, write
@@ -652,34 +535,6 @@ LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const 
     costs.boundary_bytes = model.boundary_bytes();
     costs.shared_parameters = workload.tied_embedding ? costs.head.parameters : 0.0;
     return costs;
-}
-
-double model_flops_per_sequence(const Workload& workload, int sequence)
-{
-    const double s = sequence;
-    const double h = workload.hidden;
-    const Experts& e = workload.experts;
-    const auto matrices = [&](double inner) { return (workload.gated() ? 3.0 : 2.0) * h * inner; };
-    const double mixtures = workload.expert_layers();
-    double attention = 0.0;  // weights of the products of one layer
-    double head = 0.0;       // of a query-key and a weighting product, columns of all heads
-    if (workload.latent.query_rank > 0) {
-        const LatentAttention& l = workload.latent;
-        const double key = l.plain + l.rotary;
-        attention = h * l.query_rank + l.query_rank * workload.heads * key + h * (l.key_value_rank + l.rotary) +
-                    l.key_value_rank * static_cast<double>(workload.heads) * (l.plain + l.value) +
-                    static_cast<double>(workload.heads) * l.value * h;
-        head = workload.heads * (key + l.value);
-    } else {
-        const double query = static_cast<double>(workload.heads) * workload.head_size();
-        attention = 2.0 * h * query + 2.0 * h * workload.kv_heads * workload.head_size();
-        head = 2.0 * query;
-    }
-    const double weights = workload.layers * attention + (workload.layers - mixtures) * matrices(workload.feed_forward) +
-                           mixtures * (h * e.count + matrices(e.shared) + e.active * matrices(e.feed_forward)) +
-                           h * workload.vocabulary;
-    const double scores = 2.0 * s * s * head * (workload.causal && workload.attention == AttentionKernel::flash ? 0.5 : 1.0);
-    return 3.0 * (2.0 * s * weights + workload.layers * scores);
 }
 
 }  // namespace prismopt

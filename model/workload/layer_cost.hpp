@@ -106,9 +106,6 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers);
 /// Leaves out: pipelining of expert all-to-alls with compute, weight casts of fp8 (once a step).
 LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster);
 
-/// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.
-double model_flops_per_sequence(const Workload& workload, int sequence);
-
 /// Bytes that the optimizer moves per parameter that it owns: reads gradient, two moments and master copy (4 x 4), writes
 /// moments, master copy and 16-bit parameter (3 x 4 + 2), and the norm and clearing of gradients (8).
 inline constexpr double optimizer_traffic_per_parameter = 38.0;

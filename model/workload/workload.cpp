@@ -40,4 +40,32 @@ double Workload::parameters() const
            (tied_embedding ? 1.0 : 2.0) * embedding;
 }
 
+double model_flops_per_sequence(const Workload& workload, int sequence)
+{
+    const double s = sequence;
+    const double h = workload.hidden;
+    const Experts& e = workload.experts;
+    const auto matrices = [&](double inner) { return (workload.gated() ? 3.0 : 2.0) * h * inner; };
+    const double mixtures = workload.expert_layers();
+    double attention = 0.0;  // weights of the products of one layer
+    double head = 0.0;       // of a query-key and a weighting product, columns of all heads
+    if (workload.latent.query_rank > 0) {
+        const LatentAttention& l = workload.latent;
+        const double key = l.plain + l.rotary;
+        attention = h * l.query_rank + l.query_rank * workload.heads * key + h * (l.key_value_rank + l.rotary) +
+                    l.key_value_rank * static_cast<double>(workload.heads) * (l.plain + l.value) +
+                    static_cast<double>(workload.heads) * l.value * h;
+        head = workload.heads * (key + l.value);
+    } else {
+        const double query = static_cast<double>(workload.heads) * workload.head_size();
+        attention = 2.0 * h * query + 2.0 * h * workload.kv_heads * workload.head_size();
+        head = 2.0 * query;
+    }
+    const double weights = workload.layers * attention + (workload.layers - mixtures) * matrices(workload.feed_forward) +
+                           mixtures * (h * e.count + matrices(e.shared) + e.active * matrices(e.feed_forward)) +
+                           h * workload.vocabulary;
+    const double scores = 2.0 * s * s * head * (workload.causal && workload.attention == AttentionKernel::flash ? 0.5 : 1.0);
+    return 3.0 * (2.0 * s * weights + workload.layers * scores);
+}
+
 }  // namespace prismopt

@@ -80,4 +80,7 @@ struct Phase {
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
+/// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.
+double model_flops_per_sequence(const Workload& workload, int sequence);
+
 }  // namespace prismopt

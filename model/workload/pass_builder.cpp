@@ -1,0 +1,106 @@
+#include "model/workload/pass_builder.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+void add_scaled(PassCost& sum, const PassCost& pass, double factor)
+{
+    if (factor <= 0.0) {
+        return;
+    }
+    for (Segment segment : pass.segments) {
+        for (Kernel& kernel : segment) {
+            kernel.seconds *= factor;
+        }
+        sum.segments.push_back(std::move(segment));
+    }
+    for (const double seconds : pass.collectives_s) {
+        sum.collectives_s.push_back(factor * seconds);
+    }
+    sum.compute_s += factor * pass.compute_s;
+    sum.communication_s += factor * pass.communication_s;
+}
+
+}  // namespace
+
+PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches)
+{
+    segment_.push_back({kind, time.si});
+    cost_.compute_s += time.si;
+    launches_ += launches;
+    return *this;
+}
+
+PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind)
+{
+    if (time.si > 0.0) {
+        close_segment();
+    }
+    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
+    return *this;
+}
+
+PassBuilder& PassBuilder::pipelined_collective(Seconds time, Seconds beside, double rounds)
+{
+    const Seconds first{time.si / rounds};
+    collective(first);
+    return hidden_collective(time - first, beside);
+}
+
+PassBuilder& PassBuilder::beside_all(Seconds time, double hidden)
+{
+    const double beside = std::min(hidden * time.si, cost_.compute_s);
+    expose(time.si - beside + share_ * beside);
+    return *this;
+}
+
+PassBuilder& PassBuilder::wait_for_host()
+{
+    const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
+    return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
+}
+
+PassCost PassBuilder::done()
+{
+    close_segment();
+    return cost_;
+}
+
+void PassBuilder::expose(double seconds)
+{
+    if (seconds > 0.0) {
+        cost_.collectives_s.push_back(seconds);
+        cost_.communication_s += seconds;
+    }
+}
+
+void PassBuilder::close_segment()
+{
+    if (!segment_.empty()) {
+        cost_.segments.push_back(segment_);
+        segment_.clear();
+    }
+}
+
+PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
+{
+    if (share_of_other <= 0.0 || share_of_other >= 1.0) {
+        return share_of_other <= 0.0 ? one : other;
+    }
+    const double rest = 1.0 - share_of_other;
+    PartCost result;
+    add_scaled(result.forward, one.forward, rest);
+    add_scaled(result.forward, other.forward, share_of_other);
+    add_scaled(result.backward, one.backward, rest);
+    add_scaled(result.backward, other.backward, share_of_other);
+    result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
+    result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
+    result.parameters = rest * one.parameters + share_of_other * other.parameters;
+    result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;
+    return result;
+}
+
+}  // namespace prismopt

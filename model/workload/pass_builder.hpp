@@ -1,0 +1,45 @@
+#pragma once
+
+/// A pass over a part, put together kernel by kernel.
+
+#include "model/hardware/hardware.hpp"
+#include "model/workload/layer_cost.hpp"
+
+namespace prismopt {
+
+/// Collects the kernels of one pass between barriers.
+class PassBuilder {
+public:
+    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
+
+    /// `launches`: kernels that `time` is the sum of.
+    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0);
+    /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
+    PassBuilder& collective(Seconds time) { return hidden_collective(time, Seconds{0.0}); }
+    /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
+    PassBuilder& hidden_collective(Seconds time, Seconds behind);
+    /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
+    /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
+    PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds);
+    /// Collectives of which `hidden` (a share) runs beside the whole pass.
+    PassBuilder& beside_all(Seconds time, double hidden);
+    /// The accelerator waits for a host that launches more slowly than kernels run.
+    PassBuilder& wait_for_host();
+
+    PassCost done();
+
+private:
+    void expose(double seconds);
+    void close_segment();
+
+    double share_;   // of compute that is lost while a collective runs beside it
+    double host_s_;  // to launch a kernel
+    double launches_ = 0.0;
+    PassCost cost_;
+    Segment segment_;
+};
+
+/// Mean of two kinds of layers: (1 - share) * one + share * other; of temporaries the larger.
+PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other);
+
+}  // namespace prismopt
