@@ -36,21 +36,17 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 }  // namespace
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
-    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of),
-      p95_reaches_mean(quantiles_reach_means(of.variability, 0.95)), p99_reaches_mean(quantiles_reach_means(of.variability, 0.99))
+    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
 {
     for (const std::string& objective : of.objectives) {
-        objectives.push_back(find_objective(objective));
+        const Objective* found = find_objective(objective);
+        objectives.push_back(found);
+        bounded.push_back(found->bound != nullptr &&
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
     }
 }
 
 SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
-
-bool StudyModel::bounded(const Objective& objective) const
-{
-    const bool reached = objective.quantile == 0.0 || (objective.quantile < 0.99 ? p95_reaches_mean : p99_reaches_mean);
-    return objective.bound != nullptr && reached;
-}
 
 Message Worker::operator()(const Message& bytes)
 {
@@ -79,9 +75,9 @@ Sweep Worker::sweep(const SweepRange& range)
             return;
         }
         std::vector<double> objectives;
-        for (const Objective* objective : model_.objectives) {
-            objectives.push_back(model_.bounded(*objective) ? objective->bound(std::get<NoiseFree>(bound))
-                                                            : -std::numeric_limits<double>::infinity());
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound))
+                                                   : -std::numeric_limits<double>::infinity());
         }
         result.feasible.push_back({index, std::move(objectives)});
     };

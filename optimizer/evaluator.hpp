@@ -25,12 +25,9 @@ struct StudyModel {
     Problem problem;
     DesignMap designs;
     std::vector<const Objective*> objectives;
-    bool p95_reaches_mean;
-    bool p99_reaches_mean;
+    std::vector<bool> bounded;  // [objective]: has a bound, which is sound under the scenario's laws
 
     SamplerOptions sampler(Purpose purpose) const;
-    /// Whether the objective's bound is sound under the scenario's laws.
-    bool bounded(const Objective& objective) const;
 };
 
 /// The work of one rank: an item in, its result out. Keeps a Predictor of its own.

@@ -1,13 +1,11 @@
 #include "optimizer/study.hpp"
 
-#include "io/journal.hpp"
 #include "io/results_file.hpp"
-#include "optimizer/bytes.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
+#include "optimizer/study_journal.hpp"
 #include "optimizer/version.hpp"
-#include "optimizer/work_item.hpp"
 #include "search/archive.hpp"
 #include "search/exact.hpp"
 
@@ -26,51 +24,6 @@
 namespace prismopt {
 
 namespace {
-
-constexpr std::string_view journal_suffix = ".journal";
-
-std::string journal_path(const std::string& out) { return out + std::string(journal_suffix); }
-
-std::uint64_t hash_of(const Scenario& scenario)
-{
-    return study_hash(scenario.text, scenario.seed, std::string(program_version) + " " + program_commit);
-}
-
-/// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
-Message study_record(const Scenario& scenario)
-{
-    Packer out;
-    out << scenario.path << scenario.text << scenario.seed;
-    return out.take();
-}
-
-Scenario scenario_from(std::span<const std::byte> record)
-{
-    Unpacker in(record);
-    std::string path;
-    std::string text;
-    std::uint64_t seed = 0;
-    in >> path >> text >> seed;
-    Scenario scenario = parse_scenario(text, path);
-    scenario.seed = seed;
-    return scenario;
-}
-
-bool exists(const std::string& path)
-{
-    std::error_code error;
-    const bool found = std::filesystem::exists(path, error);
-    if (error) {
-        throw InputError(fmt::format("{}: {}; name another file", path, error.message()));
-    }
-    return found;
-}
-
-void remove_journal(const StudyOptions& options)
-{
-    std::error_code ignored;
-    std::filesystem::remove(journal_path(options.out), ignored);
-}
 
 /// Refuses what would be lost or cannot be written, before anything is computed.
 void check_output(const Scenario& scenario, const StudyOptions& options)
@@ -97,83 +50,16 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
             throw InputError(
                 fmt::format("{} is being written by another prismopt; wait for it, or name another file with --out", journal));
         }
-        remove_journal(options);
+        remove_journal(options.out);
         return;
     }
     for (const std::string& path : {options.out, journal}) {
-        if (exists(path)) {
+        if (file_exists(path)) {
             throw InputError(fmt::format("{} exists and is kept; name another file with --out, replace it with --force{}", path,
-                                         exists(journal) ? ", or continue it with prismopt resume" : ""));
+                                         file_exists(journal) ? ", or continue it with prismopt resume" : ""));
         }
     }
 }
-
-/// Answers that a journal holds already, then new ones, which it gets.
-class Journal {
-public:
-    Journal(const std::string& path, const Scenario& scenario, bool resume)
-    {
-        if (resume) {
-            JournalContents contents = read_journal(path);
-            if (!contents.damage.empty()) {
-                spdlog::warn("{}: {}; what comes before is used", path, contents.damage);
-            }
-            known_ = std::move(contents.records);
-            next_ = 1;  // behind the study record
-        }
-        try {
-            writer_ = std::make_unique<JournalWriter>(path, hash_of(scenario));
-        } catch (const InputError&) {
-            throw;
-        } catch (const std::runtime_error& error) {
-            throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
-        }
-        if (known_.empty()) {
-            writer_->append(study_record(scenario));
-            writer_->sync();
-        }
-    }
-
-    std::optional<Answer> known_answer(const Request& request)
-    {
-        if (next_ >= known_.size()) {
-            return std::nullopt;
-        }
-        Answer answer = decode_answer(known_[next_++]);
-        if (!answers(answer, request)) {
-            throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
-        }
-        return answer;
-    }
-
-    void append(const Answer& answer)
-    {
-        writer_->append(encode(answer));
-        const auto now = std::chrono::steady_clock::now();
-        if (now - synced_ > std::chrono::seconds(1)) {
-            writer_->sync();
-            synced_ = now;
-        }
-    }
-    void sync() { writer_->sync(); }
-
-private:
-    static bool answers(const Answer& answer, const Request& request)
-    {
-        if (const auto* sweep = std::get_if<Sweep>(&answer)) {
-            const auto* range = std::get_if<SweepRange>(&request);
-            return range != nullptr && range->begin == sweep->range.begin && range->end == sweep->range.end;
-        }
-        const auto& evaluation = std::get<Evaluation>(answer);
-        const auto* point = std::get_if<PointRequest>(&request);
-        return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung;
-    }
-
-    std::vector<std::vector<std::byte>> known_;
-    std::size_t next_ = 0;
-    std::unique_ptr<JournalWriter> writer_;
-    std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
-};
 
 ExactOptions strategy_options(const StudyModel& model)
 {
@@ -182,11 +68,11 @@ ExactOptions strategy_options(const StudyModel& model)
     options.objectives = model.objectives.size();
     options.top_rung = static_cast<int>(model.scenario.search.rungs.size());
     options.confidence = model.scenario.search.confidence;
-    for (const Objective* objective : model.objectives) {
-        options.bounded.push_back(model.bounded(*objective));
-        if (objective->bound != nullptr && !model.bounded(*objective)) {
+    options.bounded = model.bounded;
+    for (std::size_t k = 0; k < model.objectives.size(); ++k) {
+        if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
             spdlog::warn("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
-                         objective->name);
+                         model.objectives[k]->name);
         }
     }
     return options;
@@ -213,7 +99,7 @@ public:
         journal_.sync();
         progress_.finish();
         if (archive_.feasible() == 0) {
-            remove_journal(options_);
+            remove_journal(options_.out);
             refuse_infeasible(model_.scenario, model_.designs.space().size(), archive_);
         }
         return std::nullopt;
@@ -313,7 +199,7 @@ private:
     Exact strategy_;
     Archive archive_;
     Progress progress_;
-    Journal journal_;
+    StudyJournal journal_;
     StopRequest stop_;
 };
 
@@ -359,7 +245,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     }
     write_results(results, options.out);
     if (end.complete) {
-        remove_journal(options);
+        remove_journal(options.out);
     }
     return end;
 }
@@ -403,36 +289,6 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         crew.release();
         throw;
     }
-}
-
-bool is_journal(const std::string& path) { return path.ends_with(journal_suffix); }
-
-std::string results_path_of(const std::string& path)
-{
-    return is_journal(path) ? path.substr(0, path.size() - journal_suffix.size()) : path;
-}
-
-Scenario journaled_scenario(const std::string& path)
-{
-    const std::string journal = journal_path(results_path_of(path));
-    if (!exists(journal)) {
-        if (exists(results_path_of(path))) {
-            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}",
-                                         path, journal, results_path_of(path)));
-        }
-        throw InputError(
-            fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
-                        "stopped",
-                        path, journal));
-    }
-    const JournalContents contents = read_journal(journal);
-    if (contents.records.empty()) {
-        throw InputError(
-            fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
-                        "--force",
-                        journal));
-    }
-    return scenario_from(contents.records.front());
 }
 
 void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive)

@@ -32,14 +32,6 @@ struct StudyEnd {
 /// and when nothing in the space is feasible, with the nearest miss.
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options);
 
-/// The results file that a path names, which may be its journal.
-std::string results_path_of(const std::string& path);
-bool is_journal(const std::string& path);
-
-/// The scenario of a journal, as it was read, with its seed. `path`: a results file or its journal. Throws InputError when
-/// there is nothing to resume.
-Scenario journaled_scenario(const std::string& path);
-
 /// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive);
 

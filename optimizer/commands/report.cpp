@@ -5,6 +5,7 @@
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/study.hpp"
+#include "optimizer/study_journal.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "optimizer/affinity.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/study.hpp"
+#include "optimizer/study_journal.hpp"
 
 #include "io/quantity.hpp"
 #include "io/report.hpp"

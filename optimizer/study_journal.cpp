@@ -1,0 +1,149 @@
+#include "optimizer/study_journal.hpp"
+
+#include "optimizer/bytes.hpp"
+#include "optimizer/version.hpp"
+#include "optimizer/work_item.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::string_view journal_suffix = ".journal";
+
+std::uint64_t hash_of(const Scenario& scenario)
+{
+    return study_hash(scenario.text, scenario.seed, std::string(program_version) + " " + program_commit);
+}
+
+bool answers(const Answer& answer, const Request& request)
+{
+    if (const auto* sweep = std::get_if<Sweep>(&answer)) {
+        const auto* range = std::get_if<SweepRange>(&request);
+        return range != nullptr && range->begin == sweep->range.begin && range->end == sweep->range.end;
+    }
+    const auto& evaluation = std::get<Evaluation>(answer);
+    const auto* point = std::get_if<PointRequest>(&request);
+    return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung;
+}
+
+}  // namespace
+
+bool is_journal(const std::string& path) { return path.ends_with(journal_suffix); }
+
+std::string results_path_of(const std::string& path)
+{
+    return is_journal(path) ? path.substr(0, path.size() - journal_suffix.size()) : path;
+}
+
+std::string journal_path(const std::string& out) { return out + std::string(journal_suffix); }
+
+void remove_journal(const std::string& out)
+{
+    std::error_code ignored;
+    std::filesystem::remove(journal_path(out), ignored);
+}
+
+bool file_exists(const std::string& path)
+{
+    std::error_code error;
+    const bool found = std::filesystem::exists(path, error);
+    if (error) {
+        throw InputError(fmt::format("{}: {}; name another file", path, error.message()));
+    }
+    return found;
+}
+
+Message study_record(const Scenario& scenario)
+{
+    Packer out;
+    out << scenario.path << scenario.text << scenario.seed;
+    return out.take();
+}
+
+Scenario scenario_from(std::span<const std::byte> record)
+{
+    Unpacker in(record);
+    std::string path;
+    std::string text;
+    std::uint64_t seed = 0;
+    in >> path >> text >> seed;
+    Scenario scenario = parse_scenario(text, path);
+    scenario.seed = seed;
+    return scenario;
+}
+
+Scenario journaled_scenario(const std::string& path)
+{
+    const std::string journal = journal_path(results_path_of(path));
+    if (!file_exists(journal)) {
+        if (file_exists(results_path_of(path))) {
+            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}",
+                                         path, journal, results_path_of(path)));
+        }
+        throw InputError(
+            fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
+                        "stopped",
+                        path, journal));
+    }
+    const JournalContents contents = read_journal(journal);
+    if (contents.records.empty()) {
+        throw InputError(
+            fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
+                        "--force",
+                        journal));
+    }
+    return scenario_from(contents.records.front());
+}
+
+StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume)
+{
+    if (resume) {
+        JournalContents contents = read_journal(path);
+        if (!contents.damage.empty()) {
+            spdlog::warn("{}: {}; what comes before is used", path, contents.damage);
+        }
+        known_ = std::move(contents.records);
+        next_ = 1;  // behind the study record
+    }
+    try {
+        writer_ = std::make_unique<JournalWriter>(path, hash_of(scenario));
+    } catch (const InputError&) {
+        throw;
+    } catch (const std::runtime_error& error) {
+        throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
+    }
+    if (known_.empty()) {
+        writer_->append(study_record(scenario));
+        writer_->sync();
+    }
+}
+
+std::optional<Answer> StudyJournal::known_answer(const Request& request)
+{
+    if (next_ >= known_.size()) {
+        return std::nullopt;
+    }
+    Answer answer = decode_answer(known_[next_++]);
+    if (!answers(answer, request)) {
+        throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
+    }
+    return answer;
+}
+
+void StudyJournal::append(const Answer& answer)
+{
+    writer_->append(encode(answer));
+    const auto now = std::chrono::steady_clock::now();
+    if (now - synced_ > std::chrono::seconds(1)) {
+        writer_->sync();
+        synced_ = now;
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,55 @@
+#pragma once
+
+/// The journal of a study: what it was asked, and every answer so far, from which a stopped search goes on.
+
+#include "io/journal.hpp"
+#include "io/scenario.hpp"
+#include "optimizer/communicator.hpp"
+#include "search/strategy.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The results file that a path names, which may be its journal; and the journal of a results file.
+std::string results_path_of(const std::string& path);
+bool is_journal(const std::string& path);
+std::string journal_path(const std::string& out);
+void remove_journal(const std::string& out);
+
+/// Whether a file is there. Throws InputError when that cannot be told.
+bool file_exists(const std::string& path);
+
+/// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
+Message study_record(const Scenario& scenario);
+Scenario scenario_from(std::span<const std::byte> record);
+
+/// The scenario of a journal, as it was read, with its seed. `path`: a results file or its journal. Throws InputError when
+/// there is nothing to resume.
+Scenario journaled_scenario(const std::string& path);
+
+/// Answers that a journal holds already, then new ones, which it gets.
+class StudyJournal {
+public:
+    /// Throws InputError when it cannot be written, or belongs to another study.
+    StudyJournal(const std::string& path, const Scenario& scenario, bool resume);
+
+    /// The next answer that is known, or nothing. Throws std::runtime_error when it answers another request.
+    std::optional<Answer> known_answer(const Request& request);
+    /// Reaches the disk within a second.
+    void append(const Answer& answer);
+    void sync() { writer_->sync(); }
+
+private:
+    std::vector<std::vector<std::byte>> known_;
+    std::size_t next_ = 0;
+    std::unique_ptr<JournalWriter> writer_;
+    std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace prismopt
