@@ -16,7 +16,8 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* compared =
-    "Compared: mean step time under the variability profile hpc-2024, of which a measured run has its own. Constants of the "
+    "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
+    "where none is named). Constants of the "
     "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
     "leave-one-source-out\ntable of the fit.";
 
