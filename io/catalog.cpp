@@ -50,6 +50,18 @@ Table entry(const std::string& file_name, const std::string& name)
     return found->table("a section");
 }
 
+/// The entry of that name, with its name in it.
+template <class Kind>
+Kind named(const std::string& file_name, const std::string& name, void (*read)(Table&, Keys, Kind&))
+{
+    Kind result;
+    result.name = name;
+    Table table = entry(file_name, name);
+    read(table, Keys::all, result);
+    table.refuse_unknown_keys();
+    return result;
+}
+
 }  // namespace
 
 std::vector<std::string> catalog_accelerators() { return names(accelerators); }
@@ -67,35 +79,11 @@ Accelerator catalog_accelerator(const std::string& name)
     return accelerator;
 }
 
-Workload catalog_workload(const std::string& name)
-{
-    Workload workload;
-    workload.name = name;
-    Table table = entry(workloads, name);
-    read_workload_fields(table, Keys::all, workload);
-    table.refuse_unknown_keys();
-    return workload;
-}
+Workload catalog_workload(const std::string& name) { return named(workloads, name, read_workload_fields); }
 
-NetworkTier catalog_link(const std::string& name)
-{
-    NetworkTier tier;
-    tier.name = name;
-    Table table = entry(links, name);
-    read_link_fields(table, Keys::all, tier);
-    table.refuse_unknown_keys();
-    return tier;
-}
+NetworkTier catalog_link(const std::string& name) { return named(links, name, read_link_fields); }
 
-SoftwareStack catalog_stack(const std::string& name)
-{
-    SoftwareStack stack;
-    stack.name = name;
-    Table table = entry(stacks, name);
-    read_stack_fields(table, Keys::all, stack);
-    table.refuse_unknown_keys();
-    return stack;
-}
+SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, read_stack_fields); }
 
 Variability catalog_variability(const std::string& name)
 {

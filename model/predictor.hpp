@@ -32,7 +32,7 @@ public:
     /// The problem must outlive the predictor. One for each thread that calls it.
     explicit Predictor(const Problem& problem);
 
-    /// Sound lower bounds without noise, or why the plan cannot work (checked for every phase).
+    /// Lower bounds of means, without noise (Objective::quantile says when they bound quantiles too), or why the plan cannot work (checked for every phase).
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
 
     /// Draws of every phase, by plan; each plan's are those that it has alone. The plans must be feasible.

@@ -88,9 +88,9 @@ void visit(NoiseTables& tables, Visit&& number)
     for (auto& t : tables.standard) {
         pieces(t.piece);
     }
-    for (auto& [width, laws] : tables.width) {
-        laws.group.resize(NoiseTables::group_laws);
-        for (auto& t : laws.group) {
+    for (auto& [degree, laws] : tables.group) {
+        laws.resize(NoiseTables::group_laws);
+        for (auto& t : laws) {
             table(t);
         }
     }
@@ -108,18 +108,14 @@ void visit(NoiseTables& tables, Visit&& number)
 
 }  // namespace
 
-int NoiseTables::standard_index(double cv, double skewness)
+int NoiseTables::standard_index(double skewness)
 {
-    // Up to here the nearest law stays positive to the last probability of its table, 2^-33; beyond, only with skewness 2 cv.
-    constexpr double safe_cv = 0.25;
-    const double nearest = std::ceil(std::max(skewness, 2.0 * cv) * per_unit_skewness - 0.5);
-    const double least = cv > safe_cv ? std::ceil(2.0 * cv * per_unit_skewness) : 0.0;
-    return static_cast<int>(std::clamp(std::max(nearest, least), 0.0, standard_laws - 1.0));
+    return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_laws - 1.0));
 }
 
 QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
 {
-    const auto& laws = width.at(tensor_parallel_degree).group;
+    const auto& laws = group.at(tensor_parallel_degree);
     int above = 1;
     while (above < group_laws - 1 && group_cv(above) < segment_cv) {
         ++above;
@@ -147,9 +143,8 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
         groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
     }
     for (const int width : tensor_parallel_degrees) {
-        WidthTables& laws = tables.width[width];
         for (const auto& group : groups) {
-            laws.group.emplace_back(group.factor(width));
+            tables.group[width].emplace_back(group.factor(width));
         }
     }
     const auto table = [](const Law& law) { return QuantileTable(quantile_of(law)); };
@@ -159,14 +154,14 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.common_communication = table(variability.common_communication);
     tables.stage = table(variability.stage);
     tables.microbatch = table(variability.microbatch);
-    tables.p2p = table(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]);
+    const Law& p2p = variability.residual[static_cast<std::size_t>(KernelClass::p2p)];
+    tables.p2p = table(p2p);
+    tables.p2p_by_score = StandardLaw(quantile_of(p2p), tables.node_probability);
+    tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
     tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     tables.common_step = table(variability.common_step);
     tables.step_varies = !LawQuantile(variability.common_step).constant();
-    tables.p2p_by_score =
-        StandardLaw(quantile_of(variability.residual[static_cast<std::size_t>(KernelClass::p2p)]), tables.node_probability);
-    tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();
@@ -180,8 +175,8 @@ std::vector<std::byte> NoiseTables::encode() const
         const auto* raw = reinterpret_cast<const std::byte*>(&number);
         bytes.insert(bytes.end(), raw, raw + sizeof number);
     };
-    put(static_cast<std::int32_t>(width.size()));
-    for (const auto& row : width) {
+    put(static_cast<std::int32_t>(group.size()));
+    for (const auto& row : group) {
         put(static_cast<std::int32_t>(row.first));
     }
     NoiseTables copy = *this;
@@ -204,7 +199,7 @@ NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
     for (std::int32_t i = 0; i < widths; ++i) {
         std::int32_t width = 0;
         get(width);
-        tables.width[width] = {};
+        tables.group[width] = {};
     }
     visit(tables, get);
     return tables;

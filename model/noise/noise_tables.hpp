@@ -15,11 +15,6 @@
 
 namespace prismopt {
 
-/// Laws of one width of tensor parallel groups.
-struct WidthTables {
-    std::vector<QuantileTable> group;  // [cv index]: persistent factor of the whole group, see group_factor()
-};
-
 struct NoiseTables {
     /// Skewness of the standard laws: index / per_unit_skewness.
     static constexpr int per_unit_skewness = 8;
@@ -31,7 +26,8 @@ struct NoiseTables {
     NormalScores scores;
     StandardLaw::NodeProbabilities node_probability{};
     std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws
-    std::map<int, WidthTables> width;   // by tensor parallel degree
+    /// [cv index] by tensor parallel degree: persistent factor of a whole group, see group_factor().
+    std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
     QuantileTable exponential;  // mean one: gaps between failures
     QuantileTable common_step;  // of the whole step: integrated, never drawn
@@ -45,9 +41,8 @@ struct NoiseTables {
     StandardLaw p2p_by_score;  // the law of mean one itself, by normal scores
     bool p2p_is_smooth = false;
 
-    /// Nearest standard law for a factor of mean one with these moments, with skewness at least 2 cv, which keeps a shifted
-    /// gamma law positive.
-    static int standard_index(double cv, double skewness);
+    /// The standard law with the nearest skewness.
+    static int standard_index(double skewness);
     /// Persistent factor of a tensor parallel group whose segments have this cv: between the two nearest tables.
     QuantileTable group_factor(int tensor_parallel_degree, double segment_cv) const;
 

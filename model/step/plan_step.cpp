@@ -290,7 +290,7 @@ void PlanStep::end_replica(int k)
 void PlanStep::wait_for_others(const BlockStep& at)
 {
     const ReplicaResidualLaw law = fit_replica_residuals(residuals_);
-    const StandardLaw& standard = at.noise.standard[NoiseTables::standard_index(0.0, law.skewness)];
+    const StandardLaw& standard = at.noise.standard[NoiseTables::standard_index(law.skewness)];
     std::array<Words, 4> words;
     Floats z;
     for (int replica = 0; replica < replicas_; ++replica) {

@@ -18,7 +18,7 @@ namespace {
 // plans: half of a second-level cache of 1 MiB. A single plan uses a draw once: the first-level cache.
 constexpr std::size_t window_of_many = 512;
 constexpr std::size_t window_of_one = 24;
-// Plans that share a filling, which costs about as much as running eight to thirty plans.
+// Plans that share a filling, which costs about as much as running five to thirty plans through it.
 constexpr std::size_t largest_lot = 1024;
 constexpr std::size_t largest_lot_rows = std::size_t{1} << 17;  // of coupled replicas' factors: 32 MiB a thread
 
