@@ -27,9 +27,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
             before[i] = by_input ? in_slot[op.in] : last[op.stage];
             fed[i] = by_input;
             last[op.stage] = i;
-            if (op.out >= 0) {
-                in_slot[op.out] = i;
-            }
+            in_slot[op.out] = i;
             if (op.last_of_chunk) {
                 if (!overlapped || end > gradients[op.stage]) {
                     into_gradients[op.stage] = i;
@@ -37,7 +35,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
                         reduced[op.stage].clear();
                     }
                 }
-                reduced[op.stage].push_back(graph.part(op));
+                reduced[op.stage].push_back(static_cast<int>(op.part()));
                 gradients[op.stage] = run.gradients_end(op.stage);
             }
         });
@@ -56,7 +54,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
             compute[ops[i].stage] += static_cast<double>(law.compute.mean_s);
             communication += static_cast<double>(law.communication_s) + (fed[i] ? static_cast<double>(law.transfer_s) : 0.0);
             // Only a path's first op can have waited for parameters alone: nothing else decided its start.
-            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? graph.part(ops[i]) : -1;
+            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part()) : -1;
         }
         std::transform(compute.begin(), compute.end(), path.compute_s.begin(), [](double s) { return static_cast<float>(s); });
         path.communication_s = static_cast<float>(communication);

@@ -54,8 +54,7 @@ struct ExecutionGraph {
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }
-    int part(const ProgramOp& op) const { return op.stage * chunks() + op.chunk; }
-    const OpLaw& law_of(const ProgramOp& op) const { return law[2 * part(op) + static_cast<int>(op.pass)]; }
+    const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
 };
 
 /// What a plan is made into: the graph, and the memory it needs.

@@ -39,18 +39,6 @@ void wait_for(const Floats& a, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
-void wait_for_all(std::span<const Floats> rows, Floats& out)
-{
-    Floats latest = out;
-    for (const Floats& row : rows) {
-        for (int l = 0; l < lanes; ++l) {
-            latest.at[l] = row.at[l] > latest.at[l] ? row.at[l] : latest.at[l];
-        }
-    }
-    out = latest;
-}
-
-PRISMOPT_VECTOR_CLONES
 void wait_for_scaled(float a, const Floats& row, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {

@@ -21,8 +21,6 @@ void scaled_draw(float mean, const QuantileTable& table, const Words& bits, cons
 
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
-/// out = max(out, every row).
-void wait_for_all(std::span<const Floats> rows, Floats& out);
 /// out = max(out, a * row).
 void wait_for_scaled(float a, const Floats& row, Floats& out);
 /// out += a.

@@ -47,27 +47,24 @@ public:
     {
         stage_end_.assign(graph_.stages(), 0.0);
         gradients_end_.assign(graph_.stages(), 0.0);
-        slot_end_.resize(graph_.program->slots);
+        slot_end_.assign(graph_.program->slots, 0.0);
         const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
         for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
             const ProgramOp& op = graph_.program->ops[i];
-            const int part = graph_.part(op);
-            const std::size_t law = 2 * static_cast<std::size_t>(part) + static_cast<std::size_t>(op.pass);
+            const std::size_t part = op.part();
             double start = stage_end_[op.stage];
             bool fed = false;
             if (op.first_of_chunk) {
                 start = std::max(start, gate_[part]);
             }
-            if (op.in >= 0) {
-                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.law[law].transfer_s);
+            if (op.in != Program::start) {
+                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.law[op.law].transfer_s);
                 fed = arrival > start;
                 start = std::max(start, arrival);
             }
-            const double end = start + duration_[law];
+            const double end = start + duration_[op.law];
             stage_end_[op.stage] = end;
-            if (op.out >= 0) {
-                slot_end_[op.out] = end;
-            }
+            slot_end_[op.out] = end;
             if (op.last_of_chunk) {
                 const auto reduce = static_cast<double>(graph_.reduce_scatter_s[part]);
                 gradients_end_[op.stage] =

@@ -61,17 +61,18 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
 [[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
 {
     const int rows = run.factor_rows;
-    Floats* const ends = run.stage_end;
     Floats* const slots = run.slot;
+    Floats gathered;
     for (const ProgramOp& op : ops) {
-        const int part = op.stage * run.chunks + op.chunk;
-        const OpSpread& law = run.law[2 * part + static_cast<int>(op.pass)];
-        Floats& end = ends[op.stage];
+        const OpSpread& law = run.law[op.law];
+        const Floats& input = slots[op.in];
+        const Floats* before = &slots[op.before];
+        Floats& output = slots[op.out];
         if (op.first_of_chunk && run.gathered != nullptr) {
-            wait_for(run.gathered[part], end);
+            gathered = run.gathered[op.part()];
+            wait_for(*before, gathered);
+            before = &gathered;
         }
-        const Floats& input = op.in < 0 ? *run.nothing : slots[op.in];
-        Floats& output = op.out < 0 ? *run.nobody : slots[op.out];
         const Floats* factor = nullptr;
         const Floats* microbatch = nullptr;
         if constexpr (Factors) {
@@ -100,7 +101,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
                 compute = compute * vector_at(*microbatch, v);
             }
             const FloatVector arrival = vector_at(input, v) + transfer;
-            const FloatVector free = vector_at(end, v);
+            const FloatVector free = vector_at(*before, v);
             FloatVector time = (arrival > free ? arrival : free) + compute;
             if constexpr (Communication) {
                 FloatVector c = vector_at(draw.communication, v);
@@ -111,11 +112,10 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
                 }
                 time = time + communication;
             }
-            vector_at(end, v) = time;
             vector_at(output, v) = time;
         }
         if (op.last_of_chunk && run.reduce != nullptr) {
-            reduce_gradients(run, part, end, run.gradients_end[op.stage]);
+            reduce_gradients(run, op.part(), output, run.gradients_end[op.stage]);
         }
     }
 }
@@ -140,7 +140,7 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
     std::array<Words, 4> words;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ProgramOp& op = ops[i];
-        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.stage * keys.chunks + op.chunk];
+        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part()];
         keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)),
                          words);
         draw_op(noise, shared, words, draws[i]);

@@ -29,7 +29,6 @@ struct DrawKeys {
     Purpose purpose = Purpose::search;
     std::uint32_t step_replica = 0;
     const std::uint16_t* first_slot = nullptr;  // [part]
-    int chunks = 1;                             // of a stage
 };
 
 /// What the plans of a window have in common. `compute`, `communication`: the standard laws of all their ops; both or neither.
@@ -58,7 +57,6 @@ struct OpSpread {
 
 /// One plan's pipeline in the middle of a step. Rows hold 64 draws.
 struct PipelineRun {
-    int chunks = 1;
     bool overlapped = true;         // gradient collectives run beside compute
     const OpSpread* law = nullptr;  // [part * 2 + pass]
     // Null, both, where no factor varies:
@@ -69,11 +67,8 @@ struct PipelineRun {
     // Null where replicas exchange nothing:
     const Floats* gathered = nullptr;  // [part]: time at which its parameters are there
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective
-    Floats* stage_end = nullptr;       // [stage]
-    Floats* slot = nullptr;            // [slot]
+    Floats* slot = nullptr;            // [slot]: ends of ops; zeros in Program::start
     Floats* gradients_end = nullptr;   // [stage]
-    const Floats* nothing = nullptr;   // zeros: input of an op that waits for no other
-    Floats* nobody = nullptr;          // output of an op that nobody waits for
 };
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run);
 

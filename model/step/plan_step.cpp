@@ -11,6 +11,7 @@ BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
 {
     assert(!graph.shapes.empty());  // compiled for sampling
     assert(graph.placement.replicas % graph.placement.coupled == 0);
+    spread.reserve(graph.law.size());
     const auto shape = [&](const DurationLaw& law) { return graph.shapes[law.shape].get(); };
     for (const OpLaw& law : graph.law) {
         spread.push_back({law.compute.mean_s, law.compute.mean_s * law.compute.cv, law.communication.mean_s,
@@ -35,24 +36,20 @@ std::size_t BoundPlan::coupled_rows() const
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
-      gathered_(graph_.all_gather_s.size()), reduce_(graph_.reduce_scatter_s.size()),
-      chosen_factor_(static_cast<std::size_t>(plan.simulated) * graph_.placement.coupled * stages_), chosen_(plan.simulated),
-      chosen_path_(plan.simulated), shared_(plan.paths.size()), stage_factor_(stages_), stage_end_(stages_),
-      gradients_end_(stages_), slot_(graph_.program->slots),
+      chosen_(plan.simulated), chosen_path_(plan.simulated), shared_(plan.paths.size()), slot_(graph_.program->slots),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
-    run_.chunks = graph_.chunks();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.law = plan_.spread.data();
     if (exchanges()) {
+        gathered_.resize(graph_.all_gather_s.size());
+        reduce_.resize(graph_.reduce_scatter_s.size());
+        gradients_end_.resize(stages_);
         run_.gathered = gathered_.data();
         run_.reduce = reduce_.data();
+        run_.gradients_end = gradients_end_.data();
     }
-    run_.stage_end = stage_end_.data();
     run_.slot = slot_.data();
-    run_.gradients_end = gradients_end_.data();
-    run_.nothing = &nothing_;
-    run_.nobody = &nobody_;
     if (plan.coupled()) {
         set_.emplace(graph_, noise.microbatch_varies);
         run_.factor_rows = set_->rows();
@@ -77,6 +74,7 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 void PlanStep::take_factors(const BlockStep& at, std::vector<Floats>& factors)
 {
     factors.resize(std::max(factors.size(), static_cast<std::size_t>(stages_) * members_));
+    chosen_factor_.resize(static_cast<std::size_t>(plan_.simulated) * graph_.placement.coupled * stages_);
     take_persistent(at, factors);
     keep_optimizer_time(factors);  // before per-step factors join the persistent ones
     if (at.noise.stage_varies) {
@@ -215,6 +213,7 @@ void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
 /// By stage, over the microbatches of a replica. `members`: factors of its own, [member * stages + stage].
 const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Floats* members)
 {
+    stage_factor_.resize(stages_);
     if (set_) {
         Ints who;
         std::fill_n(who.at, lanes, replica);
@@ -264,7 +263,6 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
         at.draw_microbatches(chosen_[k], microbatch_);
         run_.microbatch = microbatch_.data();
     }
-    std::fill(stage_end_.begin(), stage_end_.end(), Floats{});
     if (exchanges()) {
         std::fill(gradients_end_.begin(), gradients_end_.end(), Floats{});
     }
@@ -272,11 +270,18 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
 
 void PlanStep::end_replica(int k)
 {
-    for (int stage = 0; exchanges() && !run_.overlapped && stage < stages_; ++stage) {
-        add(stage_end_[stage], gradients_end_[stage]);
-    }
     Floats end{};
-    wait_for_all(exchanges() ? gradients_end_ : stage_end_, end);
+    for (int stage = 0; stage < stages_; ++stage) {
+        const Floats& passes = slot_[graph_.program->last[stage]];
+        if (!exchanges()) {
+            wait_for(passes, end);
+            continue;
+        }
+        if (!run_.overlapped) {
+            add(passes, gradients_end_[stage]);
+        }
+        wait_for(gradients_end_[stage], end);
+    }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {

@@ -88,13 +88,10 @@ private:
     std::vector<Floats> path_;           // [replica]
     std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
     std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the replica at hand
-    std::vector<Floats> stage_end_;      // [stage]
     std::vector<Floats> gradients_end_;  // [stage]
     std::vector<Floats> slot_;           // [slot]
     std::vector<Floats> microbatch_;     // [microbatch]: of the replica at hand, where plans choose theirs
     std::optional<CoupledSet> set_;      // at hand
-    Floats nothing_{};
-    Floats nobody_;
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };
 

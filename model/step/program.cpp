@@ -6,24 +6,32 @@ namespace prismopt {
 
 namespace {
 
-/// Ends of ops that a neighbour has still to read; freed slots are used again, lowest need first.
+/// Ends of ops that other ops have still to read; freed slots are used again, the last freed first.
 class Slots {
 public:
-    std::int32_t take()
+    /// For an end that is read so often.
+    std::int32_t take(int readers)
     {
         if (free_.empty()) {
-            return count_++;
+            readers_.push_back(readers);
+            return count() - 1;
         }
         const std::int32_t slot = free_.back();
         free_.pop_back();
+        readers_[slot] = readers;
         return slot;
     }
-    void give_back(std::int32_t slot) { free_.push_back(slot); }
-    std::int32_t count() const { return count_; }
+    void read(std::int32_t slot)
+    {
+        if (slot != Program::start && --readers_[slot] == 0) {
+            free_.push_back(slot);
+        }
+    }
+    std::int32_t count() const { return static_cast<std::int32_t>(readers_.size()); }
 
 private:
     std::vector<std::int32_t> free_;
-    std::int32_t count_ = 0;
+    std::vector<int> readers_{0};  // [slot]: still to come; the start is read for ever
 };
 
 class Compiler {
@@ -32,6 +40,7 @@ public:
     {
         waiting_.assign(2 * static_cast<std::size_t>(network_chunks()) * shape.microbatches, absent);
         seen_.assign(2 * static_cast<std::size_t>(network_chunks()), 0);
+        last_.assign(shape.stages, Program::start);
     }
 
     CompiledProgram run()
@@ -64,12 +73,12 @@ public:
             return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
         }
         program->slots = slots_.count();
+        program->last = last_;
         return std::shared_ptr<const Program>(std::move(program));
     }
 
 private:
-    static constexpr std::int32_t absent = -2;  // not computed yet
-    static constexpr std::int32_t local = -1;   // computed, nobody on another chunk reads it
+    static constexpr std::int32_t absent = -1;  // not computed yet
 
     int network_chunks() const { return shape_.stages * shape_.chunks; }
     int position(int stage, const Task& t) const { return t.chunk * shape_.stages + stage; }  // of the chunk in the network
@@ -103,6 +112,7 @@ private:
         op.chunk = t.chunk;
         op.microbatch = t.microbatch;
         op.pass = t.pass;
+        op.law = 2U * static_cast<std::uint32_t>(stage * shape_.chunks + t.chunk) + (t.pass == Pass::forward ? 0U : 1U);
         const int at = position(stage, t);
         int& seen = seen_[2 * at + (t.pass == Pass::forward ? 0 : 1)];
         op.first_of_chunk = t.pass == Pass::forward && seen == 0;
@@ -110,18 +120,22 @@ private:
         op.last_of_chunk = t.pass == Pass::backward && seen == shape_.microbatches;
         if (const std::int32_t* from = feeder(stage, t)) {
             op.in = *from;
-            slots_.give_back(*from);
+            slots_.read(op.in);
         }
+        op.before = last_[stage];
+        slots_.read(op.before);
         const bool last_in_network = t.pass == Pass::forward ? at == network_chunks() - 1 : at == 0;
-        op.out = last_in_network ? local : slots_.take();
+        op.out = slots_.take(last_in_network ? 1 : 2);  // by what the stage does next, or by the step's end; and by the neighbour
         slot_of(t.pass, at, t.microbatch) = op.out;
+        last_[stage] = op.out;
         return op;
     }
 
     const ScheduleShape& shape_;
     const TaskOrders& orders_;
-    std::vector<std::int32_t> waiting_;  // [(pass * chunks + position) * m + microbatch]: slot, `absent` or `local`
+    std::vector<std::int32_t> waiting_;  // [(pass * chunks + position) * m + microbatch]: slot or `absent`
     std::vector<int> seen_;              // [2 * position + pass]: ops emitted
+    std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;
 };
 

@@ -19,14 +19,23 @@ struct ProgramOp {
     Pass pass = Pass::forward;
     bool first_of_chunk = false;  // first forward of the chunk: waits for the chunk's parameters
     bool last_of_chunk = false;   // last backward of the chunk: its gradients are complete
-    std::int32_t in = -1;         // slot with the end of the op on the neighbouring chunk that feeds this one; -1: none
-    std::int32_t out = -1;        // slot for this op's end, for its consumer; -1: nobody on another chunk waits for it
+    std::uint32_t law = 0;        // index of its law: 2 (stage * v + chunk) + pass
+    // Slots, `Program::start` where there is no such op:
+    std::int32_t in = 0;      // with the end of the op on the neighbouring chunk that feeds this one
+    std::int32_t before = 0;  // with the end of the stage's op before this one
+    std::int32_t out = 0;     // for its own end; may be one of the two
+
+    std::uint32_t part() const { return law / 2; }
 };
 
 struct Program {
+    /// The slot of the time at which the step starts.
+    static constexpr std::int32_t start = 0;
+
     ScheduleShape shape;
-    std::vector<ProgramOp> ops;  // every op after all that it waits for
-    std::int32_t slots = 0;      // reused as soon as read: the live state of a run
+    std::vector<ProgramOp> ops;      // every op after all that it waits for
+    std::int32_t slots = 0;          // reused as soon as all have read them: the live state of a run
+    std::vector<std::int32_t> last;  // [stage]: slot with the end of its last op
 };
 
 /// The compiled schedule, from a cache of this thread; or why there is none. A schedule whose tasks wait for each other in a

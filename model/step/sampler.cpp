@@ -4,6 +4,7 @@
 #include "model/step/plan_step.hpp"
 
 #include <omp.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <cassert>
@@ -14,10 +15,13 @@ namespace prismopt {
 
 namespace {
 
-// Ops whose draws lie in the cache together: a window's draws are used by all plans of a lot before the next is filled. Several
-// plans: half of a second-level cache of 1 MiB. A single plan uses a draw once: the first-level cache.
-constexpr std::size_t window_of_many = 512;
+// Ops whose draws are filled at once, by what uses them. One plan uses each draw once: so many as the first-level cache holds.
+// A group of plans, whose state stays in the second-level cache: so many as lie there beside it. Many groups: so many as the
+// third-level cache holds, and each group takes them through the second-level cache in windows.
 constexpr std::size_t window_of_one = 24;
+constexpr std::size_t window_of_many = 256;
+constexpr std::size_t filled_for_groups = 2048;
+constexpr std::size_t cached_state = std::size_t{1} << 18;  // bytes
 // Plans that share a filling, which costs about as much as running five to thirty plans through it.
 constexpr std::size_t largest_lot = 1024;
 constexpr std::size_t largest_lot_rows = std::size_t{1} << 17;  // of coupled replicas' factors: 32 MiB a thread
@@ -98,29 +102,25 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
 class LotStep {
 public:
     LotStep(const std::vector<BoundPlan>& plans, const Lot& lot, const NoiseTables& noise, const SamplerOptions& options)
-        : lot_(lot), graph_(plans[lot.plans.front()].graph), at_(noise, options, lot.extent),
-          draws_(std::min(lot.plans.size() > 1 ? window_of_many : window_of_one, graph_.program->ops.size())),
-          microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0)
+        : lot_(lot), program_(*plans[lot.plans.front()].graph.program), at_(noise, options, lot.extent),
+          group_(std::clamp<std::size_t>(cached_state / sizeof(Floats) / program_.slots, 1, lot.plans.size())),
+          window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
+          draws_(std::min(lot.plans.size() > group_ ? filled_for_groups : window_, program_.ops.size())),
+          microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0), times_(lot.plans.size())
     {
         for (const std::size_t plan : lot.plans) {
             steps_.emplace_back(plans[plan], noise);
         }
     }
 
-    /// times[i]: of the lot's i-th plan.
-    void run(int first_fleet, int step, std::vector<Floats>& times)
+    /// Step times of each plan of the lot.
+    const std::vector<Floats>& run(int first_fleet, int step)
     {
         at_.begin(first_fleet, step);
-        for (PlanStep& plan : steps_) {
-            plan.begin(at_, factors_);
-        }
         for (int k = 0; k < lot_.simulated; ++k) {
             run_replicas(k);
         }
-        times.clear();
-        for (PlanStep& plan : steps_) {
-            times.push_back(plan.end(at_));
-        }
+        return times_;
     }
 
 private:
@@ -128,38 +128,75 @@ private:
     void run_replicas(int k)
     {
         const auto replica = static_cast<std::uint32_t>(k);
-        const DrawKeys keys{at_.philox, at_.options.purpose, step_replica(at_.step, replica), graph_.first_slot.data(),
-                            graph_.chunks()};
+        const DrawKeys keys{at_.philox, at_.options.purpose, step_replica(at_.step, replica), lot_.extent.first_slot.data()};
         at_.draw_microbatches(replica, microbatch_);
-        for (PlanStep& plan : steps_) {
+        const std::span<const ProgramOp> ops = program_.ops;
+        for (std::size_t first = 0; first < ops.size(); first += draws_.size()) {
+            const auto filled = ops.subspan(first, std::min(draws_.size(), ops.size() - first));
+            fill_draws(filled, keys, at_.noise, lot_.shared, draws_.data());
+            for (std::size_t plan = 0; plan < steps_.size(); plan += group_) {
+                const std::size_t end = std::min(plan + group_, steps_.size());
+                if (first == 0) {
+                    begin(k, plan, end);
+                }
+                run_windows(filled, k, plan, end);
+                if (first + filled.size() == ops.size()) {
+                    this->end(k, plan, end);
+                }
+            }
+        }
+    }
+
+    // Of plans first .. end - 1, which are a group:
+
+    void begin(int k, std::size_t first, std::size_t end)
+    {
+        for (std::size_t i = first; i < end; ++i) {
+            PlanStep& plan = steps_[i];
+            if (k == 0) {
+                plan.begin(at_, factors_);
+            }
             if (k < plan.plan().simulated) {
                 plan.begin_replica(at_, k, microbatch_);
             }
         }
-        const std::span<const ProgramOp> ops = graph_.program->ops;
-        for (std::size_t first = 0; first < ops.size(); first += draws_.size()) {
-            const auto window = ops.subspan(first, std::min(draws_.size(), ops.size() - first));
-            fill_draws(window, keys, at_.noise, lot_.shared, draws_.data());
-            for (PlanStep& plan : steps_) {
-                if (k < plan.plan().simulated) {
-                    run_window(window, draws_.data(), lot_.shared, plan.pipeline());
+    }
+
+    void run_windows(std::span<const ProgramOp> filled, int k, std::size_t first, std::size_t end)
+    {
+        for (std::size_t op = 0; op < filled.size(); op += window_) {
+            const auto window = filled.subspan(op, std::min(window_, filled.size() - op));
+            for (std::size_t i = first; i < end; ++i) {
+                if (k < steps_[i].plan().simulated) {
+                    run_window(window, draws_.data() + op, lot_.shared, steps_[i].pipeline());
                 }
             }
         }
-        for (PlanStep& plan : steps_) {
+    }
+
+    void end(int k, std::size_t first, std::size_t end)
+    {
+        for (std::size_t i = first; i < end; ++i) {
+            PlanStep& plan = steps_[i];
             if (k < plan.plan().simulated) {
                 plan.end_replica(k);
+            }
+            if (k == lot_.simulated - 1) {
+                times_[i] = plan.end(at_);
             }
         }
     }
 
     const Lot& lot_;
-    const ExecutionGraph& graph_;  // of one of them: its program and keys are those of all
+    const Program& program_;  // of all of them
     BlockStep at_;
+    std::size_t group_;   // plans
+    std::size_t window_;  // ops
     std::deque<PlanStep> steps_;
     std::vector<OpDraws> draws_;
     std::vector<Floats> microbatch_;  // of the k-th replica
     std::vector<Floats> factors_;
+    std::vector<Floats> times_;  // [plan]
 };
 
 }  // namespace
@@ -187,7 +224,6 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     {
         std::size_t bound_lot = lots.size();
         std::optional<LotStep> bound;
-        std::vector<Floats> times;
 #pragma omp for schedule(dynamic, 1)
         for (std::int64_t unit = 0; unit < units; ++unit) {
             const auto lot = static_cast<std::size_t>(unit / block_steps);
@@ -198,7 +234,7 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
                 bound.emplace(plans, lots[lot], noise, options);
                 bound_lot = lot;
             }
-            bound->run(range.first_fleet + first, step, times);
+            const std::vector<Floats>& times = bound->run(range.first_fleet + first, step);
             for (std::size_t i = 0; i < times.size(); ++i) {
                 std::vector<double>& out = seconds[lots[lot].plans[i]];
                 for (int l = 0; l < lanes; ++l) {

@@ -141,7 +141,7 @@ double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor)
         for (const ProgramOp& op : graph.program->ops) {
             const OpLaw& law = graph.law_of(op);
             double start = stage_end[op.stage];
-            if (op.in >= 0) {
+            if (op.in != Program::start) {
                 const double transfer = static_cast<double>(law.transfer_s) * network * transfer_residual(engine);
                 start = std::max(start, slot[op.in] + transfer);
             }
@@ -151,9 +151,7 @@ double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor)
                 duration += static_cast<double>(law.communication_s) * network * collective_residual(engine);
             }
             stage_end[op.stage] = start + duration;
-            if (op.out >= 0) {
-                slot[op.out] = stage_end[op.stage];
-            }
+            slot[op.out] = stage_end[op.stage];
         }
         sum += *std::max_element(stage_end.begin(), stage_end.end()) / draws;
     }

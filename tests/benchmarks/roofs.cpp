@@ -60,22 +60,17 @@ double parts_s_per_op_draw()
     const std::span<const ProgramOp> ops = std::span(graph.program->ops).subspan(graph.program->ops.size() / 2, window);
     std::vector<OpDraws> draws(window);
     const FleetPhilox philox(1, Words{});
-    const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
+    const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data()};
     const BoundPlan plan(graph, 2);
-    std::vector<Floats> state(3 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
+    std::vector<Floats> state(2 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
     std::vector<Floats> parts(2 * graph.law.size());
     PipelineRun run;
     run.law = plan.spread.data();
-    run.stage_end = state.data();
-    run.gradients_end = run.stage_end + graph.stages();
+    run.gradients_end = state.data();
     run.compute_factor = run.gradients_end + graph.stages();
-    run.slot = state.data() + static_cast<std::ptrdiff_t>(3) * graph.stages();
+    run.slot = state.data() + static_cast<std::ptrdiff_t>(2) * graph.stages();
     run.microbatch = run.slot + graph.program->slots;
     run.communication_factor = run.microbatch + graph.program->shape.microbatches;
-    static const Floats nothing{};
-    static thread_local Floats nobody;
-    run.nothing = &nothing;
-    run.nobody = &nobody;
     run.gathered = parts.data();
     run.reduce = parts.data() + graph.law.size();
     const double fill = wall_seconds_of([&] {

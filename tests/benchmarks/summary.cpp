@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -93,13 +94,14 @@ private:
         return seconds / (draws * static_cast<double>(graph.program->ops.size()));
     }
 
-    /// The loop over ops alone, of plans with one law, on draws that lie in the second-level cache.
+    /// The loop over ops alone, of as many plans with one law as a group of the sampler has, on draws that are there.
     double pool_loop()
     {
+        constexpr std::size_t plans = 32;
         const ExecutionGraph& graph = one_law_.front();
         const NoiseTables& noise = plain_.problem().noise;
         const std::span<const ProgramOp> ops = graph.program->ops;
-        constexpr std::size_t window = 512;
+        constexpr std::size_t window = 256;
         const SharedLaws shared{graph.shapes[graph.law.front().compute.shape].get(), nullptr, false};
         const SamplerOptions options;
         const BoundPlan plan(graph, 2);
@@ -107,24 +109,28 @@ private:
                      {graph.stages(), 1, plan.nodes(), graph.program->shape.microbatches, false, false, graph.first_slot});
         at.begin(0, 0);
         if (pool_draws_.empty()) {
-            pool_draws_.resize(window);
+            pool_draws_.resize(ops.size());
             const FleetPhilox philox(1, Words{});
-            const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data(), graph.chunks()};
-            fill_draws(ops.first(window), keys, noise, shared, pool_draws_.data());
+            const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data()};
+            fill_draws(ops, keys, noise, shared, pool_draws_.data());
         }
         std::vector<Floats> factors;
-        PlanStep step(plan, noise);
-        step.begin(at, factors);
-        step.begin_replica(at, 0, {});
-        constexpr int repeats = 50;
+        std::deque<PlanStep> steps;
+        for (std::size_t i = 0; i < plans; ++i) {
+            steps.emplace_back(plan, noise).begin(at, factors);
+            steps.back().begin_replica(at, 0, {});
+        }
+        constexpr int repeats = 20;
         const double seconds = seconds_of([&] {
             for (int i = 0; i < repeats; ++i) {
                 for (std::size_t first = 0; first < ops.size(); first += window) {
-                    run_window(ops.subspan(first, window), pool_draws_.data(), shared, step.pipeline());
+                    for (PlanStep& step : steps) {
+                        run_window(ops.subspan(first, window), pool_draws_.data() + first, shared, step.pipeline());
+                    }
                 }
             }
         });
-        return seconds / (static_cast<double>(repeats) * lanes * static_cast<double>(ops.size()));
+        return seconds / (static_cast<double>(repeats * plans) * lanes * static_cast<double>(ops.size()));
     }
 
     double parts(int threads)

@@ -8,9 +8,10 @@ namespace prismopt::bench {
 ///
 /// pool_to_roof      op draws a second of many plans whose ops share a law, over what the first-level cache's bandwidth allows
 ///                   at 24 bytes an op draw: reads of both draws and of the ends of the stage and of the input; writes of the
-///                   ends of the stage and of the op
+///                   ends of the stage and of the op (which here are one)
 /// pool_to_scalar    the same over scalar_steps() without factors
-/// pool_overhead     share of their time outside the loop over ops: filling, factors, bookkeeping; 1,000 plans
+/// pool_overhead     share of their time that the loop over ops alone, in the same windows, does not take: filling and bookkeeping;
+///                   1,000 plans
 /// mixed_to_scalar   plans with laws of their own, every factor, common random numbers, n = 1,024, over scalar_steps()
 /// fused_to_scalar   one plan alone, every factor, over scalar_steps()
 /// large_to_small    cost an op draw at p = 128, m = 1,024 over that at p = 16, m = 64; the worse of one plan and sixteen

@@ -45,31 +45,41 @@ TEST(Program, FindsInEverySlotWhatItWaitsFor)
         const auto program = program_of(shape);
         const int chunks = shape.stages * shape.chunks;
         std::vector<std::optional<Key>> slot(program->slots);
+        std::vector<int> readers(program->slots, 0);  // still to come
+        std::vector<std::optional<Key>> latest(shape.stages);
         std::set<Key> done;
+        const auto read = [&](std::int32_t from, const Key& expected) {
+            ASSERT_TRUE(slot[from].has_value());
+            ASSERT_EQ(*slot[from], expected);
+            ASSERT_GT(readers[from]--, 0);
+        };
         for (const ProgramOp& op : program->ops) {
             const int at = position(*program, op);
             const int from = at + (op.pass == Pass::forward ? -1 : 1);
             const int to = at + (op.pass == Pass::forward ? 1 : -1);
-            ASSERT_EQ(op.in >= 0, from >= 0 && from < chunks);
-            ASSERT_EQ(op.out >= 0, to >= 0 && to < chunks);
-            if (op.in >= 0) {
-                ASSERT_TRUE(slot[op.in].has_value());
-                ASSERT_EQ(*slot[op.in], Key(op.pass, from, op.microbatch));
-                slot[op.in].reset();  // read once
+            ASSERT_EQ(op.in != Program::start, from >= 0 && from < chunks);
+            ASSERT_EQ(op.before != Program::start, latest[op.stage].has_value());
+            if (op.in != Program::start) {
+                read(op.in, Key(op.pass, from, op.microbatch));
+            }
+            if (op.before != Program::start) {
+                read(op.before, *latest[op.stage]);
             }
             if (op.pass == Pass::backward) {
                 ASSERT_EQ(done.count({Pass::forward, at, op.microbatch}), 1U);
             }
-            if (op.out >= 0) {
-                ASSERT_FALSE(slot[op.out].has_value()) << "overwritten before it was read";
-                slot[op.out] = Key(op.pass, at, op.microbatch);
-            }
+            ASSERT_NE(op.out, Program::start);
+            ASSERT_EQ(readers[op.out], 0) << "overwritten before all have read it";
+            slot[op.out] = Key(op.pass, at, op.microbatch);
+            readers[op.out] = to >= 0 && to < chunks ? 2 : 1;
+            latest[op.stage] = slot[op.out];
             ASSERT_TRUE(done.insert({op.pass, at, op.microbatch}).second);
         }
         EXPECT_EQ(done.size(), 2UL * chunks * shape.microbatches);
-        for (const auto& left : slot) {
-            EXPECT_FALSE(left.has_value());
+        for (int stage = 0; stage < shape.stages; ++stage) {
+            read(program->last[stage], *latest[stage]);
         }
+        EXPECT_EQ(readers, std::vector<int>(program->slots, 0));
     }
 }
 
@@ -108,10 +118,10 @@ TEST(Program, MarksTheFirstForwardAndTheLastBackwardOfEveryChunk)
     }
 }
 
-/// The live state is what neighbours have still to read, not the whole step.
+/// The live state is what is still to be read, not the whole step.
 TEST(Program, NeedsFewSlots)
 {
-    EXPECT_EQ(program_of({Schedule::one_f_one_b, 1, 64, 1})->slots, 0);
+    EXPECT_EQ(program_of({Schedule::one_f_one_b, 1, 64, 1})->slots, 2);  // the start, and the latest end
     EXPECT_LE(program_of({Schedule::one_f_one_b, 16, 512, 1})->slots, 16 * 16);
 }
 
