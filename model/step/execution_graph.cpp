@@ -52,20 +52,25 @@ DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
 }
 
 /// Composed laws of all ops.
-void add_noise(const std::vector<Chunk>& chunks, const LayerCosts& costs, ChainLaws& chains, ExecutionGraph& graph)
+void add_noise(const std::vector<Chunk>& chunks, const LayerCosts& costs, const BarrierWidths& widths, ChainLaws& chains,
+               ExecutionGraph& graph)
 {
-    const Placement& at = graph.placement;
-    if (at.coupled > 1) {
-        const std::array typical{ChunkPass{costs.layer.forward, 1}, ChunkPass{costs.layer.backward, 1}};
-        graph.coupled = coupled_law(chains, typical, at.tp, at.coupled);
+    if (widths.replicas() > 1) {
+        int layers = 1;
+        for (const Chunk& chunk : chunks) {
+            layers = std::max(layers, chunk.layers);
+        }
+        const std::array typical{ChunkPass{costs.layer.forward, layers}, ChunkPass{costs.layer.backward, layers}};
+        graph.coupled = coupled_law(chains, typical, widths);
     }
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const std::size_t part = part_of(k, graph);
-        for (const Pass pass : {Pass::forward, Pass::backward}) {
-            const ComposedPass& composed = chains.compose(chunk_pass(chunks[k], costs, pass), at.tp * at.coupled);
-            OpLaw& law = graph.law[2 * part + static_cast<std::size_t>(pass)];
-            law.compute = with_shape(composed.compute, graph);
-            law.communication = with_shape(composed.communication, graph);
+        const std::array passes{chunk_pass(chunks[k], costs, Pass::forward), chunk_pass(chunks[k], costs, Pass::backward)};
+        const std::vector<ComposedDuration> compute = set_durations(chains, passes, widths);
+        for (std::size_t pass = 0; pass < passes.size(); ++pass) {
+            OpLaw& law = graph.law[2 * part + pass];
+            law.compute = with_shape(compute[pass], graph);
+            law.communication = with_shape(chains.compose(passes[pass], widths).communication, graph);
         }
     }
 }
@@ -102,7 +107,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.program = std::move(program);
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
-    graph.group = setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual));
+    graph.group =
+        setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
     graph.group_mean = graph.group.mean();
 
     const std::size_t parts = chunks.size();
@@ -148,6 +154,7 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster)
     placement.stage_stride = plan.order == PlacementOrder::tp_pp_dp ? 1 : plan.dp;
     placement.replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
     placement.gpus_per_node = cluster.gpus_per_node();
+    placement.coupled = barrier_widths(plan).replicas();
     return placement;
 }
 
@@ -165,6 +172,12 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
         return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
+    }
+    if (plan.tp * plan.gradient_gpus() % (plan.ep * plan.etp) != 0) {
+        return Infeasible{"ep does not divide the experts or the GPUs",
+                          "ep*etp = " + std::to_string(plan.ep * plan.etp) +
+                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
+                          0.0};
     }
     auto chunks = layout(setting_.workload.layers, plan);
     if (auto* refusal = std::get_if<Infeasible>(&chunks)) {
@@ -184,7 +197,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     result.graph = build_graph(plan, compiled, list, layer, setting_);
     if (purpose == CompileFor::sampling) {
-        add_noise(list, layer, chains_, result.graph);
+        add_noise(list, layer, barrier_widths(plan), chains_, result.graph);
     }
     return result;
 }

@@ -30,7 +30,7 @@ struct Placement {
     int stage_stride = 1;  // in groups
     int replica_stride = 1;
     int gpus_per_node = 8;
-    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/step/coupled_law.hpp
+    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/coupling.hpp
 
     int group(int replica, int stage) const { return replica * replica_stride + stage * stage_stride; }
     int gpu(int replica, int stage) const { return tp * group(replica, stage); }

@@ -246,7 +246,7 @@ private:
         const Seconds time{times *
                            collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
         const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
-        pass.hidden_collective(time, Seconds{hidden * attention.si});
+        pass.hidden_collective(time, Seconds{hidden * attention.si}, Meeting::context);
     }
 
     void add_attention_forward(PassBuilder& pass) const
@@ -415,10 +415,14 @@ private:
         const double local = static_cast<double>(e.count) / shape_.ep;
         const double m = fullest / local;
         const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
+        const int group = shape_.ep * shape_.etp;
+        const Meeting members = group > shape_.tp * shape_.cp ? Meeting::experts
+                                : group > shape_.tp           ? Meeting::context
+                                                              : Meeting::tensor;
         pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
         pass.kernel(KernelClass::elementwise,
                     elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
-        pass.collective(way).collective(spread);
+        pass.collective(way, members).collective(spread, members);
         const auto experts = [&](double rows, double columns, double depth) {
             const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
             // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
@@ -434,7 +438,7 @@ private:
         if (low()) {
             pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
         }
-        pass.collective(spread).collective(way);
+        pass.collective(spread, members).collective(way, members);
         pass.kernel(KernelClass::elementwise,
                     elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
     }

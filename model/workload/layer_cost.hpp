@@ -3,6 +3,7 @@
 /// What one microbatch costs in the parts of a transformer: kernels, the collectives between them, and what is kept for the
 /// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/noise/chain_law.hpp).
 
+#include "model/coupling.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
@@ -25,6 +26,7 @@ using Segment = std::vector<Kernel>;
 /// the members wait for the slowest, and the blocking collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
+    std::vector<Meeting> ends;          // [segment]: who meets at its end; a tensor parallel group where the list is shorter
     std::vector<double> collectives_s;  // exposed time of each collective, where that is not zero
     double compute_s = 0.0;             // sums of the above
     double communication_s = 0.0;

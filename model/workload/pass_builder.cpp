@@ -17,6 +17,7 @@ void add_scaled(PassCost& sum, const PassCost& pass, double factor)
         }
         sum.segments.push_back(std::move(segment));
     }
+    sum.ends.insert(sum.ends.end(), pass.ends.begin(), pass.ends.end());
     for (const double seconds : pass.collectives_s) {
         sum.collectives_s.push_back(factor * seconds);
     }
@@ -34,10 +35,13 @@ PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches
     return *this;
 }
 
-PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind)
+PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind, Meeting members)
 {
     if (time.si > 0.0) {
         close_segment();
+        if (!cost_.ends.empty()) {
+            cost_.ends.back() = std::max(cost_.ends.back(), members);
+        }
     }
     expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
     return *this;
@@ -81,6 +85,7 @@ void PassBuilder::close_segment()
 {
     if (!segment_.empty()) {
         cost_.segments.push_back(segment_);
+        cost_.ends.push_back(Meeting::tensor);
         segment_.clear();
     }
 }

@@ -15,9 +15,12 @@ public:
     /// `launches`: kernels that `time` is the sum of.
     PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0);
     /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
-    PassBuilder& collective(Seconds time) { return hidden_collective(time, Seconds{0.0}); }
+    PassBuilder& collective(Seconds time, Meeting members = Meeting::tensor)
+    {
+        return hidden_collective(time, Seconds{0.0}, members);
+    }
     /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
-    PassBuilder& hidden_collective(Seconds time, Seconds behind);
+    PassBuilder& hidden_collective(Seconds time, Seconds behind, Meeting members = Meeting::tensor);
     /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
     /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
     PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds);
