@@ -52,6 +52,8 @@ private:
         std::vector<GridLaw> communication;
     };
 
+    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, int>;  // parts and how often, width
+
     PartLaws& part(const PassCost& cost, int width);
     GridLaw segment(const Segment& kernels) const;
     ComposedDuration composed(const std::vector<GridLaw>& terms);
@@ -60,7 +62,7 @@ private:
     StandardLaw::NodeProbabilities node_probability_;
     std::vector<std::shared_ptr<const StandardLaw>> shapes_;      // all different
     std::map<std::tuple<const PassCost*, int>, PartLaws> parts_;  // by width
-    std::map<std::tuple<const PassCost*, int, const PassCost*, const PassCost*, int>, ComposedPass> passes_;
+    std::map<PassKey, ComposedPass> passes_;
 };
 
 }  // namespace prismopt
