@@ -136,7 +136,10 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
         "5 us of "
         "latency where nothing else is said. `+pv`: with post-validation, the next step\nbegins before the last stage is done. "
         "interleaved "
-        "has v = 2. Memory is no limit here; what activations take is in the first table.\n\n![p99 by "
+        "has v = 2. Memory is no limit here; what activations take is in the first table.\n"
+        "An op is what the schedule makes one: half a stage's layers where v = 2, a gradient of its own where the backward is "
+        "split; "
+        "all have the same cv, so\nschedules of more and shorter ops average more of it out.\n\n![p99 by "
         "schedule](schedules.svg)\n\n";
     text += fmt::format("One stage's work without waiting: {:.3f} s.\n\n", study.work_s());
     text += "| schedule | activations of the fullest stage, GB |\n|---|---|\n";
