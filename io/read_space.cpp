@@ -11,6 +11,7 @@ namespace {
 constexpr Range gpus_range{"GPUs to use", 1, 10'000'000, "2048"};
 constexpr Range pp_range{"pipeline stages", 1, 10'000, "8"};
 constexpr Range v_range{"model chunks per pipeline rank", 1, 10'000, "2"};
+constexpr Range group_range{"microbatches of a chunk in a row", 1, 65'535, "8"};
 constexpr Range microbatch_range{"sequences in a microbatch", 1, 1'000'000, "1"};
 constexpr int most_steps = 100'000;  // of a from-to-step axis
 
@@ -160,6 +161,9 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     if (const auto axis = table.find("v")) {
         space.v = ordered_axis(integers(*axis, v_range, "[1, 2]"));
     }
+    if (const auto axis = table.find("group")) {
+        space.group = ordered_axis(integers(*axis, group_range, "[8, 16]"));
+    }
     if (const auto axis = table.find("microbatch")) {
         space.microbatch = ordered_axis(integers(*axis, microbatch_range, "[1, 2]"));
     }
@@ -177,6 +181,9 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     }
     if (const auto axis = table.find("dp_overlap")) {
         space.dp_overlap = named_axis<DataParallelOverlap>(*axis);
+    }
+    if (const auto axis = table.find("post_validation")) {
+        space.post_validation = named_axis<PostValidation>(*axis);
     }
     if (const auto axis = table.find("order")) {
         space.order = named_axis<PlacementOrder>(*axis);

@@ -28,6 +28,8 @@ struct SpaceSettings {
     std::vector<int> v{1};
     std::vector<int> microbatch{1};
     std::vector<Schedule> schedule{Schedule::one_f_one_b};
+    std::vector<int> group{0};  // of interleaved; 0: pp
+    std::vector<PostValidation> post_validation{PostValidation::off};
     std::vector<Recompute> recompute{Recompute::none};
     std::vector<Sharding> sharding{Sharding::zero1};
     std::vector<LayerSplit> split{LayerSplit::layers};

@@ -14,7 +14,21 @@ namespace prismopt {
 namespace {
 
 /// Axes in the order in which they are set: what rules out most comes first.
-enum AxisPosition { gpus, tp, pp, order, microbatch, schedule, v, split, recompute, sharding, dp_overlap };
+enum AxisPosition {
+    gpus,
+    tp,
+    pp,
+    order,
+    microbatch,
+    schedule,
+    v,
+    group,
+    split,
+    recompute,
+    sharding,
+    dp_overlap,
+    post_validation
+};
 
 template <class Enum>
 Axis named_axis(std::string axis, const std::vector<Enum>& values)
@@ -44,10 +58,12 @@ std::vector<Axis> axes(const SpaceSettings& s)
             number_axis("microbatch", s.microbatch),
             named_axis("schedule", s.schedule),
             number_axis("v", s.v),
+            number_axis("group", s.group),
             named_axis("split", s.split),
             named_axis("recompute", s.recompute),
             named_axis("sharding", s.sharding),
-            named_axis("dp_overlap", s.dp_overlap)};
+            named_axis("dp_overlap", s.dp_overlap),
+            named_axis("post_validation", s.post_validation)};
 }
 
 /// The plan as far as the point is set; the other choices keep their defaults.
@@ -68,10 +84,14 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
     set(microbatch, plan.microbatch, s.microbatch);
     set(schedule, plan.schedule, s.schedule);
     set(v, plan.chunks, s.v);
+    if (plan.schedule == Schedule::interleaved) {
+        set(group, plan.group, s.group);
+    }
     set(split, plan.split, s.split);
     set(recompute, plan.recompute, s.recompute);
     set(sharding, plan.sharding, s.sharding);
     set(dp_overlap, plan.dp_overlap, s.dp_overlap);
+    set(post_validation, plan.post_validation, s.post_validation);
     return plan;
 }
 
@@ -98,17 +118,18 @@ bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
                                       [&plan](const Phase& phase) { return phase.global_batch % sequences_at_once(plan) == 0; });
 }
 
-bool schedule_defined(const ParallelPlan& plan, const std::vector<Phase>& phases)
+/// Of the first phase for which the schedule is not defined.
+std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    if (plan.schedule != Schedule::interleaved) {
-        return plan.chunks == 1;
+    for (const Phase& phase : phases) {
+        if (auto refusal = undefined({plan.schedule, plan.pp, plan.microbatches(phase.global_batch), plan.chunks, plan.group})) {
+            return refusal;
+        }
     }
-    return plan.pp > 1 && plan.chunks > 1 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-               return plan.microbatches(phase.global_batch) % plan.pp == 0;
-           });
+    return std::nullopt;
 }
 
-std::int64_t chunk_count(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.pp) * plan.chunks; }
+std::int64_t chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
 
 bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
 {
@@ -151,10 +172,22 @@ std::vector<Constraint> constraints(const Scenario& scenario)
         {"same plan under another name", schedule + 1,
          [s, phases](std::span<const int> point) {
              const auto chosen = s.schedule.begin() + point[schedule];
-             return *chosen == Schedule::interleaved || !one_microbatch(partial_plan(s, point), phases) ||
-                    std::all_of(s.schedule.begin(), chosen, [](Schedule other) { return other == Schedule::interleaved; });
+             const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
+             return !plain(*chosen) || !one_microbatch(partial_plan(s, point), phases) ||
+                    std::none_of(s.schedule.begin(), chosen, plain);
          }},
-        on_plan("schedule not defined", v, [phases](const ParallelPlan& plan) { return schedule_defined(plan, phases); }),
+        on_plan("schedule not defined", v,
+                [phases, groups = s.group](ParallelPlan plan) {
+                    return std::any_of(groups.begin(), groups.end(), [&](int size) {
+                        plan.group = plan.schedule == Schedule::interleaved ? size : 0;
+                        return !undefined_schedule(plan, phases);
+                    });
+                }),
+        {"same plan under another name", group + 1,
+         [s](std::span<const int> point) {
+             return point[group] == 0 || partial_plan(s, point).schedule == Schedule::interleaved;
+         }},
+        on_plan("schedule not defined", group, [phases](const ParallelPlan& plan) { return !undefined_schedule(plan, phases); }),
         {"same plan under another name", split + 1,
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
@@ -166,6 +199,8 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).dp > 1; }},
         {"same plan under another name", dp_overlap + 1,
          [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).dp > 1; }},
+        {"same plan under another name", post_validation + 1,
+         [s](std::span<const int> point) { return point[post_validation] == 0 || partial_plan(s, point).pp > 1; }},
     };
 }
 
@@ -217,6 +252,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     take_single(plan.sharding, s.sharding);
     take_single(plan.split, s.split);
     take_single(plan.dp_overlap, s.dp_overlap);
+    take_single(plan.post_validation, s.post_validation);
     take_single(plan.order, s.order);
     std::istringstream words(text);
     std::set<std::string> named;
@@ -235,6 +271,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.pp = parse_number(key, value);
         } else if (key == "v") {
             plan.chunks = parse_number(key, value);
+        } else if (key == "group") {
+            plan.group = parse_number(key, value);
         } else if (key == "microbatch") {
             plan.microbatch = parse_number(key, value);
         } else if (key == "schedule") {
@@ -247,6 +285,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.split = parse_name<LayerSplit>(key, value);
         } else if (key == "dp_overlap") {
             plan.dp_overlap = parse_name<DataParallelOverlap>(key, value);
+        } else if (key == "post_validation") {
+            plan.post_validation = parse_name<PostValidation>(key, value);
         } else if (key == "order") {
             plan.order = parse_name<PlacementOrder>(key, value);
         } else if (key == "cp") {
@@ -263,8 +303,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.context_exchange = parse_name<ContextExchange>(key, value);
         } else {
             throw InputError("--design: unknown name '" + key +
-                             "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order cp ep etp "
-                             "shard_gpus recomputed_layers context_exchange");
+                             "'; names are gpus tp pp v group microbatch schedule recompute sharding split dp_overlap "
+                             "post_validation order cp ep etp shard_gpus recomputed_layers context_exchange");
         }
     }
     const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
@@ -277,6 +317,9 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
                          " does not divide gpus=" + std::to_string(gpu_count) + "; change one of them");
     }
     plan.dp = static_cast<int>(gpu_count / replica);
+    if (plan.schedule == Schedule::interleaved && named.count("group") == 0) {
+        take_single(plan.group, s.group);
+    }
     return plan;
 }
 
@@ -292,6 +335,10 @@ std::string design_text(const ParallelPlan& plan)
             text << ' ' << key << '=' << value;
         }
     };
+    number("group", plan.group, 0);
+    if (plan.post_validation != PostValidation::off) {
+        text << " post_validation=" << name(plan.post_validation);
+    }
     number("cp", plan.cp, 1);
     number("ep", plan.ep, 1);
     number("etp", plan.etp, 1);
@@ -361,10 +408,8 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
                                                                       " must divide every phase's global_batch (" +
                                                                       std::to_string(scenario.phases.front().global_batch) + ")");
     }
-    if (!schedule_defined(plan, scenario.phases)) {
-        return say("schedule not defined", plan.schedule == Schedule::interleaved
-                                               ? "interleaved needs pp > 1, v > 1 and microbatches divisible by pp"
-                                               : std::string(name(plan.schedule)) + " has one chunk a stage: set v=1");
+    if (auto refusal = undefined_schedule(plan, scenario.phases)) {
+        return refusal;
     }
     if (!chunks_have_layers(plan, w)) {
         return say("fewer layers than chunks",

@@ -123,13 +123,13 @@ void Evaluator::submit(std::span<const Request> requests)
 /// Points that lack the same fleets and have the same schedule go together.
 void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
 {
-    using Key = std::tuple<int, int, Schedule, int, int, LayerSplit, int>;
+    using Key = std::tuple<int, int, ScheduleShape, LayerSplit>;
     std::map<Key, std::vector<const Need*>> alike;
     for (const Need& need : needs) {
         const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(need.point));
         const int microbatches = plan.microbatches(model_.problem.phases.front().global_batch);
-        alike[{need.from_fleet, need.rung.fleets, plan.schedule, plan.pp, plan.chunks, plan.split, microbatches}].push_back(
-            &need);
+        const ScheduleShape shape{plan.schedule, plan.pp, microbatches, plan.chunks, plan.group};
+        alike[{need.from_fleet, need.rung.fleets, shape, plan.split}].push_back(&need);
     }
     for (const auto& [key, list] : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {

@@ -83,7 +83,8 @@ double segment_cv(const PartCost& part, const ResidualLaws& residual, const Barr
 
 const ComposedPass& ChainLaws::compose(const ChunkPass& pass, const BarrierWidths& widths)
 {
-    const auto key = std::make_tuple(&pass.layer, pass.layers, pass.embedding, pass.head, widths);
+    PassKey key{{}, widths};
+    pass.for_parts([&key](int count, const PassCost& cost) { key.first.emplace_back(&cost, count); });
     const auto found = passes_.find(key);
     if (found != passes_.end()) {
         return found->second;

@@ -56,6 +56,8 @@ private:
         std::vector<GridLaw> communication;
     };
 
+    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and how often
+
     PartLaws& part(const PassCost& cost, const BarrierWidths& widths);
     GridLaw waiting(const PassCost& cost, const BarrierWidths& widths) const;
     GridLaw segment(const Segment& kernels) const;
@@ -65,7 +67,7 @@ private:
     StandardLaw::NodeProbabilities node_probability_;
     std::vector<std::shared_ptr<const StandardLaw>> shapes_;  // all different
     std::map<std::tuple<const PassCost*, BarrierWidths>, PartLaws> parts_;
-    std::map<std::tuple<const PassCost*, int, const PassCost*, const PassCost*, BarrierWidths>, ComposedPass> passes_;
+    std::map<PassKey, ComposedPass> passes_;
 };
 
 }  // namespace prismopt

@@ -156,17 +156,14 @@ std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const C
     alone.pass = 1;
     std::vector<ComposedDuration> laws;
     std::vector<double> waits;
-    double sum = 0.0;
-    double squares = 0.0;
     for (const ChunkPass& pass : passes) {
         laws.push_back(chains.compose(pass, widths).compute);
         waits.push_back(laws.back().mean_s - chains.compose(pass, alone).compute.mean_s);
-        sum += waits.back();
-        squares += waits.back() * waits.back();
     }
+    const double sum = waits[0] + waits[1];
     for (std::size_t i = 0; sum > 0.0 && i < laws.size(); ++i) {
         const double deviation = laws[i].cv * laws[i].mean_s;
-        laws[i].mean_s -= waits[i] * (1.0 - std::sqrt(squares) / sum);
+        laws[i].mean_s -= waits[i] * (1.0 - std::hypot(waits[0], waits[1]) / sum);
         laws[i].cv = deviation / laws[i].mean_s;
     }
     return laws;

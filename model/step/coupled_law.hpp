@@ -29,8 +29,9 @@
 
 namespace prismopt {
 
-/// Compute of the passes over a microbatch, each as its set takes it. Replicas that gather ahead meet once in them, after the last,
-/// and wait for the longest of sums: their waits are those of passes that end with a meeting, added like deviations.
+/// Compute of passes over a microbatch, forward and backward first, each as its set takes it. Replicas that gather ahead meet once in
+/// those two, after the backward, and wait for the longest of sums: their waits are those of passes that end with a meeting, added
+/// like deviations. Other passes (parts of a backward, pairs) have the same share of theirs.
 std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths);
 
 struct CoupledLaw {

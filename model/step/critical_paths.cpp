@@ -43,10 +43,11 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         });
         int end_stage = 0;
         for (int stage = 1; stage < graph.stages(); ++stage) {
-            end_stage = run.gradients_end(stage) > run.gradients_end(end_stage) ? stage : end_stage;
+            end_stage = run.step_end(stage) > run.step_end(end_stage) ? stage : end_stage;
         }
         CriticalPath path;
         path.compute_s.assign(graph.stages(), 0.0F);
+        path.ahead_s = graph.ahead_s.empty() ? 0.0F : graph.ahead_s[end_stage];
         path.reduced_parts = reduced[end_stage];
         std::vector<double> compute(graph.stages(), 0.0);
         double communication = 0.0;

@@ -9,6 +9,9 @@ namespace prismopt {
 
 namespace {
 
+/// Names the op in random keys: what gives the input's gradient has the same draws in every schedule.
+constexpr std::uint32_t random_kind(Pass pass) { return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1; }
+
 /// Scores, or draws of the law where one is shared.
 [[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardLaw* shared, const Words& bits, Floats& out)
 {
@@ -65,7 +68,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
     Floats* const slots = run.slot;
     for (const ProgramOp& op : ops) {
         const int part = op.stage * run.chunks + op.chunk;
-        const OpSpread& law = run.law[2 * part + static_cast<int>(op.pass)];
+        const OpSpread& law = run.law[part * run.passes + static_cast<int>(op.pass)];
         Floats& end = ends[op.stage];
         if (op.first_of_chunk && run.gathered != nullptr) {
             wait_for(run.gathered[part], end);
@@ -141,8 +144,7 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ProgramOp& op = ops[i];
         const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.stage * keys.chunks + op.chunk];
-        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)),
-                         words);
+        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
         draw_op(noise, shared, words, draws[i]);
     }
 }

@@ -5,6 +5,15 @@
 
 namespace prismopt {
 
+namespace {
+
+bool any(const std::vector<float>& seconds)
+{
+    return std::any_of(seconds.begin(), seconds.end(), [](float s) { return s > 0.0F; });
+}
+
+}  // namespace
+
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
     : graph(bound), simulated(std::min(replicas_simulated, replicas())), group_varies(!bound.group.constant()),
       paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
@@ -35,13 +44,15 @@ std::size_t BoundPlan::coupled_rows() const
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
-      gathered_(graph_.all_gather_s.size()), reduce_(graph_.reduce_scatter_s.size()),
+      exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), gathered_(graph_.all_gather_s.size()),
+      reduce_(graph_.reduce_scatter_s.size()),
       chosen_factor_(static_cast<std::size_t>(plan.simulated) * graph_.placement.coupled * stages_), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()), stage_factor_(stages_), stage_end_(stages_),
       gradients_end_(stages_), slot_(graph_.program->slots),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.chunks = graph_.chunks();
+    run_.passes = graph_.passes();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.law = plan_.spread.data();
     if (exchanges()) {
@@ -238,7 +249,7 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
 void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const
 {
     for (int l = 0; l < lanes; ++l) {
-        length.at[l] = path.communication_s * at.communication.at[l];
+        length.at[l] = path.communication_s * at.communication.at[l] - path.ahead_s;
     }
     if (path.gathered_part >= 0) {
         add(gathered_[path.gathered_part], length);
@@ -275,8 +286,14 @@ void PlanStep::end_replica(int k)
     for (int stage = 0; exchanges() && !run_.overlapped && stage < stages_; ++stage) {
         add(stage_end_[stage], gradients_end_[stage]);
     }
+    std::vector<Floats>& ends = exchanges() ? gradients_end_ : stage_end_;
+    for (std::size_t stage = 0; stage < graph_.ahead_s.size(); ++stage) {
+        for (float& end : ends[stage].at) {
+            end -= graph_.ahead_s[stage];
+        }
+    }
     Floats end{};
-    wait_for_all(exchanges() ? gradients_end_ : stage_end_, end);
+    wait_for_all(ends, end);
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {

@@ -1,37 +1,58 @@
 #include "model/step/program.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace prismopt {
 
 namespace {
 
-/// Ends of ops that a neighbour has still to read; freed slots are used again, lowest need first.
+/// Ends of ops that neighbours have still to read; freed slots are used again, lowest need first.
 class Slots {
 public:
-    std::int32_t take()
+    std::int32_t take(int readers)
     {
         if (free_.empty()) {
-            return count_++;
+            readers_.push_back(readers);
+            return static_cast<std::int32_t>(readers_.size()) - 1;
         }
         const std::int32_t slot = free_.back();
         free_.pop_back();
+        readers_[slot] = readers;
         return slot;
     }
-    void give_back(std::int32_t slot) { free_.push_back(slot); }
-    std::int32_t count() const { return count_; }
+    void read(std::int32_t slot)
+    {
+        if (--readers_[slot] == 0) {
+            free_.push_back(slot);
+        }
+    }
+    std::int32_t count() const { return static_cast<std::int32_t>(readers_.size()); }
 
 private:
     std::vector<std::int32_t> free_;
-    std::int32_t count_ = 0;
+    std::vector<int> readers_;  // [slot]: that have still to read it
 };
 
 class Compiler {
 public:
     Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
     {
-        waiting_.assign(2 * static_cast<std::size_t>(network_chunks()) * shape.microbatches, absent);
-        seen_.assign(2 * static_cast<std::size_t>(network_chunks()), 0);
+        const auto seats = static_cast<std::size_t>(shape.stages) * shape.chunks;
+        waiting_.assign(2 * seats * shape.microbatches, absent);
+        forwards_.assign(seats, 0);
+        weights_.assign(seats, 0);
+        forward_of_pair_.resize(shape.stages);
+        for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+            for (int stage = 0; stage < shape.stages; ++stage) {
+                const auto at = [&](int step) {
+                    const auto seat = neighbour(shape, {stage, chunk}, step);
+                    return seat ? seat_of(seat->stage, seat->chunk) : nowhere;
+                };
+                before_.push_back(at(-1));
+                after_.push_back(at(1));
+            }
+        }
     }
 
     CompiledProgram run()
@@ -56,6 +77,7 @@ public:
             }
             for (const int stage : able) {
                 program->ops.push_back(emit(stage, orders_[stage][next[stage]]));
+                program->passes = std::max(program->passes, static_cast<int>(program->ops.back().pass) + 1);
                 ++next[stage];
                 --left;
             }
@@ -70,26 +92,32 @@ public:
 private:
     static constexpr std::int32_t absent = -2;  // not computed yet
     static constexpr std::int32_t local = -1;   // computed, nobody on another chunk reads it
+    static constexpr int nowhere = -1;
 
-    int network_chunks() const { return shape_.stages * shape_.chunks; }
-    int position(int stage, const Task& t) const { return t.chunk * shape_.stages + stage; }  // of the chunk in the network
+    int seat_of(int stage, int chunk) const { return chunk * shape_.stages + stage; }
 
-    std::int32_t& slot_of(Pass pass, int position, int microbatch)
+    /// Of the forward or of the gradient of its input.
+    std::int32_t& slot_of(bool forward, int seat, int microbatch)
     {
-        const int passes = pass == Pass::forward ? 0 : 1;
-        return waiting_[(static_cast<std::size_t>(passes) * network_chunks() + position) * shape_.microbatches + microbatch];
+        const int seats = shape_.stages * shape_.chunks;
+        return waiting_[(static_cast<std::size_t>(forward ? 0 : seats) + seat) * shape_.microbatches + microbatch];
     }
 
-    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network.
+    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network and for weight gradients.
     std::int32_t* feeder(int stage, const Task& t)
     {
-        const int neighbour = position(stage, t) + (t.pass == Pass::forward ? -1 : 1);
-        return neighbour < 0 || neighbour >= network_chunks() ? nullptr : &slot_of(t.pass, neighbour, t.microbatch);
+        if (t.pass == Pass::weight_gradient) {
+            return nullptr;
+        }
+        const bool forward = is_forward(t.pass);
+        const int from = (forward ? before_ : after_)[seat_of(stage, t.chunk)];
+        return from == nowhere ? nullptr : &slot_of(forward, from, t.microbatch);
     }
 
     bool ready(int stage, const Task& t)
     {
-        if (t.pass == Pass::backward && slot_of(Pass::forward, position(stage, t), t.microbatch) == absent) {
+        const int seat = seat_of(stage, t.chunk);
+        if (!is_forward(t.pass) && slot_of(t.pass != Pass::weight_gradient, seat, t.microbatch) == absent) {
             return false;
         }
         const std::int32_t* from = feeder(stage, t);
@@ -103,25 +131,48 @@ private:
         op.chunk = t.chunk;
         op.microbatch = t.microbatch;
         op.pass = t.pass;
-        const int at = position(stage, t);
-        int& seen = seen_[2 * at + (t.pass == Pass::forward ? 0 : 1)];
-        op.first_of_chunk = t.pass == Pass::forward && seen == 0;
-        ++seen;
-        op.last_of_chunk = t.pass == Pass::backward && seen == shape_.microbatches;
+        const int seat = seat_of(stage, t.chunk);
+        op.first_of_chunk = is_forward(t.pass) && forwards_[seat]++ == 0;
+        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[seat] == microbatches_of(shape_, t.chunk).count;
         if (const std::int32_t* from = feeder(stage, t)) {
             op.in = *from;
-            slots_.give_back(*from);
+            slots_.read(*from);
         }
-        const bool last_in_network = t.pass == Pass::forward ? at == network_chunks() - 1 : at == 0;
-        op.out = last_in_network ? local : slots_.take();
-        slot_of(t.pass, at, t.microbatch) = op.out;
+        hand_on(stage, t, op);
         return op;
+    }
+
+    /// Both ends of a pair are its backward's end.
+    void hand_on(int stage, const Task& t, ProgramOp& op)
+    {
+        if (t.pass == Pass::paired_forward) {
+            forward_of_pair_[stage] = t;
+            return;
+        }
+        if (t.pass == Pass::weight_gradient) {
+            return;
+        }
+        const auto readers = [&](const Task& task) {
+            return (is_forward(task.pass) ? after_ : before_)[seat_of(stage, task.chunk)] != nowhere ? 1 : 0;
+        };
+        const bool paired = t.pass == Pass::paired_backward;
+        const Task& forward = forward_of_pair_[stage];
+        const int all = readers(t) + (paired ? readers(forward) : 0);
+        op.out = all == 0 ? local : slots_.take(all);
+        slot_of(is_forward(t.pass), seat_of(stage, t.chunk), t.microbatch) = op.out;
+        if (paired) {
+            slot_of(true, seat_of(stage, forward.chunk), forward.microbatch) = op.out;
+        }
     }
 
     const ScheduleShape& shape_;
     const TaskOrders& orders_;
-    std::vector<std::int32_t> waiting_;  // [(pass * chunks + position) * m + microbatch]: slot, `absent` or `local`
-    std::vector<int> seen_;              // [2 * position + pass]: ops emitted
+    std::vector<int> before_;            // [seat]: of the part before, or `nowhere`
+    std::vector<int> after_;             // [seat]
+    std::vector<std::int32_t> waiting_;  // [(gradient * seats + seat) * m + microbatch]: slot, `absent` or `local`
+    std::vector<int> forwards_;          // [seat]: emitted
+    std::vector<int> weights_;           // [seat]: ops emitted that give weight gradients
+    std::vector<Task> forward_of_pair_;  // [stage]: the last one
     Slots slots_;
 };
 
@@ -140,7 +191,9 @@ CompiledProgram compiled_program(const ScheduleShape& shape)
     auto orders = task_orders(shape);
     const auto* refusal = std::get_if<Infeasible>(&orders);
     CompiledProgram program = refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
-    cached_ops += 2UL * static_cast<std::size_t>(shape.stages) * shape.microbatches * shape.chunks;
+    if (const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program)) {
+        cached_ops += (*compiled)->ops.size();
+    }
     if (cached_ops > most_ops) {
         cache.clear();
         cached_ops = 0;

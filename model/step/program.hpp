@@ -1,7 +1,7 @@
 #pragma once
 
 /// A schedule compiled to a straight line: tasks of all stages in one order that runs, with the places where results wait.
-/// Depends only on (schedule, p, m, v); shared by all designs that agree on these.
+/// Depends only on the shape; shared by all designs that agree on it.
 
 #include "model/step/schedule.hpp"
 
@@ -18,15 +18,17 @@ struct ProgramOp {
     std::uint16_t microbatch = 0;
     Pass pass = Pass::forward;
     bool first_of_chunk = false;  // first forward of the chunk: waits for the chunk's parameters
-    bool last_of_chunk = false;   // last backward of the chunk: its gradients are complete
+    bool last_of_chunk = false;   // last weight gradient of the chunk: its gradients are complete
     std::int32_t in = -1;         // slot with the end of the op on the neighbouring chunk that feeds this one; -1: none
-    std::int32_t out = -1;        // slot for this op's end, for its consumer; -1: nobody on another chunk waits for it
+    std::int32_t out = -1;        // slot for this op's end, for its consumers; -1: nobody on another chunk waits for it
 };
 
 struct Program {
     ScheduleShape shape;
-    std::vector<ProgramOp> ops;  // every op after all that it waits for
-    std::int32_t slots = 0;      // reused as soon as read: the live state of a run
+    std::vector<ProgramOp>
+        ops;         // every op after all that it waits for; of a pair the forward takes no time, the backward that of both
+    int passes = 2;  // the ops' passes are below it
+    std::int32_t slots = 0;  // reused as soon as read: the live state of a run
 };
 
 /// The compiled schedule, from a cache of this thread; or why there is none. A schedule whose tasks wait for each other in a

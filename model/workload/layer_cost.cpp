@@ -70,6 +70,9 @@ struct Sizes {
     double activation() const { return tokens * hidden; }  // elements of one full layer input
 };
 
+/// What a backward pass computes of a product.
+enum class Gradients { both, input };
+
 class LayerModel {
 public:
     LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
@@ -103,6 +106,8 @@ public:
                             .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                             .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
                             .done();
+        part.input_gradient = part.backward;  // frameworks do not put the embedding's gradient off
+        pair(part);
         part.saved_bytes = dropout(1.0) * size_.activation() / outside_split();
         return part;
     }
@@ -134,6 +139,19 @@ public:
                             .wait_for_host()
                             .beside_all(sharded.backward, sharded.hidden)
                             .done();
+        part.input_gradient = pass()
+                                  .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
+                                  .kernel(KernelClass::gemm, input_gradient)
+                                  .collective(reduce())
+                                  .kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic))
+                                  .wait_for_host()
+                                  .beside_all(sharded.backward - sharded.reduced, sharded.hidden)
+                                  .done();
+        part.weight_gradient =
+            pass().kernel(KernelClass::gemm, weight_gradient).wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
+        pair(part);
+        part.held_bytes =
+            2.0 * width_ * size_.activation() / outside_split() + 2.0 * logits;  // product's input, logits' gradient
         part.saved_bytes = 4.0 * width_ * size_.activation() / outside_split() + 4.0 * logits;  // norm in and out, 32-bit logits
         part.workspace_bytes = 2.0 * logits + 4.0 * width_ * size_.activation();
         return part;
@@ -145,6 +163,7 @@ private:
     struct Sharded {
         Seconds forward;   // gathers of a part's parameters in one pass
         Seconds backward;  // and reduction of its gradients
+        Seconds reduced;   // the reduction alone
         double hidden;     // share that runs beside compute
     };
 
@@ -172,13 +191,28 @@ private:
         } else {
             part.saved_bytes = saved;
         }
-        add_backward(backward, mixture);
+        PassBuilder input_gradient = backward;
+        PassBuilder weight_gradient = pass();
+        add_backward(backward, mixture, Gradients::both);
+        add_backward(input_gradient, mixture, Gradients::input);
+        add_weight_gradients(weight_gradient, mixture);
         part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
+        part.input_gradient =
+            input_gradient.wait_for_host().beside_all(sharded.backward - sharded.reduced, sharded.hidden).done();
+        part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
+        part.held_bytes = layer_held(mixture);
         PassBuilder forward = pass();
         add_forward(forward, mixture);
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
+        pair(part);
         part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
         return part;
+    }
+
+    void pair(PartCost& part) const
+    {
+        part.paired_forward = side_by_side(part.forward, part.backward, cluster_.stack);
+        part.paired_backward = side_by_side(part.backward, part.forward, cluster_.stack);
     }
 
     PassBuilder pass() const { return PassBuilder(cluster_.stack); }
@@ -212,7 +246,7 @@ private:
     Sharded sharded_messages(double parameters) const
     {
         if (shape_.sharding != Sharding::zero2 && shape_.sharding != Sharding::zero3) {
-            return {Seconds{0.0}, Seconds{0.0}, 1.0};
+            return {Seconds{0.0}, Seconds{0.0}, Seconds{0.0}, 1.0};
         }
         const Group group{shape_.sharding_gpus, shape_.tp};
         const Group between{shape_.sharding_groups,
@@ -224,7 +258,7 @@ private:
             collective_time(Collective::reduce_scatter, Bytes{gradient}, group, cluster_).time +
             collective_time(Collective::all_reduce, Bytes{gradient / shape_.sharding_gpus}, between, cluster_).time;
         const double hidden = shape_.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
-        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, hidden};
+        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, reduced, hidden};
     }
 
     void add_enter(PassBuilder& pass, Seconds product) const
@@ -354,93 +388,143 @@ private:
     /// Input and weight gradients of y = x W for x [t, in], W [in, out].
     /// The row-parallel products start with the gradient gathered; of the column-parallel ones the input's gather hides
     /// behind the input gradient, and the sum of input gradients behind the weight gradient.
-    void add_backward(PassBuilder& pass, bool mixture) const
+    void add_backward(PassBuilder& pass, bool mixture, Gradients gradients) const
     {
         pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
         if (mixture) {
-            add_experts(pass, 2.0);
+            add_experts(pass, 2.0, gradients);
             if (w_.experts.shared > 0) {
-                add_mlp_backward(pass, w_.experts.shared / size_.tp);
+                add_mlp_backward(pass, w_.experts.shared / size_.tp, gradients);
             }
         } else {
-            add_mlp_backward(pass, size_.inner);
+            add_mlp_backward(pass, size_.inner, gradients);
         }
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic + residual_traffic()));
-        add_row_gradients(pass, size_.output);
+        add_row_gradients(pass, size_.output, gradients);
         add_attention_backward(pass);
         add_rotary(pass);
         const Seconds input_gradient = projection_gradient(false);
         const Seconds weight_gradient = projection_gradient(true);
-        add_column_gradients(pass, input_gradient, weight_gradient);
+        add_column_gradients(pass, input_gradient, weight_gradient, gradients);
         add_casts(pass, mixture ? 0.0 : size_.inner);
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
     }
 
-    void add_mlp_backward(PassBuilder& pass, double inner) const
+    void add_mlp_backward(PassBuilder& pass, double inner, Gradients gradients) const
     {
         const double t = size_.tokens;
         const double columns = columns_of(inner);
-        add_row_gradients(pass, inner);
+        add_row_gradients(pass, inner, gradients);
         pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * inner));
-        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t));
+        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t), gradients);
     }
 
-    void add_row_gradients(PassBuilder& pass, double rows) const
+    void add_row_gradients(PassBuilder& pass, double rows, Gradients gradients) const
     {
         const Seconds input_gradient = product(size_.tokens, rows, size_.hidden);
         add_enter(pass, input_gradient);
         pass.kernel(KernelClass::gemm, input_gradient);
-        pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
+        if (gradients == Gradients::both) {
+            pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
+        }
     }
 
-    void add_column_gradients(PassBuilder& pass, Seconds input_gradient, Seconds weight_gradient) const
+    void add_column_gradients(PassBuilder& pass, Seconds input_gradient, Seconds weight_gradient, Gradients gradients) const
     {
         pass.kernel(KernelClass::gemm, input_gradient).hidden_collective(enter(), input_gradient);
-        pass.kernel(KernelClass::gemm, weight_gradient).hidden_collective(reduce(), weight_gradient);
+        if (gradients == Gradients::both) {
+            pass.kernel(KernelClass::gemm, weight_gradient).hidden_collective(reduce(), weight_gradient);
+        } else {
+            pass.collective(reduce());  // the weight gradient is not there to hide it
+        }
+    }
+
+    /// The products that Gradients::input leaves out.
+    void add_weight_gradients(PassBuilder& pass, bool mixture) const
+    {
+        const double t = size_.tokens;
+        const auto mlp = [&](double inner) {
+            pass.kernel(KernelClass::gemm, product(inner, size_.hidden, t));
+            pass.kernel(KernelClass::gemm, product(size_.hidden, columns_of(inner), t));
+        };
+        if (mixture) {
+            const Routing r = routing();
+            pass.kernel(KernelClass::gemm, product(size_.tokens / size_.tp, w_.experts.count, size_.hidden));
+            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
+            if (w_.experts.shared > 0) {
+                mlp(w_.experts.shared / size_.tp);
+            }
+        } else {
+            mlp(size_.inner);
+        }
+        pass.kernel(KernelClass::gemm, product(size_.output, size_.hidden, t));
+        pass.kernel(KernelClass::gemm, projection_gradient(true));
+    }
+
+    /// Tokens of one GPU in a mixture, and its experts.
+    struct Routing {
+        double kept;     // of the fullest GPU, against the mean
+        double routed;   // leave one GPU, and on average reach it
+        double fullest;  // tokens on the fullest GPU
+        double local;    // experts
+        double rows;     // tokens of an expert
+        double inner;    // of an expert on one GPU
+    };
+    Routing routing() const
+    {
+        const Experts& e = w_.experts;
+        Routing r{};
+        r.kept = e.capacity > 0.0 ? std::min(e.capacity, e.imbalance) : e.imbalance;
+        r.routed = size_.tokens / size_.tp * e.active;
+        r.fullest = r.routed * r.kept * shape_.etp;
+        r.local = static_cast<double>(e.count) / shape_.ep;
+        r.rows = r.fullest / r.local;
+        r.inner = static_cast<double>(e.feed_forward) / shape_.etp;
+        return r;
+    }
+
+    void add_expert_product(PassBuilder& pass, const Routing& r, double rows, double columns, double depth) const
+    {
+        const Seconds time = grouped_gemm_time(r.local, rows, columns, depth, gpu_, w_.precision);
+        // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+        pass.kernel(KernelClass::gemm, time, w_.experts.capacity > 0.0 ? 1.0 : 1.0 + r.local);
     }
 
     /// Router, way to the experts, their products, way back; backward (`passes` 2) has each product twice, the ways once.
-    void add_experts(PassBuilder& pass, double passes) const
+    void add_experts(PassBuilder& pass, double passes, Gradients gradients = Gradients::both) const
     {
         const Experts& e = w_.experts;
         const double own = size_.tokens / size_.tp;  // tokens that one GPU routes: members of a tensor group share them out
-        const double kept = e.capacity > 0.0 ? std::min(e.capacity, e.imbalance) : e.imbalance;
-        const double routed = own * e.active;  // leaves one GPU, and on average reaches it
-        const double fullest = routed * kept * shape_.etp;
-        const Bytes message{2.0 * width_ * routed * kept * size_.hidden};
+        const Routing r = routing();
+        const double products = gradients == Gradients::both ? passes : 1.0;
+        const Bytes message{2.0 * width_ * r.routed * r.kept * size_.hidden};
         const double copies = cluster_.stack.sends_once ? e.active : 0.0;
         const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
         const Seconds spread =
             collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
-        const double local = static_cast<double>(e.count) / shape_.ep;
-        const double m = fullest / local;
-        const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
         const int group = shape_.ep * shape_.etp;
         const Meeting members = group > shape_.tp * shape_.cp ? Meeting::experts
                                 : group > shape_.tp           ? Meeting::context
                                                               : Meeting::tensor;
-        pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
+        pass.kernel(KernelClass::gemm, Seconds{products * product(own, e.count, size_.hidden).si});
         pass.kernel(KernelClass::elementwise,
-                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * r.routed) * size_.hidden),
+                    routing_kernels);
         pass.collective(way, members).collective(spread, members);
-        const auto experts = [&](double rows, double columns, double depth) {
-            const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
-            // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
-            pass.kernel(KernelClass::gemm, time, e.capacity > 0.0 ? 1.0 : 1.0 + local);
-        };
-        experts(m, columns_of(inner), size_.hidden);
-        experts(m, size_.hidden, inner);
-        if (passes > 1.0) {
-            experts(columns_of(inner), size_.hidden, m);
-            experts(size_.hidden, inner, m);
+        add_expert_product(pass, r, r.rows, columns_of(r.inner), size_.hidden);
+        add_expert_product(pass, r, r.rows, size_.hidden, r.inner);
+        if (products > 1.0) {
+            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
         }
-        pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * fullest * inner));
+        pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * r.fullest * r.inner));
         if (low()) {
-            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * r.fullest * (size_.hidden + r.inner)));
         }
         pass.collective(spread, members).collective(way, members);
         pass.kernel(KernelClass::elementwise,
-                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * r.routed) * size_.hidden));
     }
 
     /// Selective recompute: what is cheap to compute and large to keep. Plain attention: the score matrices. Flash attention
@@ -486,6 +570,19 @@ private:
         const double permuted = mixture ? 2.0 * 2.0 * a / size_.tp * w_.experts.active * w_.experts.imbalance : 0.0;
         const double scores = w_.attention == AttentionKernel::plain ? plain_scores_saved * size_.scores : 0.0;
         return outside_bytes + width_ * (attention_bytes + mlp_bytes + permuted) + scores;
+    }
+
+    /// Bytes that weight gradients need: inputs of the four products, and gradients of their outputs. Dense, with f = 4h: 32 s b h
+    /// (Qi et al., arXiv 2401.10241, table 1).
+    double layer_held(bool mixture) const
+    {
+        const double split = size_.activation() / outside_split();
+        const double t = size_.tokens;
+        const double inner = inner_elements(mixture);
+        const double routed =
+            mixture ? 2.0 * size_.activation() / size_.tp * w_.experts.active * w_.experts.imbalance : 2.0 * split;
+        return 2.0 * width_ *
+               (2.0 * split + t * (size_.output + size_.query + size_.key + size_.value) + routed + inner + columns_of(inner));
     }
 
     const Workload& w_;

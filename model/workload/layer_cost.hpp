@@ -32,11 +32,19 @@ struct PassCost {
     double communication_s = 0.0;
 };
 
-/// Forward and (full) backward of one part, and bytes saved per microbatch between the two.
+/// Passes of one part, and bytes kept per microbatch between them. The backward is whole, or in two: the gradient of the input, and
+/// that of the weights, which each product has as a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.).
+/// Paired: a forward and a backward side by side, each one's collectives hidden behind the other's compute as far as that lasts
+/// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
 struct PartCost {
     PassCost forward;
     PassCost backward;
-    double saved_bytes = 0.0;        // kept from forward to backward
+    PassCost input_gradient;
+    PassCost weight_gradient;
+    PassCost paired_forward;
+    PassCost paired_backward;
+    double saved_bytes = 0.0;  // kept from forward to backward, or to the gradient of the input
+    double held_bytes = 0.0;   // from there to the gradient of the weights: inputs of the products, gradients of their outputs
     double workspace_bytes = 0.0;    // largest temporaries while the part runs, beyond what is saved
     double parameters = 0.0;         // on one tensor parallel member
     double expert_parameters = 0.0;  // of these, of routed experts: replicated over fewer GPUs
@@ -49,6 +57,7 @@ struct ChunkPass {
     int layers = 0;
     const PassCost* embedding = nullptr;
     const PassCost* head = nullptr;
+    const ChunkPass* beside = nullptr;  // a pass of another chunk that is one with this
 
     double compute_s() const;
     double communication_s() const;
@@ -62,6 +71,9 @@ struct ChunkPass {
             if (part != nullptr) {
                 visit(1, *part);
             }
+        }
+        if (beside != nullptr) {
+            beside->for_parts(visit);
         }
     }
 };

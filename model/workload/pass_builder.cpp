@@ -90,6 +90,20 @@ void PassBuilder::close_segment()
     }
 }
 
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack)
+{
+    PassCost result = pass;
+    const double hidden = std::min(pass.communication_s, other.compute_s) * (1.0 - stack.communication_share);
+    if (hidden > 0.0) {
+        const double exposed = 1.0 - hidden / pass.communication_s;
+        result.communication_s *= exposed;
+        for (double& seconds : result.collectives_s) {
+            seconds *= exposed;
+        }
+    }
+    return result;
+}
+
 PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
 {
     if (share_of_other <= 0.0 || share_of_other >= 1.0) {
@@ -97,11 +111,13 @@ PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other
     }
     const double rest = 1.0 - share_of_other;
     PartCost result;
-    add_scaled(result.forward, one.forward, rest);
-    add_scaled(result.forward, other.forward, share_of_other);
-    add_scaled(result.backward, one.backward, rest);
-    add_scaled(result.backward, other.backward, share_of_other);
+    for (PassCost PartCost::*pass : {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient,
+                                     &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward}) {
+        add_scaled(result.*pass, one.*pass, rest);
+        add_scaled(result.*pass, other.*pass, share_of_other);
+    }
     result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
+    result.held_bytes = rest * one.held_bytes + share_of_other * other.held_bytes;
     result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
     result.parameters = rest * one.parameters + share_of_other * other.parameters;
     result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;

@@ -21,11 +21,13 @@ tp = [1, 2, 4, 8]
 pp = [1, 2, 3, 4, 5]
 v = [1, 2, 3]
 microbatch = [1, 2, 3, 8]
-schedule = ["interleaved", "1f1b", "gpipe"]
+schedule = ["interleaved", "zb_v", "1f1b", "gpipe"]
+group = [2, 4]
 recompute = ["none", "full"]
 sharding = ["zero1", "none"]
 split = ["slots", "layers"]
 dp_overlap = ["off", "on"]
+post_validation = ["on", "off"]
 order = ["tp-dp-pp", "tp-pp-dp"]
 )",
                          "", second_batch);
@@ -34,7 +36,7 @@ order = ["tp-dp-pp", "tp-pp-dp"]
 auto as_tuple(const ParallelPlan& p)
 {
     return std::tuple(p.tp, p.pp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.sharding, p.split, p.dp_overlap,
-                      p.order);
+                      p.order, p.group, p.post_validation);
 }
 
 /// The plan with every choice that has no effect on it at one fixed value: equal for two names of one plan.
@@ -46,6 +48,9 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
     }
     if (plan.dp == 1 || plan.pp == 1) {
         plan.order = PlacementOrder::tp_pp_dp;
+    }
+    if (plan.pp == 1) {
+        plan.post_validation = PostValidation::off;
     }
     if (plan.pp * plan.chunks == 1) {
         plan.split = LayerSplit::layers;
@@ -80,6 +85,10 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.microbatch = std::stoi(label);
         } else if (axis == "schedule") {
             plan.schedule = *parse<Schedule>(label);
+        } else if (axis == "group") {
+            plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;  // the schedule's axis comes before
+        } else if (axis == "post_validation") {
+            plan.post_validation = *parse<PostValidation>(label);
         } else if (axis == "recompute") {
             plan.recompute = *parse<Recompute>(label);
         } else if (axis == "sharding") {
@@ -176,7 +185,8 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
     EXPECT_THAT(complaint("tp=2x"), HasSubstr("tp=2x is not"));
     EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not"));
     EXPECT_THAT(complaint("tp=2 tp=4"), HasSubstr("tp is given twice; remove one"));
-    EXPECT_THAT(complaint("schedule=dualpipe"), HasSubstr("schedule=dualpipe is unknown; choose from: gpipe, 1f1b, interleaved"));
+    EXPECT_THAT(complaint("schedule=dualpipe3"),
+                HasSubstr("schedule=dualpipe3 is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1"));
     EXPECT_THAT(complaint("gpus=32"), HasSubstr("gpus=32 is more than the cluster's 24"));
     EXPECT_THAT(complaint("gpus=16 tp=3 pp=2"), HasSubstr("tp*pp = 6 does not divide gpus=16"));
     EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp*pp = 4294967296 does not divide gpus=12"));
@@ -194,8 +204,10 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide the heads: tp=16"));
     EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
-    EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1, v > 1"));
-    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk a stage: set v=1"));
+    EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
+    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk a stage; set v=1"));
+    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"), HasSubstr("zb_v has two chunks a stage; set v=2"));
+    EXPECT_THAT(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"), HasSubstr("leaves a last group of"));
     EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
 }
 
