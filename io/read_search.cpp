@@ -1,6 +1,7 @@
 #include "io/sections.hpp"
 
 #include "model/objective.hpp"
+#include "search/strategy.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
 constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
+constexpr Range evaluations_range{"plans drawn at most", 1, 1'000'000'000, "5000"};
 constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
 constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
 constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
@@ -81,7 +83,10 @@ SearchSettings read_search(Table table)
 {
     SearchSettings search;
     if (const auto value = table.find("strategy")) {
-        search.strategy = value->choice({"auto", "exact"}, "search strategies");
+        search.strategy = value->choice(strategy_names(), "search strategies");
+    }
+    if (const auto value = table.find("max_evaluations")) {
+        search.max_evaluations = static_cast<std::uint64_t>(value->count(evaluations_range));
     }
     if (const auto value = table.find("confidence")) {
         search.confidence = value->number(confidence_range);

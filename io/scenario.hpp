@@ -43,6 +43,7 @@ struct Rung {
 
 struct SearchSettings {
     std::string strategy = "auto";
+    std::uint64_t max_evaluations = 0;            // points drawn at most; 0: as many as the strategy wants
     std::vector<Rung> rungs{{64, 2}, {1024, 2}};  // rung 1, 2, ...; equal steps, growing fleets
     Rung confirm{2048, 4};                        // the front, on a fresh random stream
     double confidence = 0.95;                     // of the whole study's pruning

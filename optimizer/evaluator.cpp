@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -83,10 +84,14 @@ Sweep Worker::sweep(const SweepRange& range)
     };
     result.rejected = model_.designs.space().enumerate(range.begin, range.end, judge);
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
+    if (range.end - range.begin == 1) {  // one of many: keep its answer short
+        std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
+    }
     return result;
 }
 
-Evaluator::Evaluator(const StudyModel& model, Crew& crew) : model_(model), crew_(crew), predictor_(model.problem)
+Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
+    : model_(model), crew_(crew), rungs_(std::move(rungs)), predictor_(model.problem)
 {
     confidence_.reported = 0.95;
     compare_at_once(1);
@@ -95,8 +100,8 @@ Evaluator::Evaluator(const StudyModel& model, Crew& crew) : model_(model), crew_
 void Evaluator::compare_at_once(std::uint64_t points)
 {
     // Both limits of an interval are used: the upper of one point against the lower of another.
-    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points)) *
-                           static_cast<double>(model_.scenario.search.rungs.size() * model_.objectives.size());
+    const auto intervals =
+        static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
     confidence_.safe = 1.0 - (1.0 - model_.scenario.search.confidence) / intervals;
 }
 
@@ -110,7 +115,7 @@ void Evaluator::submit(std::span<const Request> requests)
             crew_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
-            const Rung& rung = model_.scenario.search.rungs[point.rung - 1];
+            const Rung& rung = rungs_[point.rung - 1];
             const PhaseDraws& draws = drawn_[point.index].draws;
             const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
             needs.push_back({point.index, have, rung});
@@ -185,7 +190,7 @@ Answer Evaluator::next()
 Answer Evaluator::summarise(const PointRequest& request)
 {
     const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(request.index));
-    const int steps = model_.scenario.search.rungs.front().steps;
+    const int steps = rungs_.front().steps;
     const Prediction prediction =
         predictor_.summarise(plan, drawn_[request.index].draws, steps, model_.sampler(Purpose::search), confidence_);
     Evaluation evaluation{request.index, request.rung, prediction.draws, {}};

@@ -47,7 +47,8 @@ private:
 /// Rank 0's side: cuts requests into items, merges results in the order of the requests.
 class Evaluator {
 public:
-    Evaluator(const StudyModel& model, Crew& crew);
+    /// `rungs`: the fidelity ladder, rung 1 first, with equal steps and growing fleets.
+    Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
     /// The answer to the oldest request that has none yet.
@@ -82,6 +83,7 @@ private:
 
     const StudyModel& model_;
     Crew& crew_;
+    std::vector<Rung> rungs_;
     Predictor predictor_;
     Confidence confidence_;
     std::deque<Request> pending_;

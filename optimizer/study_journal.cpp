@@ -18,7 +18,8 @@ constexpr std::string_view journal_suffix = ".journal";
 
 std::uint64_t hash_of(const Scenario& scenario)
 {
-    return study_hash(scenario.text, scenario.seed, std::string(program_version) + " " + program_commit);
+    const std::string options = fmt::format(" {} {} ", scenario.search.strategy, scenario.search.max_evaluations);
+    return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
 }
 
 bool answers(const Answer& answer, const Request& request)
@@ -62,7 +63,7 @@ bool file_exists(const std::string& path)
 Message study_record(const Scenario& scenario)
 {
     Packer out;
-    out << scenario.path << scenario.text << scenario.seed;
+    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations;
     return out.take();
 }
 
@@ -72,9 +73,12 @@ Scenario scenario_from(std::span<const std::byte> record)
     std::string path;
     std::string text;
     std::uint64_t seed = 0;
-    in >> path >> text >> seed;
+    SearchSettings search;
+    in >> path >> text >> seed >> search.strategy >> search.max_evaluations;
     Scenario scenario = parse_scenario(text, path);
     scenario.seed = seed;
+    scenario.search.strategy = search.strategy;
+    scenario.search.max_evaluations = search.max_evaluations;
     return scenario;
 }
 
@@ -124,11 +128,10 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
     }
 }
 
-std::optional<Answer> StudyJournal::known_answer(const Request& request)
+std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
+
+Answer StudyJournal::known_answer(const Request& request)
 {
-    if (next_ >= known_.size()) {
-        return std::nullopt;
-    }
     Answer answer = decode_answer(known_[next_++]);
     if (!answers(answer, request)) {
         throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
