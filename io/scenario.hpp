@@ -3,6 +3,7 @@
 /// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
 
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/knob.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
 #include "model/workload/workload.hpp"
@@ -48,6 +49,10 @@ struct SearchSettings {
     Rung confirm{2048, 4};                        // the front, on a fresh random stream
     double confidence = 0.95;                     // of the whole study's pruning
     int replicas_simulated = 4;                   // data parallel replicas simulated in full per draw
+    DollarsPerSecond gpu_price_limit;             // of co-design: dearer hardware is left out; zero: no limit
+    int tune_points = 12;                         // points of the front that the strategy nlopt tunes knobs for
+    int tune_evaluations = 200;                   // of one tuning
+    int tune_fleets = 0;                          // tune on the average of so many fleets' draws; 0: on the model without noise
 };
 
 struct Scenario {
@@ -61,6 +66,8 @@ struct Scenario {
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;
+    std::vector<Knob> knobs;
+    std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
     SpaceSettings space;
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;

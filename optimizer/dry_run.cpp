@@ -37,13 +37,14 @@ std::vector<SweepRange> ranges_of(std::uint64_t size)
 /// Core-seconds of one step draw, over feasible plans evenly spread over the space.
 double cost_of_a_draw(const StudyModel& model, const std::vector<Bound>& feasible)
 {
-    Predictor predictor(model.problem);
+    HardwareBench bench(model.scenario, model.problem);
     const DrawRange range{0, block_fleets, model.scenario.search.rungs.front().steps};
     const std::size_t count = std::min(drawn_points, feasible.size());
     const Stopwatch time;
     for (std::size_t i = 0; i < count; ++i) {
         const Bound& bound = feasible[i * feasible.size() / count];
-        predictor.sample(model.designs.plan(model.designs.space().point(bound.index)), range, model.sampler(Purpose::search));
+        const Point point = model.designs.space().point(bound.index);
+        bench.of(model.designs.hardware(point)).sample(model.designs.plan(point), range, model.sampler(Purpose::search));
     }
     return time.seconds() * sampler_threads() / static_cast<double>(count) / (range.fleets * range.steps);
 }

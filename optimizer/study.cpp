@@ -1,6 +1,7 @@
 #include "optimizer/study.hpp"
 
 #include "io/results_file.hpp"
+#include "optimizer/codesign.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
@@ -78,7 +79,7 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 class Search {
 public:
     Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
-        : model_(model), options_(options), name_(plan.chosen.name), strategy_(std::move(plan.chosen.strategy)),
+        : model_(model), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets), strategy_(std::move(plan.chosen.strategy)),
           evaluator_(model, crew, std::move(plan.rungs)), journal_(journal_path(options.out), model.scenario, options.resume),
           stop_(options.max_time)
     {
@@ -178,6 +179,7 @@ private:
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
             evaluator_.compare_at_once(archive_.feasible());
+            warn_of_short_ladder();
         }
         show_progress();
         asked_.insert(asked_.end(), requests.begin(), requests.end());
@@ -185,6 +187,20 @@ private:
         const std::size_t already = asked_.size() - requests.size();  // asked before: known, or submitted
         const std::size_t skip = std::max(known, already) - already;
         evaluator_.submit(std::span(requests).subspan(skip));
+    }
+
+    /// An exact search whose top rung supports no upper limits would draw everything.
+    void warn_of_short_ladder()
+    {
+        const int fleets = evaluator_.fleets_for_limits(archive_.feasible());
+        if (name_ != "exact" || warned_ || fleets <= top_fleets_) {
+            return;
+        }
+        warned_ = true;
+        spdlog::warn(
+            "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no bound "
+            "can exclude any; give it {} or more",
+            top_fleets_, archive_.feasible(), fleets);
     }
 
     Answer next_answer()
@@ -204,6 +220,8 @@ private:
     const StudyModel& model_;
     const StudyOptions& options_;
     std::string name_;
+    int top_fleets_;
+    bool warned_ = false;
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
     Archive archive_;
@@ -298,8 +316,13 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
-            const Scenario asked = read();
+            Scenario asked = read();
             check_output(asked, options);
+            if (!options.resume && tunes_hardware(asked)) {
+                const TunedHardware tuned = tune_hardware(asked);
+                spdlog::info("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations);
+                asked.hardware.insert(asked.hardware.end(), tuned.hardware.begin(), tuned.hardware.end());
+            }
             record = study_record(asked);
         } catch (const InputError&) {
             refusal = std::current_exception();

@@ -1,5 +1,6 @@
 #include "optimizer/study_journal.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "optimizer/bytes.hpp"
 #include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
@@ -18,7 +19,10 @@ constexpr std::string_view journal_suffix = ".journal";
 
 std::uint64_t hash_of(const Scenario& scenario)
 {
-    const std::string options = fmt::format(" {} {} ", scenario.search.strategy, scenario.search.max_evaluations);
+    std::string options = fmt::format(" {} {} ", scenario.search.strategy, scenario.search.max_evaluations);
+    for (const std::vector<double>& values : scenario.hardware) {
+        options += hardware_text(scenario.knobs, values) + ' ';
+    }
     return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
 }
 
@@ -63,7 +67,11 @@ bool file_exists(const std::string& path)
 Message study_record(const Scenario& scenario)
 {
     Packer out;
-    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations;
+    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations
+        << static_cast<std::uint64_t>(scenario.hardware.size());
+    for (const std::vector<double>& values : scenario.hardware) {
+        out << values;
+    }
     return out.take();
 }
 
@@ -74,11 +82,17 @@ Scenario scenario_from(std::span<const std::byte> record)
     std::string text;
     std::uint64_t seed = 0;
     SearchSettings search;
-    in >> path >> text >> seed >> search.strategy >> search.max_evaluations;
+    std::uint64_t variants = 0;
+    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> variants;
+    std::vector<std::vector<double>> hardware(variants);
+    for (std::vector<double>& values : hardware) {
+        in >> values;
+    }
     Scenario scenario = parse_scenario(text, path);
     scenario.seed = seed;
     scenario.search.strategy = search.strategy;
     scenario.search.max_evaluations = search.max_evaluations;
+    scenario.hardware = std::move(hardware);
     return scenario;
 }
 

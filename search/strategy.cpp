@@ -86,7 +86,7 @@ std::string grouped(std::uint64_t count)
 
 std::vector<std::string> strategy_names()
 {
-    std::vector<std::string> names{"auto"};
+    std::vector<std::string> names{"auto", "nlopt"};
     for (const Row& row : rows) names.emplace_back(row.name);
     return names;
 }
@@ -94,7 +94,7 @@ std::vector<std::string> strategy_names()
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal)
 {
     ChosenStrategy chosen{name, {}, nullptr};
-    if (name == "auto") chosen = choose(space, goal);
+    if (name == "auto" || name == "nlopt") chosen = choose(space, goal);
     const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return chosen.name == r.name; });
     if (row == rows.end()) throw std::invalid_argument("there is no search strategy \"" + name + "\"");
     chosen.strategy = row->make(space, goal);

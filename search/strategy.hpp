@@ -98,7 +98,8 @@ struct ChosenStrategy {
     std::string why;  // empty: the user said so
     std::unique_ptr<Strategy> strategy;
 };
-/// Names that a scenario may give, "auto" first.
+/// Names that a scenario may give: "auto"; "nlopt", which tunes continuous knobs first and then searches as "auto" does; and each
+/// strategy's own.
 std::vector<std::string> strategy_names();
 /// The space must outlive the strategy. Throws std::invalid_argument on another name.
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
