@@ -79,9 +79,9 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 class Search {
 public:
     Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
-        : model_(model), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets), strategy_(std::move(plan.chosen.strategy)),
-          evaluator_(model, crew, std::move(plan.rungs)), journal_(journal_path(options.out), model.scenario, options.resume),
-          stop_(options.max_time)
+        : model_(model), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
+          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)),
+          journal_(journal_path(options.out), model.scenario, options.resume), stop_(options.max_time)
     {
         if (!plan.chosen.why.empty()) {
             spdlog::info("strategy {}: {}", name_, plan.chosen.why);
@@ -198,7 +198,8 @@ private:
         }
         warned_ = true;
         spdlog::warn(
-            "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no bound "
+            "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no "
+            "bound "
             "can exclude any; give it {} or more",
             top_fleets_, archive_.feasible(), fleets);
     }
