@@ -48,11 +48,13 @@ struct SearchSettings {
     std::vector<Rung> rungs{{64, 2}, {1024, 2}};  // rung 1, 2, ...; equal steps, growing fleets
     Rung confirm{2048, 4};                        // the front, on a fresh random stream
     double confidence = 0.95;                     // of the whole study's pruning
-    int replicas_simulated = 4;                   // data parallel replicas simulated in full per draw
-    DollarsPerSecond gpu_price_limit;             // of co-design: dearer hardware is left out; zero: no limit
-    int tune_points = 12;                         // points of the front that the strategy nlopt tunes knobs for
-    int tune_evaluations = 200;                   // of one tuning
-    int tune_fleets = 0;                          // tune on the average of so many fleets' draws; 0: on the model without noise
+    int part = 1;                                 // of the space, searched by this job
+    int parts = 1;
+    int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
+    DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit
+    int tune_points = 12;              // points of the front that the strategy nlopt tunes knobs for
+    int tune_evaluations = 200;        // of one tuning
+    int tune_fleets = 0;               // tune on the average of so many fleets' draws; 0: on the model without noise
 };
 
 struct Scenario {

@@ -104,7 +104,7 @@ void Evaluator::compare_at_once(std::uint64_t points)
     // Both limits of an interval are used: the upper of one point against the lower of another.
     const auto intervals =
         static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
-    confidence_.safe = 1.0 - (1.0 - model_.scenario.search.confidence) / intervals;
+    confidence_.safe = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 
 int Evaluator::fleets_for_limits(std::uint64_t points) const
@@ -112,7 +112,7 @@ int Evaluator::fleets_for_limits(std::uint64_t points) const
     // The largest of n draws lies above the quantile q but for a probability q^n, which must not exceed half of what one interval
     // may fail by.
     const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points) * rungs_.size() * model_.objectives.size());
-    const double miss = 0.5 * (1.0 - model_.scenario.search.confidence) / intervals;
+    const double miss = 0.5 * (1.0 - model_.confidence()) / intervals;
     double fleets = 0.0;
     for (const Objective* objective : model_.objectives) {
         if (objective->quantile > 0.0) {

@@ -29,6 +29,8 @@ struct StudyModel {
     std::vector<bool> bounded;  // [objective]: has a bound, which is sound under the scenario's laws
 
     SamplerOptions sampler(Purpose purpose) const;
+    /// Of this job's limits: parts of a space share the doubt that the study allows.
+    double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };
 
 /// The work of one rank: an item in, its result out. Keeps predictors of its own.

@@ -68,7 +68,9 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     StudyGoal goal;
     goal.objectives = model.objectives.size();
     goal.top_rung = static_cast<int>(rungs);
-    goal.confidence = model.scenario.search.confidence;
+    goal.confidence = model.confidence();
+    goal.part = static_cast<std::uint64_t>(model.scenario.search.part);
+    goal.parts = static_cast<std::uint64_t>(model.scenario.search.parts);
     goal.bounded = model.bounded;
     goal.seed = model.scenario.seed;
     goal.max_evaluations = model.scenario.search.max_evaluations;

@@ -19,7 +19,8 @@ constexpr std::string_view journal_suffix = ".journal";
 
 std::uint64_t hash_of(const Scenario& scenario)
 {
-    std::string options = fmt::format(" {} {} ", scenario.search.strategy, scenario.search.max_evaluations);
+    std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
+                                      scenario.search.part, scenario.search.parts);
     for (const std::vector<double>& values : scenario.hardware) {
         options += hardware_text(scenario.knobs, values) + ' ';
     }
@@ -68,7 +69,7 @@ Message study_record(const Scenario& scenario)
 {
     Packer out;
     out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations
-        << static_cast<std::uint64_t>(scenario.hardware.size());
+        << scenario.search.part << scenario.search.parts << static_cast<std::uint64_t>(scenario.hardware.size());
     for (const std::vector<double>& values : scenario.hardware) {
         out << values;
     }
@@ -83,7 +84,7 @@ Scenario scenario_from(std::span<const std::byte> record)
     std::uint64_t seed = 0;
     SearchSettings search;
     std::uint64_t variants = 0;
-    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> variants;
+    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> search.part >> search.parts >> variants;
     std::vector<std::vector<double>> hardware(variants);
     for (std::vector<double>& values : hardware) {
         in >> values;
@@ -92,6 +93,8 @@ Scenario scenario_from(std::span<const std::byte> record)
     scenario.seed = seed;
     scenario.search.strategy = search.strategy;
     scenario.search.max_evaluations = search.max_evaluations;
+    scenario.search.part = search.part;
+    scenario.search.parts = search.parts;
     scenario.hardware = std::move(hardware);
     return scenario;
 }

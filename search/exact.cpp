@@ -54,7 +54,7 @@ void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives
 Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
 {
     check(options_);
-    ranges_ = split_space(options_.space_size, options_.sweep_ranges);
+    ranges_ = options_.ranges.empty() ? split_space(options_.space_size, options_.sweep_ranges) : options_.ranges;
 }
 
 bool Exact::waiting() const { return started_ && (swept_ < ranges_.size() || told_ < asked_.size()); }

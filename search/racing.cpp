@@ -13,7 +13,7 @@ constexpr std::uint64_t most_entrants = 20'000;  // without a limit by the user
 }  // namespace
 
 Racing::Racing(const Space& space, const StudyGoal& goal)
-    : goal_(goal), ranges_(split_space(space.size(), sweep_ranges)), feasible_(goal.objectives),
+    : goal_(goal), ranges_(ranges_of(goal, space.size(), sweep_ranges)), feasible_(goal.objectives),
       race_({.top_rung = goal.top_rung})
 {
 }

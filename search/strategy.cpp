@@ -19,7 +19,7 @@ constexpr std::uint64_t most_to_sweep = 2'000'000'000;
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
     ExactOptions options;
-    options.space_size = space.size();
+    options.ranges = ranges_of(goal, space.size(), options.sweep_ranges);
     options.objectives = goal.objectives;
     options.top_rung = goal.top_rung;
     options.bounded = goal.bounded;
@@ -75,6 +75,16 @@ std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts)
         begin = end;
     }
     return ranges;
+}
+
+std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size, std::uint64_t ranges)
+{
+    const std::vector<SweepRange> parts = split_space(size, goal.parts);
+    if (goal.part > parts.size()) return {};
+    const SweepRange part = parts[goal.part - 1];
+    std::vector<SweepRange> within = split_space(part.end - part.begin, ranges);
+    for (SweepRange& range : within) range = {range.begin + part.begin, range.end + part.begin};
+    return within;
 }
 
 std::string grouped(std::uint64_t count)

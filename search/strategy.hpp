@@ -68,6 +68,8 @@ struct StudyGoal {
     double confidence = 0.95;           // of all safe limits together
     std::uint64_t seed = 1;             // of the strategy's own choices
     std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
+    std::uint64_t part = 1;             // of the space, of those that sweep it
+    std::uint64_t parts = 1;
 };
 
 class Strategy {
@@ -87,6 +89,8 @@ public:
     virtual std::vector<std::uint64_t> front() const = 0;
 };
 
+/// Ranges of the part of the space that a goal names; none where there are more parts than tuples.
+std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size, std::uint64_t ranges);
 /// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
 std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts);
 /// 1234567 as "1,234,567".

@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 namespace prismopt {
@@ -55,6 +56,19 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
             throw InputError(fmt::format("--strategy {} is unknown; choose from: {}", name, fmt::join(names, ", ")));
         }
         scenario.search.strategy = name;
+    }
+    if (values.count("part") > 0) {
+        const std::string text = values["part"].as<std::string>();
+        int end = 0;
+        SearchSettings& search = scenario.search;
+        if (std::sscanf(text.c_str(), "%d/%d%n", &search.part, &search.parts, &end) != 2 ||
+            end != static_cast<int>(text.size()) || search.part < 1 || search.part > search.parts) {
+            throw InputError(fmt::format("--part {} is no part of a space; write for example --part 3/8", text));
+        }
+        if (search.strategy != "exact" && search.strategy != "racing") {
+            throw InputError(
+                "--part needs a strategy that goes through the whole space; add --strategy exact or --strategy racing");
+        }
     }
     if (values.count("max-evaluations") > 0) {
         const auto most = values["max-evaluations"].as<std::int64_t>();
@@ -100,6 +114,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
                                                                                         "replace results that exist");
     options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
     options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "draw no more plans than these");
+    options.add_options()("part", po::value<std::string>()->value_name("K/N"),
+                          "search the K-th of N parts of the space; prismopt merge joins them");
     options.add_options()("dry-run", po::bool_switch(), "count the space and measure what a search would cost, without one");
     add_seed_option(options);
     add_stop_options(options);

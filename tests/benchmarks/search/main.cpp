@@ -111,9 +111,18 @@ std::string contest_rows(const Contest& contest, bool with_exact)
         for (int seed = 1; seed <= seeds; ++seed) {
             Tracker tracker(contest.share);
             YardstickProblem yardstick;
-            for (const Axis& axis : contest.space->axes()) yardstick.labels.push_back(static_cast<int>(axis.labels.size()));
+            std::vector<std::size_t> free;  // pagmo refuses a variable with one value
+            Point whole(contest.space->axes().size(), 0);
+            for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+                const auto labels = static_cast<int>(contest.space->axes()[axis].labels.size());
+                if (labels < 2) continue;
+                free.push_back(axis);
+                yardstick.labels.push_back(labels);
+            }
             yardstick.objectives = contest.goal.objectives;
-            yardstick.values = [&](std::span<const int> point) {
+            yardstick.values = [&](std::span<const int> labels) {
+                Point point = whole;
+                for (std::size_t i = 0; i < free.size(); ++i) point[free[i]] = labels[i];
                 if (!contest.space->allows_all(point) || contest.problem.bound(point).empty()) return std::vector<double>{};
                 const std::uint64_t index = contest.space->index(point);
                 std::vector<double> value = contest.truth(index);
@@ -183,17 +192,17 @@ std::string textbook_problems()
         "grid.\n\n";
     const auto of_zdt = [](int number) { return [number](std::span<const double> x) { return zdt(number, x); }; };
     const std::vector<Textbook> problems{
-        {"ZDT1, 30 variables", 30, 65, 2, of_zdt(1), 0.0},
-        {"ZDT2, 30 variables", 30, 65, 2, of_zdt(2), 0.0},
-        {"ZDT3, 30 variables", 30, 65, 2, of_zdt(3), 0.0},
+        {"ZDT1, 20 variables", 20, 65, 2, of_zdt(1), 0.0},
+        {"ZDT2, 20 variables", 20, 65, 2, of_zdt(2), 0.0},
+        {"ZDT3, 20 variables", 20, 65, 2, of_zdt(3), 0.0},
         {"DTLZ2, 12 variables, 3 objectives", 12, 33, 3, [](std::span<const double> x) { return dtlz2(x, 3); }, 0.5},
     };
     for (const Textbook& problem : problems) {
-        // 10 variables at a time make the index fit 64 bits only for few labels, so labels of distant variables are coarser.
+        // The index of a tuple has 64 bits, so variables that the front does not vary have fewer labels.
         std::vector<Axis> axes = unit_axes(problem.variables, problem.steps);
         std::vector<int> steps(problem.variables, problem.steps);
         for (std::size_t v = problem.objectives - 1; v < problem.variables; ++v) {
-            steps[v] = problem.variables > 12 ? 4 : 17;
+            steps[v] = problem.variables > 12 ? 8 : 17;
             axes[v].labels.resize(static_cast<std::size_t>(steps[v]));
         }
         const Space space(std::move(axes), {});
