@@ -7,7 +7,8 @@ usage() {
 usage: bash jobs/install.sh [--all]
 
 Installs the Debian packages that prismopt needs, as root or through sudo.
-  --all    also the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck
+  --all    also the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; and pagmo, the yardstick
+           of prismopt-search-bench
 TEXT
 }
 
@@ -22,7 +23,7 @@ packages=(
     python3 python3-h5py python3-xarray python3-h5netcdf
     clang-format
 )
-tools=(clang clang-tidy libomp-dev libclang-rt-dev shellcheck)
+tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck)
 
 other_systems() {
     cat >&2 <<TEXT
