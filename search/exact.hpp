@@ -16,7 +16,7 @@ namespace prismopt {
 
 struct ExactOptions {
     std::uint64_t space_size = 0;    // raw tuples
-    std::vector<SweepRange> ranges;  // to be swept instead of the whole space
+    std::vector<SweepRange> ranges = {};  // to be swept instead of the whole space
     std::size_t objectives = 0;
     int top_rung = 2;                   // what the members of the front are drawn up to
     std::uint64_t sweep_ranges = 64;    // parts that the space is swept in, at most

@@ -85,14 +85,16 @@ struct Played {
     Archive archive;
 };
 
-/// Answers until the strategy is done; `portion` says how many outstanding answers the next tell brings.
+/// Answers until the strategy is done or it is `enough`; `portion` says how many outstanding answers the next tell brings.
 inline Played play(
     const PlayedProblem& problem, Strategy& strategy,
-    const std::function<std::size_t(std::size_t)>& portion = [](std::size_t all) { return all; })
+    const std::function<std::size_t(std::size_t)>& portion = [](std::size_t all) { return all; },
+    const std::function<bool(const Played&)>& enough = [](const Played&) { return false; })
 {
     Played played;
     std::vector<Answer> outstanding;
     while (const auto requests = strategy.ask()) {
+        if (enough(played)) break;
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
                 Sweep sweep{.range = *range, .feasible = {}, .rejected = {}};
