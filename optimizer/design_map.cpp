@@ -1,11 +1,13 @@
 #include "optimizer/design_map.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "model/step/schedule.hpp"
 #include "model/workload/layout.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -204,6 +206,30 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     };
 }
 
+/// The kinds of hardware as the first axis, in front of those of the plan, whose rules depend on the hardware.
+Space space_of_hardware(const Scenario& scenario)
+{
+    std::vector<Axis> all = axes(scenario.space);
+    all.insert(all.begin(), {"hardware", false, {}});
+    std::vector<std::vector<Constraint>> rules;  // [hardware]: in the same order for each
+    for (const std::vector<double>& values : scenario.hardware) {
+        all.front().labels.push_back(hardware_text(scenario.knobs, values));
+        Scenario variant = scenario;
+        variant.cluster = hardware_at(scenario, values)->cluster;
+        rules.push_back(constraints(variant));
+    }
+    std::vector<Constraint> joint = rules.front();
+    for (std::size_t r = 0; r < joint.size(); ++r) {
+        ++joint[r].depth;
+        std::vector<std::function<bool(std::span<const int>)>> by_hardware;
+        for (const std::vector<Constraint>& of_variant : rules) {
+            by_hardware.push_back(of_variant[r].allows);
+        }
+        joint[r].allows = [by_hardware](std::span<const int> point) { return by_hardware[point.front()](point.subspan(1)); };
+    }
+    return {std::move(all), std::move(joint)};
+}
+
 int parse_number(const std::string& key, const std::string& value)
 {
     int number = 0;
@@ -234,9 +260,16 @@ void take_single(T& target, const std::vector<T>& values)
 
 }  // namespace
 
-DesignMap::DesignMap(const Scenario& scenario) : choices_(scenario.space), space_(axes(scenario.space), constraints(scenario)) {}
+DesignMap::DesignMap(const Scenario& scenario)
+    : choices_(scenario.space), knobs_(!scenario.knobs.empty()),
+      space_(knobs_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
+{
+}
 
-ParallelPlan DesignMap::plan(std::span<const int> point) const { return partial_plan(choices_, point); }
+ParallelPlan DesignMap::plan(std::span<const int> point) const
+{
+    return partial_plan(choices_, knobs_ ? point.subspan(1) : point);
+}
 
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 {

@@ -16,9 +16,12 @@ public:
 
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
+    /// Which of Scenario::hardware; 0 where there are no knobs.
+    std::size_t hardware(std::span<const int> point) const { return knobs_ ? static_cast<std::size_t>(point.front()) : 0; }
 
 private:
     SpaceSettings choices_;
+    bool knobs_ = false;  // the first axis is the kind of hardware
     Space space_;
 };
 

@@ -26,7 +26,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     Archive archive;
     archive.add(std::vector<Answer>{Worker(model).sweep({0, size})});
     if (archive.feasible() == 0) {
-        refuse_infeasible(scenario, size, archive);
+        refuse_infeasible(scenario, archive);
     }
     if ((*values)["json"].as<bool>()) {
         nlohmann::json json{{"valid", true}, {"raw_tuples", size}, {"feasible", archive.feasible()}};
