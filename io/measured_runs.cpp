@@ -70,8 +70,8 @@ public:
         for (const TableFill& fill : table_.fills) {
             if (has(row_.text(fill.column), fill.value)) {
                 for (const auto& [column, value] : fill.set) {
-                    if (row_.text(column).empty()) {
-                        row_.fill(column, value);
+                    if (fill.replaces || row_.text(column).empty()) {
+                        row_.replace(column, value);
                         assume(fmt::format("{} = {}", column, value));
                     }
                 }
@@ -109,6 +109,9 @@ private:
                 w.experts.dense_layers = std::min(w.experts.dense_layers, w.mixture() ? row_.count("layers") - 1 : 0);
                 w.layers = row_.count("layers");
             }
+            if (w.mixture() && row_.count("dense_layers") > 0) {
+                w.experts.dense_layers = row_.count("dense_layers");
+            }
         } else {
             w = table_.workload;
             w.name = row_.text("model");
@@ -131,6 +134,9 @@ private:
         }
         if (w.mixture() && row_.number("capacity") > 0.0) {
             w.experts.capacity = row_.number("capacity");
+        }
+        if (row_.text("attention") == "plain") {
+            w.attention = AttentionKernel::plain;
         }
         w.precision = precision_of(row_.text("precision"));
         run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};

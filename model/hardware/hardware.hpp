@@ -56,6 +56,7 @@ struct SoftwareStack {
     double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;              // factor of the links' efficiency
     bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once an expert
+    double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
     double messages = 1.0;             // collectives in which the parameters of a layer are gathered
     Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
