@@ -81,6 +81,7 @@ public:
         run.source = table_.source;
         run.measured_s = row_.number("step_time_s");
         run.memory_bytes = memory_of(row_);
+        run.memory_allocated = has(row_.text("notes"), "peak alloc");
         if (run.measured_s <= 0.0) {
             return "no step time";
         }

@@ -48,8 +48,7 @@ const std::map<std::string, std::string> relatives{{"b200-sxm", "gb200"},
                                                    {"h100-sxm-96gb-hbm2e", "h100-sxm"},
                                                    {"fsdp-compile", "fsdp-eager"},
                                                    {"fsdp-compile-16bit", "fsdp-compile"},
-                                                   {"megatron-bridge", "megatron-bridge-2025"},
-                                                   {"megatron-core-2026", "megatron-bridge"}};
+                                                   {"megatron-bridge", "megatron-bridge-2025"}};
 
 /// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
 const std::set<std::string> references{"megatron-2022", "megatron-core"};
