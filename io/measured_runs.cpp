@@ -205,7 +205,7 @@ private:
         if (plan.tp > 1 && run.workload.heads % plan.tp != 0) {
             return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);
         }
-        plan.tp_overlap = plan.tp_overlap || row_.text("tp_overlap") == "on";
+        plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
         plan.schedule = plan.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
         read_recompute(plan, run.workload.layers);
         read_sharding(plan);

@@ -112,7 +112,7 @@ MeasuredTable read_table(const std::string& name, Table table)
     read_enum(table, "dp_overlap", plan.dp_overlap);
     read_enum(table, "context_exchange", plan.context_exchange);
     read_flag(table, "sequence_parallel", plan.sequence_parallel);
-    read_flag(table, "tp_overlap", plan.tp_overlap);
+    read_enum(table, "tp_overlap", plan.tp_overlap);
     table.refuse_unknown_keys();
     return result;
 }

@@ -116,6 +116,12 @@ void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator)
     if (const auto value = table.find("memory_bandwidth", keys, "memory_bandwidth = \"3.35 TB/s\"")) {
         accelerator.memory_bandwidth = value->quantity<BytesPerSecond>("3.35 TB/s");
     }
+    for (const auto& [key, bandwidth] :
+         {std::pair{"host_link", &accelerator.host_link}, {"host_memory_bandwidth", &accelerator.host_memory_bandwidth}}) {
+        if (const auto value = table.find(key)) {
+            *bandwidth = value->quantity<BytesPerSecond>("64 GB/s");
+        }
+    }
     if (const auto value = table.find("power", keys, "power = \"700 W\"")) {
         accelerator.power = value->quantity<Watts>("700 W");
     }
@@ -144,6 +150,9 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
     }
     if (const auto value = table.find("efficiency", keys, "efficiency = 0.8")) {
         tier.efficiency = value->number(efficiency_range);
+    }
+    if (const auto value = table.find("in_network")) {
+        tier.in_network = value->number(efficiency_range);
     }
     if (const auto value = table.find("latency", keys, "latency = \"3 us\"")) {
         tier.latency = value->quantity<Seconds>("3 us", Sign::zero_or_more);

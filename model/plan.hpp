@@ -23,6 +23,11 @@ enum class LayerSplit { layers, slots };
 /// Whether gradient reduce-scatter and parameter all-gather run beside compute: in buckets of layers, while the last backward
 /// pass of a chunk goes through its layers, and the first forward pass waits only for the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
+/// Whether tensor parallel collectives run beside the products next to them.
+enum class TensorParallelOverlap { off, on };
+/// What is kept in the memory of the host: the optimizer's state, with the update done there (Ren et al., ZeRO-Offload, arXiv
+/// 2101.06840, section 4), or what the backward pass needs of the layers, moved beside their compute.
+enum class Offload { none, optimizer, activations };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 
@@ -44,7 +49,8 @@ struct ParallelPlan {
     int etp = 1;  // tensor parallel degree of the experts
     ContextExchange context_exchange = ContextExchange::ring;
     int shard_gpus = 0;         // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
-    bool tp_overlap = false;    // tensor parallel collectives run beside the products next to them
+    TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
+    Offload offload = Offload::none;
     int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
 
     int gpus() const { return tp * cp * pp * dp; }
@@ -68,6 +74,8 @@ std::string_view name(Sharding value);
 std::string_view name(LayerSplit value);
 std::string_view name(DataParallelOverlap value);
 std::string_view name(ContextExchange value);
+std::string_view name(TensorParallelOverlap value);
+std::string_view name(Offload value);
 std::string_view name(PlacementOrder value);
 
 /// The enumerator of that name, or nothing.

@@ -1,3 +1,4 @@
+#include "optimizer/design_map.hpp"
 #include "optimizer/study.hpp"
 
 #include "io/results_file.hpp"
@@ -276,7 +277,7 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
     }
     const Scenario scenario = scenario_from(record);
     const Message tables =
-        team.broadcast(team.rank() == 0 ? build_noise_tables(scenario.variability, scenario.space.tp).encode() : Message{});
+        team.broadcast(team.rank() == 0 ? build_noise_tables(scenario.variability, layer_groups(scenario.space)).encode() : Message{});
     const StudyModel model(scenario, NoiseTables::decode(tables));
     Crew crew(team, Worker(model));
     if (team.rank() != 0) {

@@ -59,7 +59,7 @@ Seconds grouped_gemm_time(double groups, double m, double n, double k, const Acc
     const bool low = precision == Precision::fp8 || precision == Precision::nvfp4;
     const double efficiency = low && share.gemm_low > 0.0 ? share.gemm_low : share.gemm;
     // Experts of a mixture are padded to whole tiles.
-    const double alignment = groups > 1.0 || (aligned(m) && aligned(n) && aligned(k)) ? 1.0 : misaligned_rate;
+    const double alignment = groups > 1.0 || (aligned(n) && aligned(k)) ? 1.0 : misaligned_rate;
     const double per_multiprocessor =
         accelerator.peak(precision).si * efficiency * alignment * short_k(k) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();

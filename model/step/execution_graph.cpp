@@ -132,7 +132,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     }
     for (const double own : updated) {
         graph.optimizer_s.push_back(static_cast<float>(
-            (elementwise_time(Bytes{optimizer_traffic_per_parameter * own}, cluster.accelerator) + cluster.stack.step).si));
+            (update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
     }
     return graph;
 }

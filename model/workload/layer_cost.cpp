@@ -124,7 +124,7 @@ public:
         const double traffic = cluster_.stack.loss_traffic * logits;
         const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_, wide());
         const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_, wide());
-        const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_, wide());
+        const Seconds weight_gradient = gemm_time(size_.hidden, columns, size_.tokens, gpu_, wide());
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
         const Sharded sharded = sharded_messages(part.parameters);
         part.forward = pass()
@@ -183,9 +183,18 @@ private:
             part.saved_bytes = saved;
         }
         add_backward(backward, mixture);
-        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
         PassBuilder forward = pass();
         add_forward(forward, mixture);
+        if (shape_.offload) {
+            // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
+            // there at a time.
+            const Seconds move = Bytes{part.saved_bytes} / gpu_.host_link;
+            forward.copied_beside(move);
+            backward.copied_beside(move);
+            part.workspace_bytes += 2.0 * part.saved_bytes;
+            part.saved_bytes = 0.0;
+        }
+        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
         part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
         return part;
@@ -521,7 +530,8 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
     shape.context_exchange = plan.context_exchange;
     shape.ep = plan.ep;
     shape.etp = plan.etp;
-    shape.tp_overlap = plan.tp_overlap;
+    shape.offload = plan.offload == Offload::activations;
+    shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
@@ -529,6 +539,14 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
         shape.dp_overlap = plan.dp_overlap;
     }
     return shape;
+}
+
+Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator)
+{
+    const Bytes traffic{optimizer_traffic_per_parameter * parameters};
+    return offload == Offload::optimizer
+               ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link + traffic / accelerator.host_memory_bandwidth
+               : elementwise_time(traffic, accelerator);
 }
 
 double ChunkPass::compute_s() const

@@ -63,6 +63,12 @@ PassBuilder& PassBuilder::beside_all(Seconds time, double hidden)
     return *this;
 }
 
+PassBuilder& PassBuilder::copied_beside(Seconds time)
+{
+    expose(time.si - cost_.compute_s);
+    return *this;
+}
+
 PassBuilder& PassBuilder::wait_for_host()
 {
     const double busy_s = cost_.compute_s + cost_.communication_s;

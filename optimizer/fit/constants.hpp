@@ -31,7 +31,7 @@ struct FitConstant {
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
-    std::string relative;  // name of a constant that it is believed to be near, where that is fitted too
+    std::string relative{};  // name of a constant that it is believed to be near, where that is fitted too
 
     std::string name() const { return group + "." + key; }
     /// Whether the run's time may depend on it.
