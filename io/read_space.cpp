@@ -234,7 +234,8 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
         space.offload = named_axis<Offload>(*axis);
         const bool used = std::any_of(space.offload.begin(), space.offload.end(), [](Offload o) { return o != Offload::none; });
         if (used && (cluster.accelerator.host_link.si <= 0.0 || cluster.accelerator.host_memory_bandwidth.si <= 0.0)) {
-            axis->fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", cluster.accelerator.name),
+            axis->fail({"has nowhere to go",
+                        fmt::format("{} names no host_link and host_memory_bandwidth", cluster.accelerator.name),
                         "give both in accelerator_override, or write [\"none\"]"});
         }
     }

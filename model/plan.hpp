@@ -48,7 +48,7 @@ struct ParallelPlan {
     int ep = 1;   // expert parallel: members of tp*cp*dp that share the experts of a layer
     int etp = 1;  // tensor parallel degree of the experts
     ContextExchange context_exchange = ContextExchange::ring;
-    int shard_gpus = 0;         // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
+    int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     Offload offload = Offload::none;
     int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all

@@ -133,8 +133,8 @@ bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
 /// Each GPU has two parts of a sequence, for equal shares of a causal mask.
 bool contexts_divide(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    return plan.cp == 1 || std::all_of(phases.begin(), phases.end(),
-                                       [&plan](const Phase& phase) { return phase.sequence % (2 * plan.cp) == 0; });
+    return plan.cp == 1 ||
+           std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) { return phase.sequence % (2 * plan.cp) == 0; });
 }
 
 /// Experts, and the GPUs of a stage, are divided whole.
@@ -415,9 +415,9 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
                                                        std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
     }
     if (!contexts_divide(plan, scenario.phases)) {
-        return say("cp does not divide the sequence",
-                   "2*cp = " + std::to_string(2 * plan.cp) + " must divide every phase's sequence_length (" +
-                       std::to_string(scenario.phases.front().sequence) + " tokens)");
+        return say("cp does not divide the sequence", "2*cp = " + std::to_string(2 * plan.cp) +
+                                                          " must divide every phase's sequence_length (" +
+                                                          std::to_string(scenario.phases.front().sequence) + " tokens)");
     }
     const int experts = plan.ep * plan.etp;
     if (experts > 1 && !w.mixture()) {

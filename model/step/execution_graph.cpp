@@ -131,8 +131,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
     }
     for (const double own : updated) {
-        graph.optimizer_s.push_back(static_cast<float>(
-            (update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
+        graph.optimizer_s.push_back(
+            static_cast<float>((update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
     }
     return graph;
 }

@@ -544,9 +544,9 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
 Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator)
 {
     const Bytes traffic{optimizer_traffic_per_parameter * parameters};
-    return offload == Offload::optimizer
-               ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link + traffic / accelerator.host_memory_bandwidth
-               : elementwise_time(traffic, accelerator);
+    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link +
+                                               traffic / accelerator.host_memory_bandwidth
+                                         : elementwise_time(traffic, accelerator);
 }
 
 double ChunkPass::compute_s() const

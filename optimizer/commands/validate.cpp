@@ -1,5 +1,5 @@
-#include "optimizer/design_map.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/design_map.hpp"
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"

@@ -59,9 +59,8 @@ public:
         : rows_(rows), constants_(constants), noise_(noise)
     {
         for (const FitConstant& constant : constants) {
-            const auto found = std::find_if(constants.begin(), constants.end(), [&constant](const FitConstant& other) {
-                return other.name() == constant.relative;
-            });
+            const auto found = std::find_if(constants.begin(), constants.end(),
+                                            [&constant](const FitConstant& other) { return other.name() == constant.relative; });
             relative_.push_back(found == constants.end() ? none : found - constants.begin());
         }
     }

@@ -155,7 +155,8 @@ TEST_P(DesignMapOfBatch, SpaceHoldsWhatStandsTheRulesOnceEach)
              allowed.push_back(index);
              EXPECT_EQ(as_tuple(designs.plan(point)), as_tuple(*named_plan(space, space.point(index)))) << index;
          })) {
-        const bool of_mixtures = reason.reason.starts_with("tp*cp ") || reason.reason.starts_with("cp ") || reason.reason.starts_with("ep ");
+        const bool of_mixtures =
+            reason.reason.starts_with("tp*cp ") || reason.reason.starts_with("cp ") || reason.reason.starts_with("ep ");
         EXPECT_EQ(reason.count > 0, !of_mixtures) << reason.reason << " is not put to the test";
         rejected += reason.count;
     }
@@ -171,7 +172,7 @@ Scenario mixed()
 {
     Scenario scenario = tiny_scenario(R"(gpus = [4, 6, 8, 16]
 tp = [1, 2, 4, 8]
-cp = [1, 2, 4, 8]
+cp = [1, 2, 3, 4]
 pp = [1, 2]
 recompute = ["full", "none"]
 sharding = ["zero1", "none"]
@@ -183,7 +184,7 @@ context_exchange = ["ring", "all-gather"]
     scenario.space.offload = {Offload::none, Offload::activations};
     scenario.space.ep = {1, 2, 8};
     scenario.space.etp = {1, 2};
-    scenario.phases.front().sequence = 508;  // 4 * 127: cp of 4 leaves no even parts
+    scenario.phases.front().sequence = 508;  // 4 * 127: cp of 3 leaves no even parts
     return scenario;
 }
 
@@ -207,15 +208,15 @@ TEST(DesignMap, SpaceOfAMixtureHoldsWhatStandsTheRulesOnceEach)
         }
     }
     EXPECT_EQ(allowed, expected);
-    for (const char* reason : {"tp*cp does not fit the nodes", "cp does not divide the sequence", "gpus not divisible by tp*cp*pp",
-                               "ep does not divide the experts or the GPUs"}) {
+    for (const char* reason : {"tp*cp does not fit the nodes", "cp does not divide the sequence",
+                               "gpus not divisible by tp*cp*pp", "ep does not divide the experts or the GPUs"}) {
         EXPECT_TRUE(reasons.contains(reason)) << reason << " is not put to the test";
     }
 }
 
 TEST(DesignMap, LayerGroupsAreTensorTimesContextParallel)
 {
-    EXPECT_EQ(layer_groups(mixed().space), (std::vector<int>{1, 2, 4, 8, 16, 32, 64}));
+    EXPECT_EQ(layer_groups(mixed().space), (std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}));
 }
 
 TEST(DesignMap, TextNamesThePlan)

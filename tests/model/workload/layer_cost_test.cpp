@@ -248,8 +248,8 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
         for (const double host : {1e-6, busy / launches, 1.0}) {
             c.stack.host = Seconds{host};
             const PassCost pass = layer_costs(gpt_175b, shape, c).layer.forward;
-            EXPECT_NEAR((pass.compute_s + pass.communication_s) / std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)), 1.0,
-                        1e-9)
+            EXPECT_NEAR((pass.compute_s + pass.communication_s) / std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)),
+                        1.0, 1e-9)
                 << tp << ' ' << host;
         }
     }

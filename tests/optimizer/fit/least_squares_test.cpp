@@ -66,8 +66,8 @@ TEST(FitConstants, FollowTheirRelatives)
 {
     const std::vector<MeasuredRun> runs = runs_on_a100();
     std::vector<FitConstant> believed = fitted_constants(runs);
-    const FitConstant known = *std::find_if(believed.begin(), believed.end(),
-                                            [](const FitConstant& c) { return c.name() == "a100-sxm-80gb.gemm"; });
+    const FitConstant known =
+        *std::find_if(believed.begin(), believed.end(), [](const FitConstant& c) { return c.name() == "a100-sxm-80gb.gemm"; });
     for (const char* group : {"gb200", "b200-sxm"}) {
         believed.push_back(known);
         believed.back().group = group;
