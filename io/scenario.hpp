@@ -25,7 +25,10 @@ public:
 struct SpaceSettings {
     std::vector<int> gpus;
     std::vector<int> tp{1};
+    std::vector<int> cp{1};
     std::vector<int> pp{1};
+    std::vector<int> ep{1};
+    std::vector<int> etp{1};
     std::vector<int> v{1};
     std::vector<int> microbatch{1};
     std::vector<Schedule> schedule{Schedule::one_f_one_b};
@@ -36,6 +39,10 @@ struct SpaceSettings {
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<int> recomputed_layers{0};  // 0: all
+    std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
+    std::vector<ContextExchange> context_exchange{ContextExchange::ring};
+    std::vector<Offload> offload{Offload::none};
 };
 
 /// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.

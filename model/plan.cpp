@@ -45,6 +45,16 @@ struct Names<DataParallelOverlap> {
         {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}}};
 };
 template <>
+struct Names<TensorParallelOverlap> {
+    static constexpr std::array<std::pair<TensorParallelOverlap, std::string_view>, 2> list{
+        {{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}}};
+};
+template <>
+struct Names<Offload> {
+    static constexpr std::array<std::pair<Offload, std::string_view>, 3> list{
+        {{Offload::none, "none"}, {Offload::optimizer, "optimizer"}, {Offload::activations, "activations"}}};
+};
+template <>
 struct Names<ContextExchange> {
     static constexpr std::array<std::pair<ContextExchange, std::string_view>, 2> list{
         {{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}}};
@@ -76,6 +86,8 @@ std::string_view name(LayerSplit value) { return name_of(value); }
 std::string_view name(DataParallelOverlap value) { return name_of(value); }
 std::string_view name(ContextExchange value) { return name_of(value); }
 std::string_view name(PostValidation value) { return name_of(value); }
+std::string_view name(TensorParallelOverlap value) { return name_of(value); }
+std::string_view name(Offload value) { return name_of(value); }
 std::string_view name(PlacementOrder value) { return name_of(value); }
 
 template <class Enum>
@@ -106,6 +118,8 @@ template std::optional<LayerSplit> parse(std::string_view);
 template std::optional<DataParallelOverlap> parse(std::string_view);
 template std::optional<ContextExchange> parse(std::string_view);
 template std::optional<PostValidation> parse(std::string_view);
+template std::optional<TensorParallelOverlap> parse(std::string_view);
+template std::optional<Offload> parse(std::string_view);
 template std::optional<PlacementOrder> parse(std::string_view);
 
 template std::string choices<Schedule>();
@@ -115,6 +129,8 @@ template std::string choices<LayerSplit>();
 template std::string choices<DataParallelOverlap>();
 template std::string choices<ContextExchange>();
 template std::string choices<PostValidation>();
+template std::string choices<TensorParallelOverlap>();
+template std::string choices<Offload>();
 template std::string choices<PlacementOrder>();
 
 }  // namespace prismopt

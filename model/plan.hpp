@@ -26,6 +26,11 @@ enum class DataParallelOverlap { off, on };
 /// Whether stages wait for each other at the optimizer step, for the norm of all gradients; or step when they are ready and check
 /// afterwards, so that each begins its next step at once (Qi et al., arXiv 2401.10241, section 4: what zero bubbles need).
 enum class PostValidation { off, on };
+/// Whether tensor parallel collectives run beside the products next to them.
+enum class TensorParallelOverlap { off, on };
+/// What is kept in the memory of the host: the optimizer's state, with the update done there (Ren et al., ZeRO-Offload, arXiv
+/// 2101.06840, section 4), or what the backward pass needs of the layers, moved beside their compute.
+enum class Offload { none, optimizer, activations };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 
@@ -48,8 +53,9 @@ struct ParallelPlan {
     int ep = 1;   // expert parallel: members of tp*cp*dp that share the experts of a layer
     int etp = 1;  // tensor parallel degree of the experts
     ContextExchange context_exchange = ContextExchange::ring;
-    int shard_gpus = 0;         // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
-    bool tp_overlap = false;    // tensor parallel collectives run beside the products next to them
+    int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
+    TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
+    Offload offload = Offload::none;
     int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
 
     int gpus() const { return tp * cp * pp * dp; }
@@ -76,6 +82,8 @@ std::string_view name(LayerSplit value);
 std::string_view name(DataParallelOverlap value);
 std::string_view name(ContextExchange value);
 std::string_view name(PostValidation value);
+std::string_view name(TensorParallelOverlap value);
+std::string_view name(Offload value);
 std::string_view name(PlacementOrder value);
 
 /// The enumerator of that name, or nothing.

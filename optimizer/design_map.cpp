@@ -19,7 +19,10 @@ namespace {
 enum AxisPosition {
     gpus,
     tp,
+    cp,
     pp,
+    ep,
+    etp,
     order,
     microbatch,
     schedule,
@@ -27,8 +30,12 @@ enum AxisPosition {
     group,
     split,
     recompute,
+    recomputed_layers,
     sharding,
     dp_overlap,
+    tp_overlap,
+    context_exchange,
+    offload,
     post_validation
 };
 
@@ -55,7 +62,10 @@ std::vector<Axis> axes(const SpaceSettings& s)
 {
     return {number_axis("gpus", s.gpus),
             number_axis("tp", s.tp),
+            number_axis("cp", s.cp),
             number_axis("pp", s.pp),
+            number_axis("ep", s.ep),
+            number_axis("etp", s.etp),
             named_axis("order", s.order),
             number_axis("microbatch", s.microbatch),
             named_axis("schedule", s.schedule),
@@ -63,8 +73,12 @@ std::vector<Axis> axes(const SpaceSettings& s)
             number_axis("group", s.group),
             named_axis("split", s.split),
             named_axis("recompute", s.recompute),
+            number_axis("recomputed_layers", s.recomputed_layers),
             named_axis("sharding", s.sharding),
             named_axis("dp_overlap", s.dp_overlap),
+            named_axis("tp_overlap", s.tp_overlap),
+            named_axis("context_exchange", s.context_exchange),
+            named_axis("offload", s.offload),
             named_axis("post_validation", s.post_validation)};
 }
 
@@ -78,10 +92,13 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
         }
     };
     set(tp, plan.tp, s.tp);
+    set(cp, plan.cp, s.cp);
     set(pp, plan.pp, s.pp);
     if (point.size() > pp) {
-        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.pp);
+        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.cp * plan.pp);
     }
+    set(ep, plan.ep, s.ep);
+    set(etp, plan.etp, s.etp);
     set(order, plan.order, s.order);
     set(microbatch, plan.microbatch, s.microbatch);
     set(schedule, plan.schedule, s.schedule);
@@ -91,9 +108,13 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
     }
     set(split, plan.split, s.split);
     set(recompute, plan.recompute, s.recompute);
+    set(recomputed_layers, plan.recomputed_layers, s.recomputed_layers);
     set(sharding, plan.sharding, s.sharding);
     set(dp_overlap, plan.dp_overlap, s.dp_overlap);
     set(post_validation, plan.post_validation, s.post_validation);
+    set(tp_overlap, plan.tp_overlap, s.tp_overlap);
+    set(context_exchange, plan.context_exchange, s.context_exchange);
+    set(offload, plan.offload, s.offload);
     return plan;
 }
 
@@ -109,6 +130,28 @@ bool tp_fits_nodes(const ParallelPlan& plan, const Cluster& cluster)
 bool tp_divides_heads(const ParallelPlan& plan, const Workload& workload)
 {
     return workload.heads % plan.tp == 0 && (workload.kv_heads % plan.tp == 0 || plan.tp % workload.kv_heads == 0);
+}
+
+/// Members of a tensor and a context parallel group meet in each layer: both fill nodes evenly.
+bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
+{
+    ParallelPlan group = plan;
+    group.tp *= plan.cp;
+    return tp_fits_nodes(group, cluster);
+}
+
+/// Each GPU has two parts of a sequence, for equal shares of a causal mask.
+bool contexts_divide(const ParallelPlan& plan, const std::vector<Phase>& phases)
+{
+    return plan.cp == 1 ||
+           std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) { return phase.sequence % (2 * plan.cp) == 0; });
+}
+
+/// Experts, and the GPUs of a stage, are divided whole.
+bool experts_divide(const ParallelPlan& plan, const Workload& workload)
+{
+    return !workload.mixture() ||
+           (workload.experts.count % plan.ep == 0 && plan.tp * plan.gradient_gpus() % (plan.ep * plan.etp) == 0);
 }
 
 /// Sequences that all replicas compute at once.
@@ -159,15 +202,24 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     return {
         on_plan("tp does not fit the nodes", tp,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return tp_fits_nodes(plan, cluster); }),
-        {"gpus not divisible by tp*pp", pp + 1,
-         [s](std::span<const int> point) { return s.gpus[point[gpus]] % (s.tp[point[tp]] * s.pp[point[pp]]) == 0; }},
+        on_plan("tp*cp does not fit the nodes", cp,
+                [cluster = scenario.cluster](const ParallelPlan& plan) { return contexts_fit_nodes(plan, cluster); }),
+        on_plan("cp does not divide the sequence", cp,
+                [phases](const ParallelPlan& plan) { return contexts_divide(plan, phases); }),
+        {"gpus not divisible by tp*cp*pp", pp + 1,
+         [s](std::span<const int> point) {
+             const std::int64_t replica = static_cast<std::int64_t>(s.tp[point[tp]]) * s.cp[point[cp]] * s.pp[point[pp]];
+             return s.gpus[point[gpus]] % replica == 0;
+         }},
         on_plan("global batch not divisible by dp*microbatch", pp,
                 [phases, microbatch_of_one](const ParallelPlan& plan) { return batch_divides(microbatch_of_one(plan), phases); }),
+        on_plan("ep does not divide the experts or the GPUs", etp,
+                [workload = scenario.workload](const ParallelPlan& plan) { return experts_divide(plan, workload); }),
         // With one stage, replica, chunk or microbatch some choices name the same plan again; only the first stays.
         {"same plan under another name", order + 1,
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
-             return point[order] == 0 || (plan.dp > 1 && plan.pp > 1);
+             return point[order] == 0 || (plan.gradient_gpus() > 1 && plan.pp > 1);
          }},
         on_plan("global batch not divisible by dp*microbatch", microbatch,
                 [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
@@ -197,10 +249,18 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          }},
         on_plan("fewer layers than chunks", split,
                 [workload = scenario.workload](const ParallelPlan& plan) { return chunks_have_layers(plan, workload); }),
+        {"same plan under another name", recomputed_layers + 1,
+         [s](std::span<const int> point) {
+             return point[recomputed_layers] == 0 || s.recompute[point[recompute]] == Recompute::full;
+         }},
         {"same plan under another name", sharding + 1,
-         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).dp > 1; }},
+         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
         {"same plan under another name", dp_overlap + 1,
-         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).dp > 1; }},
+         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
+        {"same plan under another name", tp_overlap + 1,
+         [s](std::span<const int> point) { return point[tp_overlap] == 0 || s.tp[point[tp]] > 1; }},
+        {"same plan under another name", context_exchange + 1,
+         [s](std::span<const int> point) { return point[context_exchange] == 0 || s.cp[point[cp]] > 1; }},
         {"same plan under another name", post_validation + 1,
          [s](std::span<const int> point) { return point[post_validation] == 0 || partial_plan(s, point).pp > 1; }},
     };
@@ -230,11 +290,11 @@ Space space_of_hardware(const Scenario& scenario)
     return {std::move(all), std::move(joint)};
 }
 
-int parse_number(const std::string& key, const std::string& value)
+int parse_number(const std::string& key, const std::string& value, int least = 1)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size() || number < 1) {
+    if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
     }
     return number;
@@ -266,6 +326,17 @@ DesignMap::DesignMap(const Scenario& scenario)
 {
 }
 
+std::vector<int> layer_groups(const SpaceSettings& space)
+{
+    std::set<int> sizes;
+    for (const int tensor : space.tp) {
+        for (const int context : space.cp) {
+            sizes.insert(tensor * context);
+        }
+    }
+    return {sizes.begin(), sizes.end()};
+}
+
 ParallelPlan DesignMap::plan(std::span<const int> point) const
 {
     return partial_plan(choices_, knobs_ ? point.subspan(1) : point);
@@ -277,7 +348,14 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
     ParallelPlan plan;
     take_single(plan.tp, s.tp);
+    take_single(plan.cp, s.cp);
     take_single(plan.pp, s.pp);
+    take_single(plan.ep, s.ep);
+    take_single(plan.etp, s.etp);
+    take_single(plan.recomputed_layers, s.recomputed_layers);
+    take_single(plan.tp_overlap, s.tp_overlap);
+    take_single(plan.context_exchange, s.context_exchange);
+    take_single(plan.offload, s.offload);
     take_single(plan.chunks, s.v);
     take_single(plan.microbatch, s.microbatch);
     take_single(plan.schedule, s.schedule);
@@ -331,13 +409,17 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
         } else if (key == "shard_gpus") {
             plan.shard_gpus = parse_number(key, value);
         } else if (key == "recomputed_layers") {
-            plan.recomputed_layers = parse_number(key, value);
+            plan.recomputed_layers = parse_number(key, value, 0);
+        } else if (key == "tp_overlap") {
+            plan.tp_overlap = parse_name<TensorParallelOverlap>(key, value);
+        } else if (key == "offload") {
+            plan.offload = parse_name<Offload>(key, value);
         } else if (key == "context_exchange") {
             plan.context_exchange = parse_name<ContextExchange>(key, value);
         } else {
             throw InputError("--design: unknown name '" + key +
                              "'; names are gpus tp pp v group microbatch schedule recompute sharding split dp_overlap "
-                             "post_validation order cp ep etp shard_gpus recomputed_layers context_exchange");
+                             "post_validation order cp ep etp shard_gpus recomputed_layers tp_overlap context_exchange offload");
         }
     }
     const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
@@ -377,6 +459,12 @@ std::string design_text(const ParallelPlan& plan)
     number("etp", plan.etp, 1);
     number("shard_gpus", plan.shard_gpus, 0);
     number("recomputed_layers", plan.recomputed_layers, 0);
+    if (plan.tp_overlap != TensorParallelOverlap::off) {
+        text << " tp_overlap=" << name(plan.tp_overlap);
+    }
+    if (plan.offload != Offload::none) {
+        text << " offload=" << name(plan.offload);
+    }
     if (plan.cp > 1) {
         text << " context_exchange=" << name(plan.context_exchange);
     }
@@ -390,23 +478,20 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
 {
     const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
     const Workload& w = scenario.workload;
-    for (const Phase& phase : scenario.phases) {
-        if (phase.sequence % (2 * plan.cp) != 0 && plan.cp > 1) {  // two parts each, for equal shares of a causal mask
-            return say("cp does not divide the sequence",
-                       "2*cp = " + std::to_string(2 * plan.cp) + ", " + std::to_string(phase.sequence) + " tokens");
-        }
-    }
-    ParallelPlan group = plan;
-    group.tp *= plan.cp;  // the members of both meet in each layer
-    if (!tp_fits_nodes(group, scenario.cluster)) {
-        return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(group.tp) + " on nodes of " +
+    if (!contexts_fit_nodes(plan, scenario.cluster)) {
+        return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(plan.tp * plan.cp) + " on nodes of " +
                                                        std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    if (!contexts_divide(plan, scenario.phases)) {
+        return say("cp does not divide the sequence", "2*cp = " + std::to_string(2 * plan.cp) +
+                                                          " must divide every phase's sequence_length (" +
+                                                          std::to_string(scenario.phases.front().sequence) + " tokens)");
     }
     const int experts = plan.ep * plan.etp;
     if (experts > 1 && !w.mixture()) {
         return say("no experts to share", "ep*etp = " + std::to_string(experts) + " for a dense network");
     }
-    if (w.mixture() && (w.experts.count % plan.ep != 0 || (plan.tp * plan.cp * plan.dp) % experts != 0)) {
+    if (!experts_divide(plan, w)) {
         return say("ep does not divide the experts or the GPUs",
                    "ep=" + std::to_string(plan.ep) + ", etp=" + std::to_string(plan.etp) + " for " +
                        std::to_string(w.experts.count) + " experts on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) +
@@ -432,6 +517,10 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (!tp_fits_nodes(plan, scenario.cluster)) {
         return say("tp does not fit the nodes", "tp=" + std::to_string(plan.tp) + " on nodes of " +
                                                     std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    const Accelerator& gpu = scenario.cluster.accelerator;
+    if (plan.offload != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
+        return say("no host to offload to", gpu.name + " names no host_link and host_memory_bandwidth");
     }
     if (auto refusal = exchange_problem(plan, scenario)) {
         return refusal;

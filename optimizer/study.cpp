@@ -1,4 +1,5 @@
 #include "optimizer/study.hpp"
+#include "optimizer/design_map.hpp"
 
 #include "io/results_file.hpp"
 #include "optimizer/codesign.hpp"
@@ -340,8 +341,8 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         return {true, {}};
     }
     const Scenario scenario = scenario_from(record);
-    const Message tables =
-        team.broadcast(team.rank() == 0 ? build_noise_tables(scenario.variability, scenario.space.tp).encode() : Message{});
+    const Message tables = team.broadcast(
+        team.rank() == 0 ? build_noise_tables(scenario.variability, layer_groups(scenario.space)).encode() : Message{});
     const StudyModel model(scenario, NoiseTables::decode(tables));
     Crew crew(team, Worker(model));
     if (team.rank() != 0) {

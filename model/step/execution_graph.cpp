@@ -55,10 +55,10 @@ public:
                 costs.push_back(chunk_pass(chunk(part), costs_, pass));
             }
         }
-        ChunkPass beside;
-        if (static_cast<int>(Pass::paired_backward) < passes) {
-            const int other = part + (seat(part).chunk == 0 ? 1 : -1);
-            beside = chunk_pass(chunk(other), costs_, Pass::paired_forward);
+        const bool pairs = static_cast<int>(Pass::paired_backward) < passes;
+        const int other = pairs ? part + (seat(part).chunk == 0 ? 1 : -1) : part;
+        const ChunkPass beside = chunk_pass(chunk(other), costs_, Pass::paired_forward);
+        if (pairs) {
             kinds.push_back(Pass::paired_backward);
             costs.push_back(chunk_pass(chunk(part), costs_, Pass::paired_backward));
             costs.back().beside = &beside;
@@ -190,8 +190,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
     }
     for (const double own : updated) {
-        graph.optimizer_s.push_back(static_cast<float>(
-            (elementwise_time(Bytes{optimizer_traffic_per_parameter * own}, cluster.accelerator) + cluster.stack.step).si));
+        graph.optimizer_s.push_back(
+            static_cast<float>((update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
     }
     if (plan.post_validation == PostValidation::on) {
         graph.ahead_s = idle_before(graph);

@@ -29,9 +29,17 @@ constexpr double plain_scores_forward = 13.0;
 constexpr double plain_scores_backward = 19.0;
 // Saved per score element without recompute: softmax output, dropout mask, dropout output (Korthikanti et al., eq. 1: 5as^2b).
 constexpr double plain_scores_saved = 5.0;
-// Loss: 16-bit logits, 32-bit copies for the softmax and its gradient; reads and writes per logit.
-constexpr double loss_traffic_forward = 14.0;
-constexpr double loss_traffic_backward = 10.0;
+// Share of the loss's traffic that comes in the forward pass; of Megatron-LM's unfused loss 38 of 52 bytes a logit.
+constexpr double loss_forward = 0.6;
+// A tensor parallel member holds a multiple of this of the vocabulary (Megatron-LM, --make-vocab-size-divisible-by).
+constexpr double vocabulary_step = 128.0;
+// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the mask, the softmax, and casts
+// to 32 bits and back are kernels of their own (megatron/model/fused_softmax.py, is_kernel_available).
+constexpr int fused_softmax_matrices = 4;
+// Beyond the traffic above, bytes a score element: cast to 32 bits (6), mask (8), softmax (8), cast back (6) in place of 4.
+constexpr double unfused_softmax_forward = 24.0;
+constexpr double unfused_softmax_backward = 22.0;  // casts (6 + 6), softmax (12), mask (4) in place of 6
+constexpr double unfused_softmax_kernels = 6.0;
 
 // Casts of a product's operand to 8 or 4 bits: reads 16-bit numbers, writes them twice, as they are and transposed.
 constexpr double cast_traffic = 4.0;
@@ -115,23 +123,25 @@ public:
     PartCost head() const
     {
         PartCost part;
-        const double logits = size_.tokens * w_.vocabulary / size_.tp;
-        const double columns = w_.vocabulary / size_.tp;
+        const double columns =
+            size_.tp > 1.0 ? vocabulary_step * std::ceil(w_.vocabulary / (vocabulary_step * size_.tp)) : w_.vocabulary;
+        const double logits = size_.tokens * columns;
+        const double traffic = cluster_.stack.loss_traffic * logits;
         const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_, wide());
         const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_, wide());
-        const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_, wide());
+        const Seconds weight_gradient = gemm_time(size_.hidden, columns, size_.tokens, gpu_, wide());
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
         const Sharded sharded = sharded_messages(part.parameters);
         part.forward = pass()
                            .kernel(KernelClass::elementwise, outside(norm_traffic))
                            .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                            .kernel(KernelClass::gemm, product)
-                           .kernel(KernelClass::elementwise, elementwise(loss_traffic_forward * logits))
+                           .kernel(KernelClass::elementwise, elementwise(loss_forward * traffic))
                            .wait_for_host()
                            .beside_all(sharded.forward, sharded.hidden)
                            .done();
         part.backward = pass()
-                            .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
+                            .kernel(KernelClass::elementwise, elementwise((1.0 - loss_forward) * traffic))
                             .kernel(KernelClass::gemm, input_gradient)
                             .hidden_collective(reduce(), weight_gradient)
                             .kernel(KernelClass::gemm, weight_gradient)
@@ -140,7 +150,7 @@ public:
                             .beside_all(sharded.backward, sharded.hidden)
                             .done();
         part.input_gradient = pass()
-                                  .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
+                                  .kernel(KernelClass::elementwise, elementwise((1.0 - loss_forward) * traffic))
                                   .kernel(KernelClass::gemm, input_gradient)
                                   .collective(reduce())
                                   .kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic))
@@ -196,13 +206,23 @@ private:
         add_backward(backward, mixture, Gradients::both);
         add_backward(input_gradient, mixture, Gradients::input);
         add_weight_gradients(weight_gradient, mixture);
+        part.held_bytes = layer_held(mixture);
+        PassBuilder forward = pass();
+        add_forward(forward, mixture);
+        if (shape_.offload) {
+            // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
+            // there at a time.
+            const Seconds move = Bytes{part.saved_bytes} / gpu_.host_link;
+            forward.copied_beside(move);
+            backward.copied_beside(move);
+            input_gradient.copied_beside(move);
+            part.workspace_bytes += 2.0 * part.saved_bytes;
+            part.saved_bytes = 0.0;
+        }
         part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
         part.input_gradient =
             input_gradient.wait_for_host().beside_all(sharded.backward - sharded.reduced, sharded.hidden).done();
         part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
-        part.held_bytes = layer_held(mixture);
-        PassBuilder forward = pass();
-        add_forward(forward, mixture);
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
         pair(part);
         part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
@@ -292,6 +312,14 @@ private:
         } else {
             pass.kernel(KernelClass::attention, batched_gemm_time(Flops{size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size_.scores));
+            add_unfused_softmax(pass, unfused_softmax_forward);
+        }
+    }
+
+    void add_unfused_softmax(PassBuilder& pass, double traffic) const
+    {
+        if (w_.heads / shape_.tp * shape_.microbatch % fused_softmax_matrices != 0) {
+            pass.kernel(KernelClass::elementwise, elementwise(traffic * size_.scores), unfused_softmax_kernels);
         }
     }
 
@@ -304,6 +332,7 @@ private:
         } else {
             pass.kernel(KernelClass::attention, batched_gemm_time(Flops{2.0 * size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size_.scores));
+            add_unfused_softmax(pass, unfused_softmax_backward);
         }
     }
 
@@ -603,7 +632,8 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
     shape.context_exchange = plan.context_exchange;
     shape.ep = plan.ep;
     shape.etp = plan.etp;
-    shape.tp_overlap = plan.tp_overlap;
+    shape.offload = plan.offload == Offload::activations;
+    shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
@@ -611,6 +641,14 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
         shape.dp_overlap = plan.dp_overlap;
     }
     return shape;
+}
+
+Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator)
+{
+    const Bytes traffic{optimizer_traffic_per_parameter * parameters};
+    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link +
+                                               traffic / accelerator.host_memory_bandwidth
+                                         : elementwise_time(traffic, accelerator);
 }
 
 double ChunkPass::compute_s() const

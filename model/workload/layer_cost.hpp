@@ -100,6 +100,7 @@ struct LayerShape {
     int ep = 1;
     int etp = 1;
     bool tp_overlap = false;
+    bool offload = false;  // of activations
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
     int sharding_groups = 1;
@@ -123,5 +124,11 @@ LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const 
 /// Bytes that the optimizer moves per parameter that it owns: reads gradient, two moments and master copy (4 x 4), writes
 /// moments, master copy and 16-bit parameter (3 x 4 + 2), and the norm and clearing of gradients (8).
 inline constexpr double optimizer_traffic_per_parameter = 38.0;
+/// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the
+/// other (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
+inline constexpr double offloaded_update_traffic = 4.0;
+
+/// Time of updating `parameters`, on the accelerator or on the host.
+Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator);
 
 }  // namespace prismopt

@@ -93,7 +93,8 @@ MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, cons
         const double working = 2.0 * std::max(costs.layer.parameters, costs.head.parameters);  // gathered: one and the next
         const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, working)},
                             Bytes{gradient_bytes * share.of(own, Sharding::zero2, 0.0)},
-                            Bytes{optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
+                            Bytes{plan.offload == Offload::optimizer ? 0.0
+                                                                     : optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
                             Bytes{activations[stage]},
                             Bytes{workspace[stage]},
                             accelerator.memory_reserved,

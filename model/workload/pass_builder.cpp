@@ -1,10 +1,15 @@
 #include "model/workload/pass_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace prismopt {
 
 namespace {
+
+/// How sharply the longer of two streams of kernels decides: both host and accelerator run ahead for a while, and wait for the
+/// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
+constexpr double run_ahead = 3.0;
 
 void add_scaled(PassCost& sum, const PassCost& pass, double factor)
 {
@@ -42,6 +47,7 @@ PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind, Meetin
         if (!cost_.ends.empty()) {
             cost_.ends.back() = std::max(cost_.ends.back(), members);
         }
+        launches_ += 1.0;
     }
     expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
     return *this;
@@ -61,10 +67,22 @@ PassBuilder& PassBuilder::beside_all(Seconds time, double hidden)
     return *this;
 }
 
+PassBuilder& PassBuilder::copied_beside(Seconds time)
+{
+    expose(time.si - cost_.compute_s);
+    return *this;
+}
+
 PassBuilder& PassBuilder::wait_for_host()
 {
-    const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
-    return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
+    const double busy_s = cost_.compute_s + cost_.communication_s;
+    const double host_s = launches_ * host_s_;
+    const double longer_s = std::max(busy_s, host_s);
+    if (host_s <= 0.0 || longer_s <= 0.0) {
+        return *this;
+    }
+    const double both_s = longer_s * std::pow(1.0 + std::pow(std::min(busy_s, host_s) / longer_s, run_ahead), 1.0 / run_ahead);
+    return kernel(KernelClass::elementwise, Seconds{both_s - busy_s}, 0.0);
 }
 
 PassCost PassBuilder::done()

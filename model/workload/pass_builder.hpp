@@ -26,7 +26,9 @@ public:
     PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds);
     /// Collectives of which `hidden` (a share) runs beside the whole pass.
     PassBuilder& beside_all(Seconds time, double hidden);
-    /// The accelerator waits for a host that launches more slowly than kernels run.
+    /// Copies to or from the host beside the whole pass, by engines of their own.
+    PassBuilder& copied_beside(Seconds time);
+    /// The accelerator waits for a host that launches more slowly than kernels run; a collective is a launch as well.
     PassBuilder& wait_for_host();
 
     PassCost done();
