@@ -93,7 +93,7 @@ Bubble dual_bubble(int parts, const StageTimes& part)
         return std::nullopt;
     }
     const double backward = part.input_gradient + part.weight_gradient;
-    return (parts / 2 - 1) * (part.forward + 2.0 * backward - 3.0 * part.weight_gradient);
+    return (0.5 * parts - 1.0) * (part.forward + 2.0 * backward - 3.0 * part.weight_gradient);
 }
 Bubble dualpipe_bubble(const ScheduleShape& s, const StageTimes& t) { return dual_bubble(s.stages, t); }
 Bubble dualpipe_v_bubble(const ScheduleShape& s, const StageTimes& t)

@@ -21,7 +21,7 @@ class DryRun(CliTest):
         self.assertRegex(text, r"(?m)^100 plans drawn to the first rung")
 
     def test_refuses_what_it_does_not_know(self):
-        self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, exact")
+        self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")
         self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 draws no plan")
 
 
