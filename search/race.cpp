@@ -81,7 +81,7 @@ std::vector<PointRequest> Race::next()
     return {};
 }
 
-/// The best quarter, and the whole first layer: nothing is known yet of the noise of comparisons.
+/// The best quarter, the whole first layer, and no fewer than a short list: nothing is known yet of the noise of comparisons.
 std::vector<PointRequest> Race::first_group()
 {
     const std::vector<std::uint64_t> points = at_rung(rung_);
@@ -91,7 +91,7 @@ std::vector<PointRequest> Race::first_group()
     for (const std::size_t position : best_first(values)) order_.push_back(points[position]);
 
     const auto share = static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));
-    raised_ = std::max(share, non_dominated(values).size());
+    raised_ = std::max({share, non_dominated(values).size(), std::min(options_.least_kept, points.size())});
     first_group_asked_ = true;
     return raise({order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(raised_)});
 }
