@@ -49,7 +49,7 @@ private:
     std::vector<std::uint64_t> at_rung(int rung) const;
     std::vector<PointRequest> first_group();
     std::vector<PointRequest> second_group();
-    std::vector<PointRequest> raise(const std::vector<std::uint64_t>& chosen);
+    std::vector<PointRequest> raise(const std::vector<std::uint64_t>& chosen) const;
 
     RaceOptions options_;
     std::map<std::uint64_t, Runner> runners_;  // by index
