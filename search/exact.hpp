@@ -15,7 +15,7 @@
 namespace prismopt {
 
 struct ExactOptions {
-    std::uint64_t space_size = 0;    // raw tuples
+    std::uint64_t space_size = 0;         // raw tuples
     std::vector<SweepRange> ranges = {};  // to be swept instead of the whole space
     std::size_t objectives = 0;
     int top_rung = 2;                   // what the members of the front are drawn up to

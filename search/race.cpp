@@ -81,17 +81,18 @@ std::vector<PointRequest> Race::next()
     return {};
 }
 
-/// The best quarter, and the whole first layer: nothing is known yet of the noise of comparisons.
+/// The best quarter, the whole first layer, and no fewer than a short list: nothing is known yet of the noise of comparisons.
 std::vector<PointRequest> Race::first_group()
 {
     const std::vector<std::uint64_t> points = at_rung(rung_);
     std::vector<Values> values;
+    values.reserve(points.size());
     for (const std::uint64_t index : points) values.push_back(runners_.at(index).values[static_cast<std::size_t>(rung_ - 1)]);
     order_.clear();
     for (const std::size_t position : best_first(values)) order_.push_back(points[position]);
 
     const auto share = static_cast<std::size_t>(std::ceil(options_.least_share * static_cast<double>(points.size())));
-    raised_ = std::max(share, non_dominated(values).size());
+    raised_ = std::max({share, non_dominated(values).size(), std::min(options_.least_kept, points.size())});
     first_group_asked_ = true;
     return raise({order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(raised_)});
 }
@@ -141,9 +142,10 @@ std::vector<PointRequest> Race::second_group()
     return raise(chosen);
 }
 
-std::vector<PointRequest> Race::raise(const std::vector<std::uint64_t>& chosen)
+std::vector<PointRequest> Race::raise(const std::vector<std::uint64_t>& chosen) const
 {
     std::vector<PointRequest> requests;
+    requests.reserve(chosen.size());
     for (const std::uint64_t index : chosen) requests.push_back({index, rung_ + 1});
     return requests;
 }
@@ -154,6 +156,7 @@ std::vector<std::uint64_t> Race::front() const
     for (const auto& entry : runners_) highest = std::max(highest, entry.second.rung);
     const std::vector<std::uint64_t> points = at_rung(std::max(highest, 1));
     std::vector<Values> values;
+    values.reserve(points.size());
     for (const std::uint64_t index : points) values.push_back(runners_.at(index).values.back());
     std::vector<std::uint64_t> front;
     for (const std::size_t position : non_dominated(values)) front.push_back(points[position]);

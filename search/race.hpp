@@ -15,9 +15,10 @@ namespace prismopt {
 
 struct RaceOptions {
     int top_rung = 2;
-    double least_share = 0.25;  // of a rung that climbs whatever the noise, the best by layer
-    double most_share = 0.5;    // of a rung that climbs at most, the first layer aside
-    double margins = 2.0;       // standard errors of a difference by which a point must be worse to stay behind
+    double least_share = 0.25;    // of a rung that climbs whatever the noise, the best by layer
+    std::size_t least_kept = 16;  // points that climb at least, while there are as many: a short list, not one winner
+    double most_share = 0.5;      // of a rung that climbs at most, the first layer aside
+    double margins = 2.0;         // standard errors of a difference by which a point must be worse to stay behind
 };
 
 /// Candidates share their draws, so what most of an estimate's error moves all of them alike, and the intervals of single
@@ -48,7 +49,7 @@ private:
     std::vector<std::uint64_t> at_rung(int rung) const;
     std::vector<PointRequest> first_group();
     std::vector<PointRequest> second_group();
-    std::vector<PointRequest> raise(const std::vector<std::uint64_t>& chosen);
+    std::vector<PointRequest> raise(const std::vector<std::uint64_t>& chosen) const;
 
     RaceOptions options_;
     std::map<std::uint64_t, Runner> runners_;  // by index

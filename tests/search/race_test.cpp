@@ -19,6 +19,7 @@ struct Field {
     double shared = 0.03;
     double own = 0.006;
     std::uint32_t seed = 1;
+    std::size_t least_kept = 1;
 
     double level(std::uint64_t index) const { return 1.0 + 0.002 * static_cast<double>((index * 131) % candidates); }
     int draws(int rung) const { return first_draws << (rung - 1); }
@@ -44,7 +45,7 @@ struct Raced {
 
 Raced run(const Field& field)
 {
-    Race race({.top_rung = field.top_rung});
+    Race race({.top_rung = field.top_rung, .least_kept = field.least_kept});
     Raced raced;
     const auto tell = [&](std::uint64_t index, int rung) {
         race.add(field.evaluate(index, rung));
@@ -98,6 +99,15 @@ TEST(Race, ClimbersStayWithinTheirShares)
         EXPECT_LE(reached[rung + 1], std::max<std::size_t>(1, (reached[rung] + 1) / 2));
     }
     EXPECT_GE(reached[8], 1U);
+}
+
+TEST(Race, KeepsAShortListToTheTop)
+{
+    const Raced raced = run({.own = 0.001, .least_kept = 10});
+    for (std::uint64_t index = 0; index < 512; ++index) {
+        // The ten lowest levels: index * 131 modulo 512 below ten.
+        EXPECT_EQ((index * 131) % 512 < 10, raced.rung.at(index) == 8) << index;
+    }
 }
 
 TEST(Race, RefusesARungThatWasNotNext)

@@ -1,4 +1,4 @@
-/// prismopt-search-bench: what results/search-quality.md is made from. One argument: the file to write; `--quick` for a look.
+/// prismopt-search-bench: what results/search-quality.md is made from. One argument: the file to write; `--quick`: three seeds.
 
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
 #include "tests/benchmarks/search/tracker.hpp"

@@ -112,7 +112,7 @@ class KillSeries(CliTest):
         whole = journal.read_bytes()
         self.output("search", self.toml, "--out", "reference.h5", timeout=TIMEOUT_S)
         chance = random.Random(7)
-        for _ in range(4):
+        for _ in range(2):
             place = chance.randrange(len(whole) // 2, len(whole))
             for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ (1 << chance.randrange(8))]) + whole[place + 1:]):
                 (self.folder / "study.h5").unlink(missing_ok=True)
