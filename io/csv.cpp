@@ -73,6 +73,8 @@ int CsvRow::count(const std::string& column) const
     return value >= 1.0 && value <= 1e9 && value == std::floor(value) ? static_cast<int>(value) : 0;
 }
 
+void CsvRow::replace(const std::string& column, const std::string& value) { fields_[column] = value; }
+
 void CsvRow::fill(const std::string& column, const std::string& value)
 {
     std::string& field = fields_[column];

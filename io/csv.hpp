@@ -20,6 +20,7 @@ public:
     int count(const std::string& column) const;
     /// Fills a column that is empty.
     void fill(const std::string& column, const std::string& value);
+    void replace(const std::string& column, const std::string& value);
 
 private:
     std::map<std::string, std::string> fields_;

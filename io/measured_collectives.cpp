@@ -27,11 +27,12 @@ struct System {
     const char* between;
     int node;
 };
-constexpr std::array<System, 7> systems{{{"A100", "EFA 400", "nvlink3", "roce-50g", 8},
+constexpr std::array<System, 8> systems{{{"A100", "EFA 400", "nvlink3", "roce-50g", 8},
                                          {"A100", "", "nvlink3", "ib-hdr", 8},
                                          {"H100", "EFA 3200", "nvlink4", "roce-400g", 8},
                                          {"H100", "", "nvlink4", "ib-ndr", 8},
                                          {"H200", "", "nvlink4", "ib-ndr", 8},
+                                         {"GB200", "", "nvlink5", "ib-ndr", 72},
                                          {"B200 HGX", "", "nvlink5", "ib-ndr", 8},
                                          {"MI300X", "", "xgmi4", "roce-400g", 8}}};
 
@@ -71,10 +72,6 @@ std::string refusal(const CsvRow& row, const System* system, std::optional<Colle
     }
     if (row.number("size_bytes") < shortest_message) {
         return "shorter than 64 KiB: a launch";
-    }
-    const bool switched = has(system->inside, "nvlink4") || has(system->inside, "nvlink5");
-    if (*kind == Collective::all_reduce && switched) {
-        return "reduction in the switches is not modelled";
     }
     return has(row.text("notes"), "misconfigured") ? "the source suspects its fabric" : "";
 }

@@ -70,8 +70,8 @@ public:
         for (const TableFill& fill : table_.fills) {
             if (has(row_.text(fill.column), fill.value)) {
                 for (const auto& [column, value] : fill.set) {
-                    if (row_.text(column).empty()) {
-                        row_.fill(column, value);
+                    if (fill.replaces || row_.text(column).empty()) {
+                        row_.replace(column, value);
                         assume(fmt::format("{} = {}", column, value));
                     }
                 }
@@ -81,6 +81,7 @@ public:
         run.source = table_.source;
         run.measured_s = row_.number("step_time_s");
         run.memory_bytes = memory_of(row_);
+        run.memory_allocated = has(row_.text("notes"), "peak alloc");
         if (run.measured_s <= 0.0) {
             return "no step time";
         }
@@ -109,6 +110,9 @@ private:
                 w.experts.dense_layers = std::min(w.experts.dense_layers, w.mixture() ? row_.count("layers") - 1 : 0);
                 w.layers = row_.count("layers");
             }
+            if (w.mixture() && row_.count("dense_layers") > 0) {
+                w.experts.dense_layers = row_.count("dense_layers");
+            }
         } else {
             w = table_.workload;
             w.name = row_.text("model");
@@ -131,6 +135,9 @@ private:
         }
         if (w.mixture() && row_.number("capacity") > 0.0) {
             w.experts.capacity = row_.number("capacity");
+        }
+        if (row_.text("attention") == "plain") {
+            w.attention = AttentionKernel::plain;
         }
         w.precision = precision_of(row_.text("precision"));
         run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
@@ -198,7 +205,7 @@ private:
         if (plan.tp > 1 && run.workload.heads % plan.tp != 0) {
             return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);
         }
-        plan.tp_overlap = plan.tp_overlap || row_.text("tp_overlap") == "on";
+        plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
         plan.schedule = plan.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
         read_recompute(plan, run.workload.layers);
         read_sharding(plan);

@@ -21,6 +21,7 @@ struct MeasuredRun {
     std::string variability = "hpc-2024";  // profile of the catalog that its times are compared under
     double measured_s = 0.0;               // step time
     double memory_bytes = 0.0;             // measured peak of a GPU; zero where the source has none
+    bool memory_allocated = false;         // the peak of what the framework allocated: without driver and communication buffers
 };
 
 /// A row that cannot be predicted.

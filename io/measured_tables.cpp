@@ -89,6 +89,7 @@ MeasuredTable read_table(const std::string& name, Table table)
         for (const Value& element : fills->list("[[table.fill]]")) {
             Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
             result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});
+            read_flag(fill, "replaces", result.fills.back().replaces);
             fill.refuse_unknown_keys();
         }
     }
@@ -111,7 +112,7 @@ MeasuredTable read_table(const std::string& name, Table table)
     read_enum(table, "dp_overlap", plan.dp_overlap);
     read_enum(table, "context_exchange", plan.context_exchange);
     read_flag(table, "sequence_parallel", plan.sequence_parallel);
-    read_flag(table, "tp_overlap", plan.tp_overlap);
+    read_enum(table, "tp_overlap", plan.tp_overlap);
     table.refuse_unknown_keys();
     return result;
 }

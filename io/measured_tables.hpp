@@ -20,11 +20,12 @@ struct TableMachine {
     int node = 8;                    // GPUs that the first link joins
 };
 
-/// Columns to fill where they are empty, in rows whose `column` has `value` as a part.
+/// Columns to fill where they are empty (or always, where `replaces`), in rows whose `column` has `value` as a part.
 struct TableFill {
     std::string column;
     std::string value;
     std::vector<std::pair<std::string, std::string>> set;
+    bool replaces = false;
 };
 
 /// Rows that the model does not cover.

@@ -14,6 +14,7 @@ constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Ra
 constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
 constexpr Range factor_range{"a factor on the constants of the machine", 0, 100, "0.9", Range::Ends::open_low};
 constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
+constexpr Range loss_range{"bytes that the loss moves per logit", 0, 1000, "24"};
 constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
@@ -115,6 +116,12 @@ void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator)
     if (const auto value = table.find("memory_bandwidth", keys, "memory_bandwidth = \"3.35 TB/s\"")) {
         accelerator.memory_bandwidth = value->quantity<BytesPerSecond>("3.35 TB/s");
     }
+    for (const auto& [key, bandwidth] :
+         {std::pair{"host_link", &accelerator.host_link}, {"host_memory_bandwidth", &accelerator.host_memory_bandwidth}}) {
+        if (const auto value = table.find(key)) {
+            *bandwidth = value->quantity<BytesPerSecond>("64 GB/s");
+        }
+    }
     if (const auto value = table.find("power", keys, "power = \"700 W\"")) {
         accelerator.power = value->quantity<Watts>("700 W");
     }
@@ -144,6 +151,9 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
     if (const auto value = table.find("efficiency", keys, "efficiency = 0.8")) {
         tier.efficiency = value->number(efficiency_range);
     }
+    if (const auto value = table.find("in_network")) {
+        tier.in_network = value->number(efficiency_range);
+    }
     if (const auto value = table.find("latency", keys, "latency = \"3 us\"")) {
         tier.latency = value->quantity<Seconds>("3 us", Sign::zero_or_more);
     }
@@ -166,6 +176,9 @@ void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
     }
     if (const auto value = table.find("sends_once")) {
         stack.sends_once = value->boolean();
+    }
+    if (const auto value = table.find("loss_traffic")) {
+        stack.loss_traffic = value->number(loss_range);
     }
     if (const auto value = table.find("host", keys, "host = \"2 us\"")) {
         stack.host = value->quantity<Seconds>("2 us", Sign::zero_or_more);

@@ -1,6 +1,7 @@
 #include "io/sections.hpp"
 
 #include "model/objective.hpp"
+#include "search/strategy.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,10 @@ namespace {
 
 constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
 constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
+constexpr Range evaluations_range{"plans drawn at most", 1, 1'000'000'000, "5000"};
+constexpr Range tune_points_range{"points of the front that knobs are tuned for", 1, 1000, "12"};
+constexpr Range tune_evaluations_range{"evaluations of one tuning", 10, 1'000'000, "200"};
+constexpr Range tune_fleets_range{"fleets drawn in each evaluation of a tuning", 0, 1'000'000, "256"};
 constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
 constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
 constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
@@ -81,7 +86,10 @@ SearchSettings read_search(Table table)
 {
     SearchSettings search;
     if (const auto value = table.find("strategy")) {
-        search.strategy = value->choice({"auto", "exact"}, "search strategies");
+        search.strategy = value->choice(strategy_names(), "search strategies");
+    }
+    if (const auto value = table.find("max_evaluations")) {
+        search.max_evaluations = static_cast<std::uint64_t>(value->count(evaluations_range));
     }
     if (const auto value = table.find("confidence")) {
         search.confidence = value->number(confidence_range);
@@ -94,6 +102,18 @@ SearchSettings read_search(Table table)
     }
     if (const auto value = table.find("replicas_simulated")) {
         search.replicas_simulated = value->count(replicas_range);
+    }
+    if (const auto value = table.find("gpu_price_limit")) {
+        search.gpu_price_limit = value->quantity<DollarsPerSecond>("4 USD/h");
+    }
+    if (const auto value = table.find("tune_points")) {
+        search.tune_points = value->count(tune_points_range);
+    }
+    if (const auto value = table.find("tune_evaluations")) {
+        search.tune_evaluations = value->count(tune_evaluations_range);
+    }
+    if (const auto value = table.find("tune_fleets")) {
+        search.tune_fleets = value->count(tune_fleets_range);
     }
     table.refuse_unknown_keys();
     return search;

@@ -11,7 +11,12 @@ namespace {
 constexpr Range gpus_range{"GPUs to use", 1, 10'000'000, "2048"};
 constexpr Range pp_range{"pipeline stages", 1, 10'000, "8"};
 constexpr Range v_range{"model chunks per pipeline rank", 1, 10'000, "2"};
+constexpr Range group_range{"microbatches of a chunk in a row", 1, 65'535, "8"};
 constexpr Range microbatch_range{"sequences in a microbatch", 1, 1'000'000, "1"};
+constexpr Range cp_range{"GPUs that share a sequence", 1, 10'000, "2"};
+constexpr Range ep_range{"GPUs that share the experts of a layer", 1, 100'000, "8"};
+constexpr Range etp_range{"GPUs that share an expert", 1, 10'000, "1"};
+constexpr Range recomputed_range{"layers that recompute (0: all)", 0, 1'000'000, "8"};
 constexpr int most_steps = 100'000;  // of a from-to-step axis
 
 /// One value of an axis, and the place it was read from.
@@ -145,6 +150,41 @@ std::vector<int> read_tp(const Value& axis, const Workload& workload)
     return ordered_axis(choices);
 }
 
+void read_expert_axes(Table& table, const Workload& workload, SpaceSettings& space)
+{
+    const auto read = [&](const char* key, const Range& range, int largest, const char* what, std::vector<int>& axis) {
+        const auto value = table.find(key);
+        if (!value) {
+            return;
+        }
+        const auto choices = integers(*value, range, "[1, 8]");
+        for (const Choice<int>& choice : choices) {
+            if (choice.value > 1 && !workload.mixture()) {
+                choice.place.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
+            }
+            if (choice.value > 1 && largest % choice.value != 0) {
+                choice.place.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
+                                   fmt::format("write a divisor of {}", largest)});
+            }
+        }
+        axis = ordered_axis(choices);
+    };
+    read("ep", ep_range, workload.experts.count, "experts", space.ep);
+    read("etp", etp_range, workload.experts.feed_forward, "columns of an expert", space.etp);
+}
+
+std::vector<int> read_recomputed_layers(const Value& axis, const Workload& workload)
+{
+    const auto choices = integers(axis, recomputed_range, "[0, 8]");
+    for (const Choice<int>& choice : choices) {
+        if (choice.value >= workload.layers) {
+            choice.place.fail({"is no part of the layers", fmt::format("the workload has {}", workload.layers),
+                               "write 0 for all of them, or fewer"});
+        }
+    }
+    return ordered_axis(choices);
+}
+
 }  // namespace
 
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster)
@@ -154,11 +194,18 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     if (const auto axis = table.find("tp")) {
         space.tp = read_tp(*axis, workload);
     }
+    if (const auto axis = table.find("cp")) {
+        space.cp = ordered_axis(integers(*axis, cp_range, "[1, 2]"));
+    }
+    read_expert_axes(table, workload, space);
     if (const auto axis = table.find("pp")) {
         space.pp = ordered_axis(integers(*axis, pp_range, "[1, 2, 4, 8]"));
     }
     if (const auto axis = table.find("v")) {
         space.v = ordered_axis(integers(*axis, v_range, "[1, 2]"));
+    }
+    if (const auto axis = table.find("group")) {
+        space.group = ordered_axis(integers(*axis, group_range, "[8, 16]"));
     }
     if (const auto axis = table.find("microbatch")) {
         space.microbatch = ordered_axis(integers(*axis, microbatch_range, "[1, 2]"));
@@ -177,6 +224,27 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     }
     if (const auto axis = table.find("dp_overlap")) {
         space.dp_overlap = named_axis<DataParallelOverlap>(*axis);
+    }
+    if (const auto axis = table.find("post_validation")) {
+        space.post_validation = named_axis<PostValidation>(*axis);
+    }
+    if (const auto axis = table.find("recomputed_layers")) {
+        space.recomputed_layers = read_recomputed_layers(*axis, workload);
+    }
+    if (const auto axis = table.find("tp_overlap")) {
+        space.tp_overlap = named_axis<TensorParallelOverlap>(*axis);
+    }
+    if (const auto axis = table.find("context_exchange")) {
+        space.context_exchange = named_axis<ContextExchange>(*axis);
+    }
+    if (const auto axis = table.find("offload")) {
+        space.offload = named_axis<Offload>(*axis);
+        const bool used = std::any_of(space.offload.begin(), space.offload.end(), [](Offload o) { return o != Offload::none; });
+        if (used && (cluster.accelerator.host_link.si <= 0.0 || cluster.accelerator.host_memory_bandwidth.si <= 0.0)) {
+            axis->fail({"has nowhere to go",
+                        fmt::format("{} names no host_link and host_memory_bandwidth", cluster.accelerator.name),
+                        "give both in accelerator_override, or write [\"none\"]"});
+        }
     }
     if (const auto axis = table.find("order")) {
         space.order = named_axis<PlacementOrder>(*axis);

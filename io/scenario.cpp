@@ -1,5 +1,6 @@
 #include "io/scenario.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "io/sections.hpp"
 #include "io/toml.hpp"
 
@@ -59,6 +60,10 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
         read_objectives(top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"));
     if (const auto search = top.find("search")) {
         scenario.search = read_search(search->table("[search] with confidence = 0.95"));
+    }
+    if (const auto knobs = top.find("knob")) {
+        scenario.knobs = read_knobs(*knobs, scenario.cluster);
+        scenario.hardware = hardware_grid(scenario);
     }
     top.refuse_unknown_keys();
     return scenario;

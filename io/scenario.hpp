@@ -3,6 +3,7 @@
 /// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
 
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/knob.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
 #include "model/workload/workload.hpp"
@@ -24,15 +25,24 @@ public:
 struct SpaceSettings {
     std::vector<int> gpus;
     std::vector<int> tp{1};
+    std::vector<int> cp{1};
     std::vector<int> pp{1};
+    std::vector<int> ep{1};
+    std::vector<int> etp{1};
     std::vector<int> v{1};
     std::vector<int> microbatch{1};
     std::vector<Schedule> schedule{Schedule::one_f_one_b};
+    std::vector<int> group{0};  // of interleaved; 0: pp
+    std::vector<PostValidation> post_validation{PostValidation::off};
     std::vector<Recompute> recompute{Recompute::none};
     std::vector<Sharding> sharding{Sharding::zero1};
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<int> recomputed_layers{0};  // 0: all
+    std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
+    std::vector<ContextExchange> context_exchange{ContextExchange::ring};
+    std::vector<Offload> offload{Offload::none};
 };
 
 /// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.
@@ -43,10 +53,17 @@ struct Rung {
 
 struct SearchSettings {
     std::string strategy = "auto";
+    std::uint64_t max_evaluations = 0;            // points drawn at most; 0: as many as the strategy wants
     std::vector<Rung> rungs{{64, 2}, {1024, 2}};  // rung 1, 2, ...; equal steps, growing fleets
     Rung confirm{2048, 4};                        // the front, on a fresh random stream
     double confidence = 0.95;                     // of the whole study's pruning
-    int replicas_simulated = 4;                   // data parallel replicas simulated in full per draw
+    int part = 1;                                 // of the space, searched by this job
+    int parts = 1;
+    int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
+    DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit
+    int tune_points = 12;              // points of the front that the strategy nlopt tunes knobs for
+    int tune_evaluations = 200;        // of one tuning
+    int tune_fleets = 0;               // tune on the average of so many fleets' draws; 0: on the model without noise
 };
 
 struct Scenario {
@@ -60,6 +77,8 @@ struct Scenario {
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;
+    std::vector<Knob> knobs;
+    std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
     SpaceSettings space;
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;

@@ -29,5 +29,6 @@ Reliability read_reliability(Table table);
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster);
 std::vector<std::string> read_objectives(Table table);
 SearchSettings read_search(Table table);
+std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);
 
 }  // namespace prismopt

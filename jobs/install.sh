@@ -7,7 +7,8 @@ usage() {
 usage: bash jobs/install.sh [--all]
 
 Installs the Debian packages that prismopt needs, as root or through sudo.
-  --all    also the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck
+  --all    also the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; and pagmo, the yardstick
+           of prismopt-search-bench
 TEXT
 }
 
@@ -17,11 +18,12 @@ packages=(
     libhdf5-openmpi-dev
     libboost-dev libboost-program-options-dev
     librandom123-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
+    libnlopt-dev libnlopt-cxx-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     python3 python3-h5py python3-xarray python3-h5netcdf
     clang-format
 )
-tools=(clang clang-tidy libomp-dev libclang-rt-dev shellcheck)
+tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck)
 
 other_systems() {
     cat >&2 <<TEXT
@@ -30,8 +32,8 @@ Install the counterparts of these Debian packages, then build as CONTRIBUTING.md
   ${packages[*]}
 Untested names elsewhere:
   Fedora  gcc-c++ cmake ninja-build git openmpi-devel hdf5-openmpi-devel boost-devel Random123-devel tomlplusplus-devel
-          json-devel fmt-devel spdlog-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
-  Spack   cmake ninja openmpi hdf5+mpi+hl boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog
+          json-devel fmt-devel spdlog-devel NLopt-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
+  Spack   cmake ninja openmpi hdf5+mpi+hl boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt
           googletest+gmock benchmark py-h5py py-xarray py-h5netcdf
 TEXT
     exit 1

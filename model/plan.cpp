@@ -13,8 +13,16 @@ struct Names;
 
 template <>
 struct Names<Schedule> {
-    static constexpr std::array<std::pair<Schedule, std::string_view>, 3> list{
-        {{Schedule::gpipe, "gpipe"}, {Schedule::one_f_one_b, "1f1b"}, {Schedule::interleaved, "interleaved"}}};
+    static constexpr std::array<std::pair<Schedule, std::string_view>, 10> list{{{Schedule::gpipe, "gpipe"},
+                                                                                 {Schedule::one_f_one_b, "1f1b"},
+                                                                                 {Schedule::interleaved, "interleaved"},
+                                                                                 {Schedule::zb_h1, "zb_h1"},
+                                                                                 {Schedule::zb_h2, "zb_h2"},
+                                                                                 {Schedule::zb_v, "zb_v"},
+                                                                                 {Schedule::v_half, "v_half"},
+                                                                                 {Schedule::v_min, "v_min"},
+                                                                                 {Schedule::dualpipe, "dualpipe"},
+                                                                                 {Schedule::dualpipe_v, "dualpipe_v"}}};
 };
 template <>
 struct Names<Recompute> {
@@ -37,9 +45,24 @@ struct Names<DataParallelOverlap> {
         {{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}}};
 };
 template <>
+struct Names<TensorParallelOverlap> {
+    static constexpr std::array<std::pair<TensorParallelOverlap, std::string_view>, 2> list{
+        {{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}}};
+};
+template <>
+struct Names<Offload> {
+    static constexpr std::array<std::pair<Offload, std::string_view>, 3> list{
+        {{Offload::none, "none"}, {Offload::optimizer, "optimizer"}, {Offload::activations, "activations"}}};
+};
+template <>
 struct Names<ContextExchange> {
     static constexpr std::array<std::pair<ContextExchange, std::string_view>, 2> list{
         {{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}}};
+};
+template <>
+struct Names<PostValidation> {
+    static constexpr std::array<std::pair<PostValidation, std::string_view>, 2> list{
+        {{PostValidation::off, "off"}, {PostValidation::on, "on"}}};
 };
 template <>
 struct Names<PlacementOrder> {
@@ -62,6 +85,9 @@ std::string_view name(Sharding value) { return name_of(value); }
 std::string_view name(LayerSplit value) { return name_of(value); }
 std::string_view name(DataParallelOverlap value) { return name_of(value); }
 std::string_view name(ContextExchange value) { return name_of(value); }
+std::string_view name(PostValidation value) { return name_of(value); }
+std::string_view name(TensorParallelOverlap value) { return name_of(value); }
+std::string_view name(Offload value) { return name_of(value); }
 std::string_view name(PlacementOrder value) { return name_of(value); }
 
 template <class Enum>
@@ -91,6 +117,9 @@ template std::optional<Sharding> parse(std::string_view);
 template std::optional<LayerSplit> parse(std::string_view);
 template std::optional<DataParallelOverlap> parse(std::string_view);
 template std::optional<ContextExchange> parse(std::string_view);
+template std::optional<PostValidation> parse(std::string_view);
+template std::optional<TensorParallelOverlap> parse(std::string_view);
+template std::optional<Offload> parse(std::string_view);
 template std::optional<PlacementOrder> parse(std::string_view);
 
 template std::string choices<Schedule>();
@@ -99,6 +128,9 @@ template std::string choices<Sharding>();
 template std::string choices<LayerSplit>();
 template std::string choices<DataParallelOverlap>();
 template std::string choices<ContextExchange>();
+template std::string choices<PostValidation>();
+template std::string choices<TensorParallelOverlap>();
+template std::string choices<Offload>();
 template std::string choices<PlacementOrder>();
 
 }  // namespace prismopt

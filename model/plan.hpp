@@ -8,7 +8,7 @@
 
 namespace prismopt {
 
-enum class Schedule { gpipe, one_f_one_b, interleaved };
+enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v };
 enum class Recompute { none, selective, full };
 /// Sharding level over data parallel replicas: nothing; the optimizer state (ZeRO-1, Megatron's distributed optimizer); gradients
 /// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP): gathered for each layer and pass, one layer ahead.
@@ -23,6 +23,14 @@ enum class LayerSplit { layers, slots };
 /// Whether gradient reduce-scatter and parameter all-gather run beside compute: in buckets of layers, while the last backward
 /// pass of a chunk goes through its layers, and the first forward pass waits only for the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
+/// Whether stages wait for each other at the optimizer step, for the norm of all gradients; or step when they are ready and check
+/// afterwards, so that each begins its next step at once (Qi et al., arXiv 2401.10241, section 4: what zero bubbles need).
+enum class PostValidation { off, on };
+/// Whether tensor parallel collectives run beside the products next to them.
+enum class TensorParallelOverlap { off, on };
+/// What is kept in the memory of the host: the optimizer's state, with the update done there (Ren et al., ZeRO-Offload, arXiv
+/// 2101.06840, section 4), or what the backward pass needs of the layers, moved beside their compute.
+enum class Offload { none, optimizer, activations };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 
@@ -31,6 +39,7 @@ struct ParallelPlan {
     int pp = 1;
     int dp = 1;
     int chunks = 1;      // v: model chunks per pipeline rank
+    int group = 0;       // microbatches of a chunk in a row in interleaved; 0: pp
     int microbatch = 1;  // sequences
     Schedule schedule = Schedule::one_f_one_b;
     Recompute recompute = Recompute::none;
@@ -38,18 +47,22 @@ struct ParallelPlan {
     LayerSplit split = LayerSplit::layers;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     PlacementOrder order = PlacementOrder::tp_pp_dp;
+    PostValidation post_validation = PostValidation::off;
     bool sequence_parallel = true;
     int cp = 1;   // context parallel: each member has s / cp tokens of every sequence
     int ep = 1;   // expert parallel: members of tp*cp*dp that share the experts of a layer
     int etp = 1;  // tensor parallel degree of the experts
     ContextExchange context_exchange = ContextExchange::ring;
-    int shard_gpus = 0;         // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
-    bool tp_overlap = false;    // tensor parallel collectives run beside the products next to them
+    int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
+    TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
+    Offload offload = Offload::none;
     int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
 
     int gpus() const { return tp * cp * pp * dp; }
+    /// DualPipe trains two copies of the network in one pipeline.
+    int model_copies() const { return schedule == Schedule::dualpipe ? 2 : 1; }
     /// GPUs between which gradients of what is not an expert are reduced.
-    int gradient_gpus() const { return cp * dp; }
+    int gradient_gpus() const { return cp * dp * model_copies(); }
     int sharding_gpus() const { return shard_gpus > 0 ? shard_gpus : gradient_gpus(); }
     int microbatches(int global_batch) const { return global_batch / (dp * microbatch); }
 };
@@ -68,6 +81,9 @@ std::string_view name(Sharding value);
 std::string_view name(LayerSplit value);
 std::string_view name(DataParallelOverlap value);
 std::string_view name(ContextExchange value);
+std::string_view name(PostValidation value);
+std::string_view name(TensorParallelOverlap value);
+std::string_view name(Offload value);
 std::string_view name(PlacementOrder value);
 
 /// The enumerator of that name, or nothing.

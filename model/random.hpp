@@ -22,7 +22,8 @@ enum class Stream : std::uint8_t {
     dp_collective,   // by step and chunk: word 0 reduce-scatter, word 1 all-gather
     other_replicas,  // replicas whose step is not simulated op by op
     failure,         // gaps between failures, by fleet and history
-    strata           // by block of fleets: how a stratified stream deals its strata out; kind: the stream
+    strata,          // by block of fleets: how a stratified stream deals its strata out; kind: the stream
+    strategy         // choices of a search strategy; fleet: the choice, event: its number
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.

@@ -57,7 +57,7 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     checked.run = run;
     checked.noise_free_s = noise_free.step_s;
     checked.predicted_s = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
-    checked.memory_bytes = plan.memory.total().si;
+    checked.memory_bytes = plan.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
     return checked;

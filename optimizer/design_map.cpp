@@ -1,11 +1,13 @@
 #include "optimizer/design_map.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "model/step/schedule.hpp"
 #include "model/workload/layout.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -14,7 +16,28 @@ namespace prismopt {
 namespace {
 
 /// Axes in the order in which they are set: what rules out most comes first.
-enum AxisPosition { gpus, tp, pp, order, microbatch, schedule, v, split, recompute, sharding, dp_overlap };
+enum AxisPosition {
+    gpus,
+    tp,
+    cp,
+    pp,
+    ep,
+    etp,
+    order,
+    microbatch,
+    schedule,
+    v,
+    group,
+    split,
+    recompute,
+    recomputed_layers,
+    sharding,
+    dp_overlap,
+    tp_overlap,
+    context_exchange,
+    offload,
+    post_validation
+};
 
 template <class Enum>
 Axis named_axis(std::string axis, const std::vector<Enum>& values)
@@ -39,15 +62,24 @@ std::vector<Axis> axes(const SpaceSettings& s)
 {
     return {number_axis("gpus", s.gpus),
             number_axis("tp", s.tp),
+            number_axis("cp", s.cp),
             number_axis("pp", s.pp),
+            number_axis("ep", s.ep),
+            number_axis("etp", s.etp),
             named_axis("order", s.order),
             number_axis("microbatch", s.microbatch),
             named_axis("schedule", s.schedule),
             number_axis("v", s.v),
+            number_axis("group", s.group),
             named_axis("split", s.split),
             named_axis("recompute", s.recompute),
+            number_axis("recomputed_layers", s.recomputed_layers),
             named_axis("sharding", s.sharding),
-            named_axis("dp_overlap", s.dp_overlap)};
+            named_axis("dp_overlap", s.dp_overlap),
+            named_axis("tp_overlap", s.tp_overlap),
+            named_axis("context_exchange", s.context_exchange),
+            named_axis("offload", s.offload),
+            named_axis("post_validation", s.post_validation)};
 }
 
 /// The plan as far as the point is set; the other choices keep their defaults.
@@ -60,18 +92,29 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
         }
     };
     set(tp, plan.tp, s.tp);
+    set(cp, plan.cp, s.cp);
     set(pp, plan.pp, s.pp);
     if (point.size() > pp) {
-        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.pp);
+        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.cp * plan.pp);
     }
+    set(ep, plan.ep, s.ep);
+    set(etp, plan.etp, s.etp);
     set(order, plan.order, s.order);
     set(microbatch, plan.microbatch, s.microbatch);
     set(schedule, plan.schedule, s.schedule);
     set(v, plan.chunks, s.v);
+    if (plan.schedule == Schedule::interleaved) {
+        set(group, plan.group, s.group);
+    }
     set(split, plan.split, s.split);
     set(recompute, plan.recompute, s.recompute);
+    set(recomputed_layers, plan.recomputed_layers, s.recomputed_layers);
     set(sharding, plan.sharding, s.sharding);
     set(dp_overlap, plan.dp_overlap, s.dp_overlap);
+    set(post_validation, plan.post_validation, s.post_validation);
+    set(tp_overlap, plan.tp_overlap, s.tp_overlap);
+    set(context_exchange, plan.context_exchange, s.context_exchange);
+    set(offload, plan.offload, s.offload);
     return plan;
 }
 
@@ -89,6 +132,28 @@ bool tp_divides_heads(const ParallelPlan& plan, const Workload& workload)
     return workload.heads % plan.tp == 0 && (workload.kv_heads % plan.tp == 0 || plan.tp % workload.kv_heads == 0);
 }
 
+/// Members of a tensor and a context parallel group meet in each layer: both fill nodes evenly.
+bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
+{
+    ParallelPlan group = plan;
+    group.tp *= plan.cp;
+    return tp_fits_nodes(group, cluster);
+}
+
+/// Each GPU has two parts of a sequence, for equal shares of a causal mask.
+bool contexts_divide(const ParallelPlan& plan, const std::vector<Phase>& phases)
+{
+    return plan.cp == 1 ||
+           std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) { return phase.sequence % (2 * plan.cp) == 0; });
+}
+
+/// Experts, and the GPUs of a stage, are divided whole.
+bool experts_divide(const ParallelPlan& plan, const Workload& workload)
+{
+    return !workload.mixture() ||
+           (workload.experts.count % plan.ep == 0 && plan.tp * plan.gradient_gpus() % (plan.ep * plan.etp) == 0);
+}
+
 /// Sequences that all replicas compute at once.
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
@@ -98,17 +163,18 @@ bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
                                       [&plan](const Phase& phase) { return phase.global_batch % sequences_at_once(plan) == 0; });
 }
 
-bool schedule_defined(const ParallelPlan& plan, const std::vector<Phase>& phases)
+/// Of the first phase for which the schedule is not defined.
+std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    if (plan.schedule != Schedule::interleaved) {
-        return plan.chunks == 1;
+    for (const Phase& phase : phases) {
+        if (auto refusal = undefined({plan.schedule, plan.pp, plan.microbatches(phase.global_batch), plan.chunks, plan.group})) {
+            return refusal;
+        }
     }
-    return plan.pp > 1 && plan.chunks > 1 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-               return plan.microbatches(phase.global_batch) % plan.pp == 0;
-           });
+    return std::nullopt;
 }
 
-std::int64_t chunk_count(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.pp) * plan.chunks; }
+std::int64_t chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
 
 bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
 {
@@ -136,25 +202,46 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     return {
         on_plan("tp does not fit the nodes", tp,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return tp_fits_nodes(plan, cluster); }),
-        {"gpus not divisible by tp*pp", pp + 1,
-         [s](std::span<const int> point) { return s.gpus[point[gpus]] % (s.tp[point[tp]] * s.pp[point[pp]]) == 0; }},
+        on_plan("tp*cp does not fit the nodes", cp,
+                [cluster = scenario.cluster](const ParallelPlan& plan) { return contexts_fit_nodes(plan, cluster); }),
+        on_plan("cp does not divide the sequence", cp,
+                [phases](const ParallelPlan& plan) { return contexts_divide(plan, phases); }),
+        {"gpus not divisible by tp*cp*pp", pp + 1,
+         [s](std::span<const int> point) {
+             const std::int64_t replica = static_cast<std::int64_t>(s.tp[point[tp]]) * s.cp[point[cp]] * s.pp[point[pp]];
+             return s.gpus[point[gpus]] % replica == 0;
+         }},
         on_plan("global batch not divisible by dp*microbatch", pp,
                 [phases, microbatch_of_one](const ParallelPlan& plan) { return batch_divides(microbatch_of_one(plan), phases); }),
+        on_plan("ep does not divide the experts or the GPUs", etp,
+                [workload = scenario.workload](const ParallelPlan& plan) { return experts_divide(plan, workload); }),
         // With one stage, replica, chunk or microbatch some choices name the same plan again; only the first stays.
         {"same plan under another name", order + 1,
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
-             return point[order] == 0 || (plan.dp > 1 && plan.pp > 1);
+             return point[order] == 0 || (plan.gradient_gpus() > 1 && plan.pp > 1);
          }},
         on_plan("global batch not divisible by dp*microbatch", microbatch,
                 [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
         {"same plan under another name", schedule + 1,
          [s, phases](std::span<const int> point) {
              const auto chosen = s.schedule.begin() + point[schedule];
-             return *chosen == Schedule::interleaved || !one_microbatch(partial_plan(s, point), phases) ||
-                    std::all_of(s.schedule.begin(), chosen, [](Schedule other) { return other == Schedule::interleaved; });
+             const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
+             return !plain(*chosen) || !one_microbatch(partial_plan(s, point), phases) ||
+                    std::none_of(s.schedule.begin(), chosen, plain);
          }},
-        on_plan("schedule not defined", v, [phases](const ParallelPlan& plan) { return schedule_defined(plan, phases); }),
+        on_plan("schedule not defined", v,
+                [phases, groups = s.group](ParallelPlan plan) {
+                    return std::any_of(groups.begin(), groups.end(), [&](int size) {
+                        plan.group = plan.schedule == Schedule::interleaved ? size : 0;
+                        return !undefined_schedule(plan, phases);
+                    });
+                }),
+        {"same plan under another name", group + 1,
+         [s](std::span<const int> point) {
+             return point[group] == 0 || partial_plan(s, point).schedule == Schedule::interleaved;
+         }},
+        on_plan("schedule not defined", group, [phases](const ParallelPlan& plan) { return !undefined_schedule(plan, phases); }),
         {"same plan under another name", split + 1,
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
@@ -162,18 +249,52 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          }},
         on_plan("fewer layers than chunks", split,
                 [workload = scenario.workload](const ParallelPlan& plan) { return chunks_have_layers(plan, workload); }),
+        {"same plan under another name", recomputed_layers + 1,
+         [s](std::span<const int> point) {
+             return point[recomputed_layers] == 0 || s.recompute[point[recompute]] == Recompute::full;
+         }},
         {"same plan under another name", sharding + 1,
-         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).dp > 1; }},
+         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
         {"same plan under another name", dp_overlap + 1,
-         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).dp > 1; }},
+         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
+        {"same plan under another name", tp_overlap + 1,
+         [s](std::span<const int> point) { return point[tp_overlap] == 0 || s.tp[point[tp]] > 1; }},
+        {"same plan under another name", context_exchange + 1,
+         [s](std::span<const int> point) { return point[context_exchange] == 0 || s.cp[point[cp]] > 1; }},
+        {"same plan under another name", post_validation + 1,
+         [s](std::span<const int> point) { return point[post_validation] == 0 || partial_plan(s, point).pp > 1; }},
     };
 }
 
-int parse_number(const std::string& key, const std::string& value)
+/// The kinds of hardware as the first axis, in front of those of the plan, whose rules depend on the hardware.
+Space space_of_hardware(const Scenario& scenario)
+{
+    std::vector<Axis> all = axes(scenario.space);
+    all.insert(all.begin(), {"hardware", false, {}});
+    std::vector<std::vector<Constraint>> rules;  // [hardware]: in the same order for each
+    for (const std::vector<double>& values : scenario.hardware) {
+        all.front().labels.push_back(hardware_text(scenario.knobs, values));
+        Scenario variant = scenario;
+        variant.cluster = hardware_at(scenario, values)->cluster;
+        rules.push_back(constraints(variant));
+    }
+    std::vector<Constraint> joint = rules.front();
+    for (std::size_t r = 0; r < joint.size(); ++r) {
+        ++joint[r].depth;
+        std::vector<std::function<bool(std::span<const int>)>> by_hardware;
+        for (const std::vector<Constraint>& of_variant : rules) {
+            by_hardware.push_back(of_variant[r].allows);
+        }
+        joint[r].allows = [by_hardware](std::span<const int> point) { return by_hardware[point.front()](point.subspan(1)); };
+    }
+    return {std::move(all), std::move(joint)};
+}
+
+int parse_number(const std::string& key, const std::string& value, int least = 1)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size() || number < 1) {
+    if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
     }
     return number;
@@ -199,9 +320,27 @@ void take_single(T& target, const std::vector<T>& values)
 
 }  // namespace
 
-DesignMap::DesignMap(const Scenario& scenario) : choices_(scenario.space), space_(axes(scenario.space), constraints(scenario)) {}
+DesignMap::DesignMap(const Scenario& scenario)
+    : choices_(scenario.space), knobs_(!scenario.knobs.empty()),
+      space_(knobs_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
+{
+}
 
-ParallelPlan DesignMap::plan(std::span<const int> point) const { return partial_plan(choices_, point); }
+std::vector<int> layer_groups(const SpaceSettings& space)
+{
+    std::set<int> sizes;
+    for (const int tensor : space.tp) {
+        for (const int context : space.cp) {
+            sizes.insert(tensor * context);
+        }
+    }
+    return {sizes.begin(), sizes.end()};
+}
+
+ParallelPlan DesignMap::plan(std::span<const int> point) const
+{
+    return partial_plan(choices_, knobs_ ? point.subspan(1) : point);
+}
 
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 {
@@ -209,7 +348,14 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
     ParallelPlan plan;
     take_single(plan.tp, s.tp);
+    take_single(plan.cp, s.cp);
     take_single(plan.pp, s.pp);
+    take_single(plan.ep, s.ep);
+    take_single(plan.etp, s.etp);
+    take_single(plan.recomputed_layers, s.recomputed_layers);
+    take_single(plan.tp_overlap, s.tp_overlap);
+    take_single(plan.context_exchange, s.context_exchange);
+    take_single(plan.offload, s.offload);
     take_single(plan.chunks, s.v);
     take_single(plan.microbatch, s.microbatch);
     take_single(plan.schedule, s.schedule);
@@ -217,6 +363,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     take_single(plan.sharding, s.sharding);
     take_single(plan.split, s.split);
     take_single(plan.dp_overlap, s.dp_overlap);
+    take_single(plan.post_validation, s.post_validation);
     take_single(plan.order, s.order);
     std::istringstream words(text);
     std::set<std::string> named;
@@ -235,6 +382,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.pp = parse_number(key, value);
         } else if (key == "v") {
             plan.chunks = parse_number(key, value);
+        } else if (key == "group") {
+            plan.group = parse_number(key, value);
         } else if (key == "microbatch") {
             plan.microbatch = parse_number(key, value);
         } else if (key == "schedule") {
@@ -247,6 +396,8 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             plan.split = parse_name<LayerSplit>(key, value);
         } else if (key == "dp_overlap") {
             plan.dp_overlap = parse_name<DataParallelOverlap>(key, value);
+        } else if (key == "post_validation") {
+            plan.post_validation = parse_name<PostValidation>(key, value);
         } else if (key == "order") {
             plan.order = parse_name<PlacementOrder>(key, value);
         } else if (key == "cp") {
@@ -258,13 +409,17 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
         } else if (key == "shard_gpus") {
             plan.shard_gpus = parse_number(key, value);
         } else if (key == "recomputed_layers") {
-            plan.recomputed_layers = parse_number(key, value);
+            plan.recomputed_layers = parse_number(key, value, 0);
+        } else if (key == "tp_overlap") {
+            plan.tp_overlap = parse_name<TensorParallelOverlap>(key, value);
+        } else if (key == "offload") {
+            plan.offload = parse_name<Offload>(key, value);
         } else if (key == "context_exchange") {
             plan.context_exchange = parse_name<ContextExchange>(key, value);
         } else {
             throw InputError("--design: unknown name '" + key +
-                             "'; names are gpus tp pp v microbatch schedule recompute sharding split dp_overlap order cp ep etp "
-                             "shard_gpus recomputed_layers context_exchange");
+                             "'; names are gpus tp pp v group microbatch schedule recompute sharding split dp_overlap "
+                             "post_validation order cp ep etp shard_gpus recomputed_layers tp_overlap context_exchange offload");
         }
     }
     const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
@@ -277,6 +432,9 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
                          " does not divide gpus=" + std::to_string(gpu_count) + "; change one of them");
     }
     plan.dp = static_cast<int>(gpu_count / replica);
+    if (plan.schedule == Schedule::interleaved && named.count("group") == 0) {
+        take_single(plan.group, s.group);
+    }
     return plan;
 }
 
@@ -292,11 +450,21 @@ std::string design_text(const ParallelPlan& plan)
             text << ' ' << key << '=' << value;
         }
     };
+    number("group", plan.group, 0);
+    if (plan.post_validation != PostValidation::off) {
+        text << " post_validation=" << name(plan.post_validation);
+    }
     number("cp", plan.cp, 1);
     number("ep", plan.ep, 1);
     number("etp", plan.etp, 1);
     number("shard_gpus", plan.shard_gpus, 0);
     number("recomputed_layers", plan.recomputed_layers, 0);
+    if (plan.tp_overlap != TensorParallelOverlap::off) {
+        text << " tp_overlap=" << name(plan.tp_overlap);
+    }
+    if (plan.offload != Offload::none) {
+        text << " offload=" << name(plan.offload);
+    }
     if (plan.cp > 1) {
         text << " context_exchange=" << name(plan.context_exchange);
     }
@@ -310,23 +478,20 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
 {
     const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
     const Workload& w = scenario.workload;
-    for (const Phase& phase : scenario.phases) {
-        if (phase.sequence % (2 * plan.cp) != 0 && plan.cp > 1) {  // two parts each, for equal shares of a causal mask
-            return say("cp does not divide the sequence",
-                       "2*cp = " + std::to_string(2 * plan.cp) + ", " + std::to_string(phase.sequence) + " tokens");
-        }
-    }
-    ParallelPlan group = plan;
-    group.tp *= plan.cp;  // the members of both meet in each layer
-    if (!tp_fits_nodes(group, scenario.cluster)) {
-        return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(group.tp) + " on nodes of " +
+    if (!contexts_fit_nodes(plan, scenario.cluster)) {
+        return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(plan.tp * plan.cp) + " on nodes of " +
                                                        std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    if (!contexts_divide(plan, scenario.phases)) {
+        return say("cp does not divide the sequence", "2*cp = " + std::to_string(2 * plan.cp) +
+                                                          " must divide every phase's sequence_length (" +
+                                                          std::to_string(scenario.phases.front().sequence) + " tokens)");
     }
     const int experts = plan.ep * plan.etp;
     if (experts > 1 && !w.mixture()) {
         return say("no experts to share", "ep*etp = " + std::to_string(experts) + " for a dense network");
     }
-    if (w.mixture() && (w.experts.count % plan.ep != 0 || (plan.tp * plan.cp * plan.dp) % experts != 0)) {
+    if (!experts_divide(plan, w)) {
         return say("ep does not divide the experts or the GPUs",
                    "ep=" + std::to_string(plan.ep) + ", etp=" + std::to_string(plan.etp) + " for " +
                        std::to_string(w.experts.count) + " experts on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) +
@@ -353,6 +518,10 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
         return say("tp does not fit the nodes", "tp=" + std::to_string(plan.tp) + " on nodes of " +
                                                     std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
     }
+    const Accelerator& gpu = scenario.cluster.accelerator;
+    if (plan.offload != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
+        return say("no host to offload to", gpu.name + " names no host_link and host_memory_bandwidth");
+    }
     if (auto refusal = exchange_problem(plan, scenario)) {
         return refusal;
     }
@@ -361,10 +530,8 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
                                                                       " must divide every phase's global_batch (" +
                                                                       std::to_string(scenario.phases.front().global_batch) + ")");
     }
-    if (!schedule_defined(plan, scenario.phases)) {
-        return say("schedule not defined", plan.schedule == Schedule::interleaved
-                                               ? "interleaved needs pp > 1, v > 1 and microbatches divisible by pp"
-                                               : std::string(name(plan.schedule)) + " has one chunk a stage: set v=1");
+    if (auto refusal = undefined_schedule(plan, scenario.phases)) {
+        return refusal;
     }
     if (!chunks_have_layers(plan, w)) {
         return say("fewer layers than chunks",

@@ -16,15 +16,21 @@ public:
 
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
+    /// Which of Scenario::hardware; 0 where there are no knobs.
+    std::size_t hardware(std::span<const int> point) const { return knobs_ ? static_cast<std::size_t>(point.front()) : 0; }
 
 private:
     SpaceSettings choices_;
+    bool knobs_ = false;  // the first axis is the kind of hardware
     Space space_;
 };
 
+/// Members that meet in each layer, of all plans: tensor times context parallel groups.
+std::vector<int> layer_groups(const SpaceSettings& space);
+
 /// A plan from "tp=8 pp=16 v=2 ..." in the names of the axes. What is not named is taken from the axis when it has one choice,
 /// else from ParallelPlan's defaults; gpus from the largest choice. Throws InputError on unknown names, values that are not
-/// of the axis' kind, or GPUs that tp * pp does not divide.
+/// of the axis' kind, or GPUs that tp * cp * pp does not divide.
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
 /// "tp=8 pp=16 ..." such that parse_design() gives the plan back.

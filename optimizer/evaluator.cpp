@@ -3,8 +3,10 @@
 #include "optimizer/work_item.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -59,7 +61,8 @@ Message Worker::operator()(const Message& bytes)
     for (const std::uint64_t point : block.points) {
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
-    return encode(predictor_.sample(plans, block.range, model_.sampler(block.purpose)));
+    Predictor& predictor = bench_.of(model_.designs.hardware(model_.designs.space().point(block.points.front())));
+    return encode(predictor.sample(plans, block.range, model_.sampler(block.purpose)));
 }
 
 Sweep Worker::sweep(const SweepRange& range)
@@ -69,7 +72,7 @@ Sweep Worker::sweep(const SweepRange& range)
     std::vector<Rejected> by_model;
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         const ParallelPlan plan = model_.designs.plan(point);
-        const auto bound = predictor_.bound(plan);
+        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model, *refusal, design_text(plan));
             return;
@@ -83,10 +86,14 @@ Sweep Worker::sweep(const SweepRange& range)
     };
     result.rejected = model_.designs.space().enumerate(range.begin, range.end, judge);
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
+    if (range.end - range.begin == 1) {  // one of many: keep its answer short
+        std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
+    }
     return result;
 }
 
-Evaluator::Evaluator(const StudyModel& model, Crew& crew) : model_(model), crew_(crew), predictor_(model.problem)
+Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
+    : model_(model), crew_(crew), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
 {
     confidence_.reported = 0.95;
     compare_at_once(1);
@@ -95,9 +102,24 @@ Evaluator::Evaluator(const StudyModel& model, Crew& crew) : model_(model), crew_
 void Evaluator::compare_at_once(std::uint64_t points)
 {
     // Both limits of an interval are used: the upper of one point against the lower of another.
-    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points)) *
-                           static_cast<double>(model_.scenario.search.rungs.size() * model_.objectives.size());
-    confidence_.safe = 1.0 - (1.0 - model_.scenario.search.confidence) / intervals;
+    const auto intervals =
+        static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
+    confidence_.safe = 1.0 - (1.0 - model_.confidence()) / intervals;
+}
+
+int Evaluator::fleets_for_limits(std::uint64_t points) const
+{
+    // The largest of n draws lies above the quantile q but for a probability q^n, which must not exceed half of what one interval
+    // may fail by.
+    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points) * rungs_.size() * model_.objectives.size());
+    const double miss = 0.5 * (1.0 - model_.confidence()) / intervals;
+    double fleets = 0.0;
+    for (const Objective* objective : model_.objectives) {
+        if (objective->quantile > 0.0) {
+            fleets = std::max(fleets, std::log(miss) / std::log(objective->quantile));
+        }
+    }
+    return static_cast<int>(std::ceil(fleets / block_fleets)) * block_fleets;
 }
 
 void Evaluator::submit(std::span<const Request> requests)
@@ -110,7 +132,7 @@ void Evaluator::submit(std::span<const Request> requests)
             crew_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
-            const Rung& rung = model_.scenario.search.rungs[point.rung - 1];
+            const Rung& rung = rungs_[point.rung - 1];
             const PhaseDraws& draws = drawn_[point.index].draws;
             const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
             needs.push_back({point.index, have, rung});
@@ -120,16 +142,17 @@ void Evaluator::submit(std::span<const Request> requests)
     submit_draws(needs, Purpose::search, drawn_);
 }
 
-/// Points that lack the same fleets and have the same schedule go together.
+/// Points that lack the same fleets and have the same hardware and schedule go together.
 void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
 {
-    using Key = std::tuple<int, int, Schedule, int, int, LayerSplit, int>;
+    using Key = std::tuple<std::size_t, int, int, ScheduleShape, LayerSplit>;
     std::map<Key, std::vector<const Need*>> alike;
     for (const Need& need : needs) {
-        const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(need.point));
+        const Point point = model_.designs.space().point(need.point);
+        const ParallelPlan plan = model_.designs.plan(point);
         const int microbatches = plan.microbatches(model_.problem.phases.front().global_batch);
-        alike[{need.from_fleet, need.rung.fleets, plan.schedule, plan.pp, plan.chunks, plan.split, microbatches}].push_back(
-            &need);
+        const ScheduleShape shape{plan.schedule, plan.pp, microbatches, plan.chunks, plan.group};
+        alike[{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shape, plan.split}].push_back(&need);
     }
     for (const auto& [key, list] : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
@@ -184,10 +207,11 @@ Answer Evaluator::next()
 
 Answer Evaluator::summarise(const PointRequest& request)
 {
-    const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(request.index));
-    const int steps = model_.scenario.search.rungs.front().steps;
-    const Prediction prediction =
-        predictor_.summarise(plan, drawn_[request.index].draws, steps, model_.sampler(Purpose::search), confidence_);
+    const Point point = model_.designs.space().point(request.index);
+    const int steps = rungs_.front().steps;
+    const Prediction prediction = bench_.of(model_.designs.hardware(point))
+                                      .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps,
+                                                 model_.sampler(Purpose::search), confidence_);
     Evaluation evaluation{request.index, request.rung, prediction.draws, {}};
     for (const Objective* objective : model_.objectives) {
         evaluation.objectives.push_back(objective->value(prediction));
@@ -211,9 +235,10 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
             return std::nullopt;
         }
         collect_draws(index, drawn);
-        const ParallelPlan plan = model_.designs.plan(model_.designs.space().point(index));
-        predictions.push_back(
-            predictor_.summarise(plan, drawn[index].draws, rung.steps, model_.sampler(Purpose::confirm), confidence_));
+        const Point point = model_.designs.space().point(index);
+        predictions.push_back(bench_.of(model_.designs.hardware(point))
+                                  .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,
+                                             model_.sampler(Purpose::confirm), confidence_));
     }
     return predictions;
 }

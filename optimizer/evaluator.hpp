@@ -6,6 +6,7 @@
 #include "model/predictor.hpp"
 #include "optimizer/crew.hpp"
 #include "optimizer/design_map.hpp"
+#include "optimizer/hardware_bench.hpp"
 #include "search/strategy.hpp"
 
 #include <deque>
@@ -28,12 +29,14 @@ struct StudyModel {
     std::vector<bool> bounded;  // [objective]: has a bound, which is sound under the scenario's laws
 
     SamplerOptions sampler(Purpose purpose) const;
+    /// Of this job's limits: parts of a space share the doubt that the study allows.
+    double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };
 
-/// The work of one rank: an item in, its result out. Keeps a Predictor of its own.
+/// The work of one rank: an item in, its result out. Keeps predictors of its own.
 class Worker {
 public:
-    explicit Worker(const StudyModel& model) : model_(model), predictor_(model.problem) {}
+    explicit Worker(const StudyModel& model) : model_(model), bench_(model.scenario, model.problem) {}
     Message operator()(const Message& bytes);
 
     /// Bounds of the feasible points in a range, and the reasons of the others.
@@ -41,13 +44,14 @@ public:
 
 private:
     const StudyModel& model_;
-    Predictor predictor_;
+    HardwareBench bench_;
 };
 
 /// Rank 0's side: cuts requests into items, merges results in the order of the requests.
 class Evaluator {
 public:
-    Evaluator(const StudyModel& model, Crew& crew);
+    /// `rungs`: the fidelity ladder, rung 1 first, with equal steps and growing fleets.
+    Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
     /// The answer to the oldest request that has none yet.
@@ -55,6 +59,8 @@ public:
 
     /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
+    /// Fleets that the top rung needs for an upper limit of every objective among so many points; fewer exclude nothing.
+    int fleets_for_limits(std::uint64_t points) const;
 
     /// Draws of these points on the confirm stream, and all they say; nothing when `stop` turned true before the end.
     std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points, const std::function<bool()>& stop);
@@ -82,7 +88,8 @@ private:
 
     const StudyModel& model_;
     Crew& crew_;
-    Predictor predictor_;
+    std::vector<Rung> rungs_;
+    HardwareBench bench_;
     Confidence confidence_;
     std::deque<Request> pending_;
     std::deque<std::vector<std::uint64_t>> submitted_;  // points of each item of draws whose result is still to come

@@ -150,6 +150,12 @@ double SourceAccuracy::largest_regret() const
     return largest;
 }
 
+double SourceAccuracy::largest_regret_beyond_repeats() const
+{
+    const double largest = largest_regret();
+    return largest <= repeats_differ ? 0.0 : largest;
+}
+
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped)
 {
     std::vector<double> errors;

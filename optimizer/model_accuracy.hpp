@@ -15,6 +15,9 @@ struct Regret {
     double excess = 0.0;  // relative: 0 where the model picks the best
 };
 
+/// Repeats of one configuration differ by 2 to 8 % (rows of NVIDIA Megatron-Bridge and BigScience that repeat one).
+inline constexpr double repeats_differ = 0.08;
+
 /// Errors are relative and signed where they can be; NaN where there is nothing to compare.
 struct SourceAccuracy {
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -34,6 +37,8 @@ struct SourceAccuracy {
     std::size_t memory_rows = 0;
 
     double largest_regret() const;
+    /// The same with plans that are no further apart than repeats of one plan counted as equal.
+    double largest_regret_beyond_repeats() const;
 };
 
 /// All rows of one name.

@@ -1,13 +1,15 @@
 #include "optimizer/study.hpp"
+#include "optimizer/design_map.hpp"
 
 #include "io/results_file.hpp"
+#include "optimizer/codesign.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
 #include "optimizer/study_journal.hpp"
 #include "optimizer/version.hpp"
 #include "search/archive.hpp"
-#include "search/exact.hpp"
+#include "search/strategy.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,6 +19,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -61,46 +64,54 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
     }
 }
 
-ExactOptions strategy_options(const StudyModel& model)
+StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 {
-    ExactOptions options;
-    options.space_size = model.designs.space().size();
-    options.objectives = model.objectives.size();
-    options.top_rung = static_cast<int>(model.scenario.search.rungs.size());
-    options.confidence = model.scenario.search.confidence;
-    options.bounded = model.bounded;
-    for (std::size_t k = 0; k < model.objectives.size(); ++k) {
-        if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
-            spdlog::warn("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
-                         model.objectives[k]->name);
-        }
-    }
-    return options;
+    StudyGoal goal;
+    goal.objectives = model.objectives.size();
+    goal.top_rung = static_cast<int>(rungs);
+    goal.confidence = model.confidence();
+    goal.part = static_cast<std::uint64_t>(model.scenario.search.part);
+    goal.parts = static_cast<std::uint64_t>(model.scenario.search.parts);
+    goal.bounded = model.bounded;
+    goal.seed = model.scenario.seed;
+    goal.max_evaluations = model.scenario.search.max_evaluations;
+    return goal;
 }
 
 /// The search on rank 0.
 class Search {
 public:
-    Search(const StudyModel& model, Crew& crew, const StudyOptions& options)
-        : model_(model), options_(options), evaluator_(model, crew), strategy_(strategy_options(model)),
+    Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
+        : model_(model), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
+          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)),
           journal_(journal_path(options.out), model.scenario, options.resume), stop_(options.max_time)
     {
+        if (!plan.chosen.why.empty()) {
+            spdlog::info("strategy {}: {}", name_, plan.chosen.why);
+        }
     }
 
     /// Nothing, or what stopped it.
     std::optional<std::string> run()
     {
-        while (const auto requests = strategy_.ask()) {
-            if (const auto reason = answer(*requests)) {
+        while (const auto requests = strategy_->ask()) {
+            if (!requests->empty()) {
+                submit(*requests);
+            }
+            if (const auto reason = stop_.reason()) {
                 journal_.sync();
                 return reason;
             }
+            const std::vector<Answer> answer{next_answer()};
+            strategy_->tell(answer);
+            archive_.add(answer);
         }
+        show_progress();
         journal_.sync();
         progress_.finish();
         if (archive_.feasible() == 0) {
             remove_journal(options_.out);
-            refuse_infeasible(model_.scenario, model_.designs.space().size(), archive_);
+            refuse_infeasible(model_.scenario, archive_);
         }
         return std::nullopt;
     }
@@ -124,14 +135,14 @@ public:
             }
             results.evaluations.push_back(std::move(row));
         }
-        results.study.outcome = strategy_.outcome();
+        results.study.outcome = strategy_->outcome();
         results.progress = progress_.curve();
     }
 
     /// Re-estimates the front on a fresh stream, by p99 and so on; marks what turns out dominated. Nothing, or what stopped it.
     std::optional<std::string> confirm(Results& results)
     {
-        const std::vector<std::uint64_t> indices = strategy_.front();
+        const std::vector<std::uint64_t> indices = strategy_->front();
         std::optional<std::string> stopped;
         const auto predictions = evaluator_.confirm(indices, [&] {
             stopped = stop_.reason();
@@ -166,41 +177,62 @@ public:
     }
 
 private:
-    std::optional<std::string> answer(const std::vector<Request>& requests)
+    /// Requests whose answers the journal holds are not worked on again.
+    void submit(const std::vector<Request>& requests)
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
-            evaluator_.compare_at_once(archive_.feasible());  // the sweep is complete
+            evaluator_.compare_at_once(archive_.feasible());
+            warn_of_short_ladder();
         }
-        std::vector<Answer> answers;
-        while (answers.size() < requests.size()) {
-            auto known = journal_.known_answer(requests[answers.size()]);
-            if (!known) {
-                break;
-            }
-            answers.push_back(std::move(*known));
-        }
-        evaluator_.submit(std::span(requests).subspan(answers.size()));
-        while (answers.size() < requests.size()) {
-            if (const auto reason = stop_.reason()) {
-                return reason;
-            }
-            answers.push_back(evaluator_.next());
-            journal_.append(answers.back());
-        }
-        strategy_.tell(answers);
-        archive_.add(answers);
-        progress_.update(archive_, evaluator_.draws_made(), strategy_.outcome().open);
-        return std::nullopt;
+        show_progress();
+        asked_.insert(asked_.end(), requests.begin(), requests.end());
+        const std::size_t known = std::min(journal_.known(), asked_.size());
+        const std::size_t already = asked_.size() - requests.size();  // asked before: known, or submitted
+        const std::size_t skip = std::max(known, already) - already;
+        evaluator_.submit(std::span(requests).subspan(skip));
     }
+
+    /// An exact search whose top rung supports no upper limits would draw everything.
+    void warn_of_short_ladder()
+    {
+        const int fleets = evaluator_.fleets_for_limits(archive_.feasible());
+        if (name_ != "exact" || warned_ || fleets <= top_fleets_) {
+            return;
+        }
+        warned_ = true;
+        spdlog::warn(
+            "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no "
+            "bound "
+            "can exclude any; give it {} or more",
+            top_fleets_, archive_.feasible(), fleets);
+    }
+
+    Answer next_answer()
+    {
+        const Request request = asked_.front();
+        asked_.pop_front();
+        if (journal_.known() > 0) {
+            return journal_.known_answer(request);
+        }
+        Answer answer = evaluator_.next();
+        journal_.append(answer);
+        return answer;
+    }
+
+    void show_progress() { progress_.update(archive_, evaluator_.draws_made(), strategy_->outcome().open); }
 
     const StudyModel& model_;
     const StudyOptions& options_;
+    std::string name_;
+    int top_fleets_;
+    bool warned_ = false;
+    std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
-    Exact strategy_;
     Archive archive_;
     Progress progress_;
     StudyJournal journal_;
     StopRequest stop_;
+    std::deque<Request> asked_;  // not answered yet
 };
 
 StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
@@ -215,7 +247,6 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_path = scenario.path;
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
-    info.strategy = "exact";
     info.seed = scenario.seed;
     return info;
 }
@@ -226,7 +257,9 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     Results& results = end.results;
     results.study = study_info(model.scenario, options);
     results.threads = sampler_threads();
-    Search search(model, crew, options);
+    StudyPlan plan = plan_study(model);
+    results.study.strategy = plan.chosen.name;
+    Search search(model, crew, options, std::move(plan));
     auto stopped = search.run();
     search.fill(results);
     if (!stopped) {
@@ -252,6 +285,34 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
 
 }  // namespace
 
+/// The exact search prunes by limits, each of which costs confidence, so it climbs the scenario's few rungs. A race halves its
+/// field from rung to rung: the scenario's first and last rung, and doublings between.
+StudyPlan plan_study(const StudyModel& model)
+{
+    const SearchSettings& search = model.scenario.search;
+    const Space& space = model.designs.space();
+    std::vector<Rung> rungs = search.rungs;
+    ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, rungs.size()));
+    if (chosen.name != "exact") {
+        rungs = {search.rungs.front()};
+        while (2 * rungs.back().fleets < search.rungs.back().fleets) {
+            rungs.push_back({2 * rungs.back().fleets, rungs.back().steps});
+        }
+        rungs.push_back(search.rungs.back());
+        if (search.rungs.size() == 1) {
+            rungs.pop_back();
+        }
+        chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
+    }
+    for (std::size_t k = 0; k < model.objectives.size(); ++k) {
+        if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
+            spdlog::warn("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
+                         model.objectives[k]->name);
+        }
+    }
+    return {std::move(chosen), std::move(rungs)};
+}
+
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
 {
     catch_stop_signals();
@@ -259,8 +320,13 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
-            const Scenario asked = read();
+            Scenario asked = read();
             check_output(asked, options);
+            if (!options.resume && tunes_hardware(asked)) {
+                const TunedHardware tuned = tune_hardware(asked);
+                spdlog::info("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations);
+                asked.hardware.insert(asked.hardware.end(), tuned.hardware.begin(), tuned.hardware.end());
+            }
             record = study_record(asked);
         } catch (const InputError&) {
             refusal = std::current_exception();
@@ -275,8 +341,8 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         return {true, {}};
     }
     const Scenario scenario = scenario_from(record);
-    const Message tables =
-        team.broadcast(team.rank() == 0 ? build_noise_tables(scenario.variability, scenario.space.tp).encode() : Message{});
+    const Message tables = team.broadcast(
+        team.rank() == 0 ? build_noise_tables(scenario.variability, layer_groups(scenario.space)).encode() : Message{});
     const StudyModel model(scenario, NoiseTables::decode(tables));
     Crew crew(team, Worker(model));
     if (team.rank() != 0) {
@@ -291,8 +357,12 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
     }
 }
 
-void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive)
+void refuse_infeasible(const Scenario& scenario, const Archive& archive)
 {
+    std::uint64_t raw_tuples = 0;
+    for (const Rejected& rejected : archive.rejected()) {
+        raw_tuples += rejected.count;
+    }
     std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, raw_tuples);
     bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {

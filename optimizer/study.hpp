@@ -5,12 +5,15 @@
 #include "io/results.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/communicator.hpp"
+#include "optimizer/evaluator.hpp"
 #include "search/archive.hpp"
+#include "search/strategy.hpp"
 
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -21,6 +24,13 @@ struct StudyOptions {
     std::optional<std::chrono::duration<double>> max_time;
     std::string command_line;
 };
+
+/// The strategy of a study, and the fidelity ladder that it climbs.
+struct StudyPlan {
+    ChosenStrategy chosen;
+    std::vector<Rung> rungs;
+};
+StudyPlan plan_study(const StudyModel& model);
 
 struct StudyEnd {
     bool complete = false;  // false: stopped, to be resumed
@@ -33,6 +43,6 @@ struct StudyEnd {
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options);
 
 /// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
-[[noreturn]] void refuse_infeasible(const Scenario& scenario, std::uint64_t raw_tuples, const Archive& archive);
+[[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "optimizer/study_journal.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "optimizer/bytes.hpp"
 #include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
@@ -18,7 +19,12 @@ constexpr std::string_view journal_suffix = ".journal";
 
 std::uint64_t hash_of(const Scenario& scenario)
 {
-    return study_hash(scenario.text, scenario.seed, std::string(program_version) + " " + program_commit);
+    std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
+                                      scenario.search.part, scenario.search.parts);
+    for (const std::vector<double>& values : scenario.hardware) {
+        options += hardware_text(scenario.knobs, values) + ' ';
+    }
+    return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
 }
 
 bool answers(const Answer& answer, const Request& request)
@@ -62,7 +68,11 @@ bool file_exists(const std::string& path)
 Message study_record(const Scenario& scenario)
 {
     Packer out;
-    out << scenario.path << scenario.text << scenario.seed;
+    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations
+        << scenario.search.part << scenario.search.parts << static_cast<std::uint64_t>(scenario.hardware.size());
+    for (const std::vector<double>& values : scenario.hardware) {
+        out << values;
+    }
     return out.take();
 }
 
@@ -72,9 +82,20 @@ Scenario scenario_from(std::span<const std::byte> record)
     std::string path;
     std::string text;
     std::uint64_t seed = 0;
-    in >> path >> text >> seed;
+    SearchSettings search;
+    std::uint64_t variants = 0;
+    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> search.part >> search.parts >> variants;
+    std::vector<std::vector<double>> hardware(variants);
+    for (std::vector<double>& values : hardware) {
+        in >> values;
+    }
     Scenario scenario = parse_scenario(text, path);
     scenario.seed = seed;
+    scenario.search.strategy = search.strategy;
+    scenario.search.max_evaluations = search.max_evaluations;
+    scenario.search.part = search.part;
+    scenario.search.parts = search.parts;
+    scenario.hardware = std::move(hardware);
     return scenario;
 }
 
@@ -124,11 +145,10 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
     }
 }
 
-std::optional<Answer> StudyJournal::known_answer(const Request& request)
+std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
+
+Answer StudyJournal::known_answer(const Request& request)
 {
-    if (next_ >= known_.size()) {
-        return std::nullopt;
-    }
     Answer answer = decode_answer(known_[next_++]);
     if (!answers(answer, request)) {
         throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");

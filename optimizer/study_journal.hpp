@@ -39,8 +39,10 @@ public:
     /// Throws InputError when it cannot be written, or belongs to another study.
     StudyJournal(const std::string& path, const Scenario& scenario, bool resume);
 
-    /// The next answer that is known, or nothing. Throws std::runtime_error when it answers another request.
-    std::optional<Answer> known_answer(const Request& request);
+    /// Answers that are known and have not been taken.
+    std::size_t known() const;
+    /// The next of them. Throws std::runtime_error when it answers another request.
+    Answer known_answer(const Request& request);
     /// Reaches the disk within a second.
     void append(const Answer& answer);
     void sync() { writer_->sync(); }

@@ -18,27 +18,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Relative difference that the order of a sum may cause between a bound and an exact value.
 constexpr double rounding = 1e-12;
 
-std::string grouped(std::uint64_t count)
-{
-    std::string digits = std::to_string(count);
-    for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ',');
-    return digits;
-}
-
-/// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
-std::vector<SweepRange> split(std::uint64_t size, std::uint64_t parts)
-{
-    parts = std::min(size, parts);
-    std::vector<SweepRange> ranges;
-    std::uint64_t begin = 0;
-    for (std::uint64_t part = 0; part < parts; ++part) {
-        const std::uint64_t end = begin + size / parts + (part < size % parts ? 1 : 0);
-        ranges.push_back({begin, end});
-        begin = end;
-    }
-    return ranges;
-}
-
 void check(const ExactOptions& options)
 {
     const auto fail = [](const std::string& what) { throw std::invalid_argument("exact search: " + what); };
@@ -75,7 +54,7 @@ void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives
 Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
 {
     check(options_);
-    ranges_ = split(options_.space_size, options_.sweep_ranges);
+    ranges_ = options_.ranges.empty() ? split_space(options_.space_size, options_.sweep_ranges) : options_.ranges;
 }
 
 bool Exact::waiting() const { return started_ && (swept_ < ranges_.size() || told_ < asked_.size()); }
@@ -213,7 +192,10 @@ std::vector<std::size_t> Exact::rivals()
 std::vector<std::size_t> Exact::first_looks()
 {
     std::vector<std::size_t> chosen;
-    for (const std::size_t place : feasible_.take(options_.batch, limits_)) {
+    std::size_t most = options_.batch;
+    if (options_.max_evaluations > 0) most = std::min<std::uint64_t>(most, options_.max_evaluations - evaluated_);
+    if (most == 0) return chosen;
+    for (const std::size_t place : feasible_.take(most, limits_)) {
         chosen.push_back(candidates_.size());
         candidates_.push_back({.place = place, .value = {}, .low = {}});
     }
@@ -260,6 +242,9 @@ Outcome Exact::outcome() const
              << grouped(evaluated_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";
         text << " (confidence " << 100.0 * options_.confidence << " %)";
+    }
+    if (!complete && options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) {
+        text << "; no more than " << grouped(options_.max_evaluations) << " were to be evaluated";
     }
     if (violation_) {
         text << "; bound violated: point " << violation_->index << ", objective " << violation_->objective << ": upper limit "

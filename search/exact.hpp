@@ -15,13 +15,15 @@
 namespace prismopt {
 
 struct ExactOptions {
-    std::uint64_t space_size = 0;  // raw tuples
+    std::uint64_t space_size = 0;         // raw tuples
+    std::vector<SweepRange> ranges = {};  // to be swept instead of the whole space
     std::size_t objectives = 0;
-    int top_rung = 2;                 // what the members of the front are drawn up to
-    std::uint64_t sweep_ranges = 64;  // parts that the space is swept in, at most
-    std::size_t batch = 64;           // points asked for before looking at the answers, at most
-    std::vector<bool> bounded;        // by objective: a sweep's bound holds; otherwise nothing is known before drawing
-    double confidence = 0.95;         // of all safe limits together
+    int top_rung = 2;                   // what the members of the front are drawn up to
+    std::uint64_t sweep_ranges = 64;    // parts that the space is swept in, at most
+    std::size_t batch = 64;             // points asked for before looking at the answers, at most
+    std::vector<bool> bounded;          // by objective: a sweep's bound holds; otherwise nothing is known before drawing
+    double confidence = 0.95;           // of all safe limits together
+    std::uint64_t max_evaluations = 0;  // no new point is drawn beyond these; 0: no limit
 };
 
 /// Branch and bound by non-dominated layers of the bounds, and racing up the rungs.

@@ -115,6 +115,19 @@ std::uint64_t Space::index(std::span<const int> point) const
     return index;
 }
 
+bool Space::allows(std::span<const int> leading) const
+{
+    return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
+        return constraint.depth != leading.size() || constraint.allows(leading);
+    });
+}
+
+bool Space::allows_all(std::span<const int> point) const
+{
+    return std::all_of(constraints_.begin(), constraints_.end(),
+                       [&](const Constraint& constraint) { return constraint.allows(point.first(constraint.depth)); });
+}
+
 std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
                                        const std::function<void(std::uint64_t, std::span<const int>)>& visit) const
 {

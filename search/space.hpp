@@ -45,6 +45,11 @@ public:
     Point point(std::uint64_t index) const;       // the last axis varies fastest
     std::uint64_t index(std::span<const int> point) const;
 
+    /// Whether the constraints that end at the last of these leading axes hold (those before are the caller's to have checked).
+    bool allows(std::span<const int> leading) const;
+    /// Whether all constraints hold.
+    bool allows_all(std::span<const int> point) const;
+
     /// Visits the allowed points of [begin, end) in index order; returns what was rejected, in order of the constraints.
     std::vector<Rejected> enumerate(std::uint64_t begin, std::uint64_t end,
                                     const std::function<void(std::uint64_t, std::span<const int>)>& visit) const;

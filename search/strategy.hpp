@@ -5,7 +5,9 @@
 #include "model/estimate.hpp"
 #include "search/space.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +60,18 @@ struct Outcome {
     std::uint64_t open = 0;    // feasible points that are neither evaluated to the end nor excluded
 };
 
+/// What every strategy is told of a study.
+struct StudyGoal {
+    std::size_t objectives = 0;
+    int top_rung = 2;                   // what the members of the front are drawn up to
+    std::vector<bool> bounded;          // by objective: a sweep's bound holds; otherwise nothing is known before drawing
+    double confidence = 0.95;           // of all safe limits together
+    std::uint64_t seed = 1;             // of the strategy's own choices
+    std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
+    std::uint64_t part = 1;             // of the space, of those that sweep it
+    std::uint64_t parts = 1;
+};
+
 class Strategy {
 public:
     Strategy() = default;
@@ -74,5 +88,24 @@ public:
     /// The points that make up the front, in index order, each evaluated at the highest rung.
     virtual std::vector<std::uint64_t> front() const = 0;
 };
+
+/// Ranges of the part of the space that a goal names; none where there are more parts than tuples.
+std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size, std::uint64_t ranges);
+/// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
+std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts);
+/// 1234567 as "1,234,567".
+std::string grouped(std::uint64_t count);
+
+/// A strategy by its name, and why it was chosen where the name is "auto".
+struct ChosenStrategy {
+    std::string name;
+    std::string why;  // empty: the user said so
+    std::unique_ptr<Strategy> strategy;
+};
+/// Names that a scenario may give: "auto"; "nlopt", which tunes continuous knobs first and then searches as "auto" does; and each
+/// strategy's own.
+std::vector<std::string> strategy_names();
+/// The space must outlive the strategy. Throws std::invalid_argument on another name.
+ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
 
 }  // namespace prismopt

@@ -64,6 +64,15 @@ Seconds tree_time(Bytes message, int size, const Edge& edge)
     return protocol_time(2.0 * message, 2.0 * depth, edge);
 }
 
+/// All-reduce inside the innermost unit by its switches: one hop to them and one back.
+Seconds in_network_time(Bytes message, const NetworkTier& tier)
+{
+    if (tier.in_network <= 0.0) {
+        return Seconds{std::numeric_limits<double>::infinity()};
+    }
+    return message / (tier.bandwidth * tier.in_network) + 2.0 * tier.latency;
+}
+
 /// Each member has links of its own out of a unit. `copies`: that a member sends of a token; 0: messages have no copies.
 CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
 {
@@ -110,12 +119,18 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
         consider(tree_time(message, group.size, edge), Algorithm::tree);
     }
     const int inside = members_inside(group, cluster.tiers.front(), cluster);
+    const bool adds = kind == Collective::all_reduce && cluster.tiers.front().in_network > 0.0;
+    if (adds && inside == group.size) {
+        consider(in_network_time(message, cluster.tiers.front()), Algorithm::in_network);
+    }
     if (inside > 1 && inside < group.size && group.size % inside == 0) {
         const Group local{inside, group.stride};
         const Group across{group.size / inside, group.stride * inside};
-        consider(ring_time(kind, message, inside, slowest_edge(local, cluster)) +
-                     ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)),
-                 Algorithm::hierarchical);
+        Seconds within = ring_time(kind, message, inside, slowest_edge(local, cluster));
+        if (adds) {
+            within = std::min(within, in_network_time(message, cluster.tiers.front()));
+        }
+        consider(within + ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)), Algorithm::hierarchical);
     }
     return best;
 }

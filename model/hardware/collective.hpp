@@ -15,7 +15,7 @@ struct Group {
 };
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
-enum class Algorithm { ring, tree, hierarchical, direct };
+enum class Algorithm { ring, tree, hierarchical, in_network, direct };
 
 struct CollectiveTime {
     Seconds time;
@@ -30,11 +30,14 @@ struct CollectiveTime {
 /// tree: double binary tree, all-reduce only: 2 S / B + 2 ceil(log2 k) latency. Sanders et al., Parallel Computing 35 (2009).
 /// hierarchical: the ring inside each unit of the first tier, then rings of one member a unit with the shards.
 ///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier.
+/// in network: all-reduce only, of members that one innermost unit joins, where its switches add: each member sends and receives
+///   the message once (NVLS). Klenk et al., "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor
+///   Collectives", ISCA 2020, section 4. Of a group over several units it does the part inside.
 /// direct: all-to-all only: each member sends S/k to each other, at once over the links of all tiers; the slowest tier sets the
 ///   pace. As NCCL's grouped sends and receives.
 /// Short messages go by the low-latency protocol: a sixth of a hop's latency at half of the bandwidth (Hu et al., arXiv
 /// 2507.04786, table 1).
-/// Leaves out: in-network reduction (NVLS, SHARP), congestion between unlike groups.
+/// Leaves out: sums in the switches between units (SHARP), congestion between unlike groups.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
 /// All-to-all of tokens to `copies` experts each, spread evenly over the group, when a token crosses each tier once for a unit

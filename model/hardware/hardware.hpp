@@ -39,6 +39,10 @@ struct Accelerator {
     FlopsPerSecond peak_fp8{0.0};
     FlopsPerSecond peak_fp4{0.0};
 
+    // The host's share for this accelerator: of the link to it, per direction, and of its memory; zero: nothing can be kept there.
+    BytesPerSecond host_link{0.0};
+    BytesPerSecond host_memory_bandwidth{0.0};
+
     /// Peak of dense products; zero where the accelerator has none in this precision.
     FlopsPerSecond peak(Precision precision) const;
 };
@@ -56,6 +60,7 @@ struct SoftwareStack {
     double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;              // factor of the links' efficiency
     bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once an expert
+    double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
     double messages = 1.0;             // collectives in which the parameters of a layer are gathered
     Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
@@ -75,6 +80,7 @@ struct NetworkTier {
     double efficiency = 1.0;        // share of it that large collectives reach (bus bandwidth)
     Seconds latency;                // one hop of a ring on this tier, of a long message
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
+    double in_network = 0.0;        // share of the bandwidth that sums in the switches reach; 0: switches do not add
 };
 
 struct Cluster {

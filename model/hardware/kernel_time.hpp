@@ -10,7 +10,8 @@ namespace prismopt {
 /// C[m, n] = A[m, k] B[k, n] in 16-bit numbers with 32-bit sums, or in another precision; the result is at least 16-bit.
 ///
 /// The output is cut into tiles, a wave of tiles fills the multiprocessors, and the last wave may be part empty; the tile
-/// shape with the shortest time is taken, as cuBLAS' heuristic does. Short k pays for filling the pipeline.
+/// shape with the shortest time is taken, as cuBLAS' heuristic does. Short k pays for filling the pipeline; n and k
+/// that are no multiple of 8 for rows that cannot be loaded whole.
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections on tile and wave quantisation.
 /// Leaves out: split-k and stream-k kernels, clocks that depend on the data.
 Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, Precision precision = Precision::bf16);

@@ -1,20 +1,49 @@
 #include "model/noise/chain_law.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace prismopt {
 
 namespace {
 
-double deviation_of(const Segment& kernels, const ResidualLaws& residual)
+double variance_of(const Segment& kernels, const ResidualLaws& residual)
 {
     double variance = 0.0;
     for (const Kernel& kernel : kernels) {
         const double deviation = kernel.seconds * residual[static_cast<std::size_t>(kernel.kind)].cv();
         variance += deviation * deviation;
     }
-    return std::sqrt(variance);
+    return variance;
+}
+
+Meeting end_of(const PassCost& pass, std::size_t segment)
+{
+    return segment < pass.ends.size() ? pass.ends[segment] : Meeting::tensor;
+}
+
+/// Sum over what lies between barriers of its deviation; a part's end leads to the beginning of the next.
+double sum_of_deviations(const PassCost& pass, const ResidualLaws& residual, const BarrierWidths& widths)
+{
+    const std::array<bool, 3> meet{widths.tensor > 1, widths.tensor * widths.context > 1,
+                                   widths.tensor * widths.context * widths.experts > 1};
+    std::vector<double> variances{0.0};
+    for (std::size_t i = 0; i < pass.segments.size(); ++i) {
+        variances.back() += variance_of(pass.segments[i], residual);
+        if (meet[static_cast<std::size_t>(end_of(pass, i))]) {
+            variances.push_back(0.0);
+        }
+    }
+    if (variances.size() > 1) {
+        variances.front() += variances.back();
+        variances.pop_back();
+    }
+    double sum = 0.0;
+    for (const double variance : variances) {
+        sum += std::sqrt(variance);
+    }
+    return sum;
 }
 
 GridLaw sum_of(const std::vector<GridLaw>& laws)
@@ -42,21 +71,20 @@ void add_repetitions(std::vector<GridLaw>& powers, int count, std::vector<GridLa
 
 }  // namespace
 
-double segment_cv(const PartCost& part, const ResidualLaws& residual)
+double segment_cv(const PartCost& part, const ResidualLaws& residual, const BarrierWidths& widths)
 {
     double deviations = 0.0;
     for (const PassCost* pass : {&part.forward, &part.backward}) {
-        for (const Segment& segment : pass->segments) {
-            deviations += deviation_of(segment, residual);
-        }
+        deviations += sum_of_deviations(*pass, residual, widths);
     }
     const double compute_s = part.forward.compute_s + part.backward.compute_s;
     return compute_s > 0.0 ? deviations / compute_s : 0.0;
 }
 
-const ComposedPass& ChainLaws::compose(const ChunkPass& pass, int width)
+const ComposedPass& ChainLaws::compose(const ChunkPass& pass, const BarrierWidths& widths)
 {
-    const auto key = std::make_tuple(&pass.layer, pass.layers, pass.embedding, pass.head, width);
+    PassKey key{{}, widths};
+    pass.for_parts([&key](int count, const PassCost& cost) { key.first.emplace_back(&cost, count); });
     const auto found = passes_.find(key);
     if (found != passes_.end()) {
         return found->second;
@@ -64,17 +92,17 @@ const ComposedPass& ChainLaws::compose(const ChunkPass& pass, int width)
     std::vector<GridLaw> compute;
     std::vector<GridLaw> communication;
     pass.for_parts([&](int count, const PassCost& cost) {
-        PartLaws& laws = part(cost, width);
+        PartLaws& laws = part(cost, widths);
         add_repetitions(laws.compute, count, compute);
         add_repetitions(laws.communication, count, communication);
     });
-    return passes_.emplace(key, ComposedPass{composed(compute), composed(communication)}).first->second;
+    return passes_.emplace(key, ComposedPass{composed(longest_of(sum_of(compute), widths.pass)), composed(sum_of(communication))})
+        .first->second;
 }
 
 /// Equal laws are one object: ops that share a law up to scale share its draws.
-ComposedDuration ChainLaws::composed(const std::vector<GridLaw>& terms)
+ComposedDuration ChainLaws::composed(const GridLaw& sum)
 {
-    const GridLaw sum = sum_of(terms);
     const double cv = sum.mean > 0.0 ? sum.deviation() / sum.mean : 0.0;
     const StandardLaw law(standardised(sum), node_probability_);
     auto known = std::find_if(shapes_.begin(), shapes_.end(), [&law](const auto& shape) { return *shape == law; });
@@ -84,16 +112,14 @@ ComposedDuration ChainLaws::composed(const std::vector<GridLaw>& terms)
     return {sum.mean, cv, *known};
 }
 
-ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, int width)
+ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, const BarrierWidths& widths)
 {
-    const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, width));
+    BarrierWidths inside = widths;
+    inside.pass = 1;
+    const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, inside));
     PartLaws& laws = at->second;
     if (missing) {
-        std::vector<GridLaw> segments;
-        for (const Segment& kernels : cost.segments) {
-            segments.push_back(longest_of(segment(kernels), width));
-        }
-        laws.compute = {sum_of(segments)};
+        laws.compute = {longest_of(waiting(cost, widths), widths.layer)};
         Segment collectives;
         for (const double seconds : cost.collectives_s) {
             collectives.push_back({KernelClass::tp_collective, seconds});
@@ -101,6 +127,38 @@ ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, int width)
         laws.communication = {segment(collectives)};
     }
     return laws;
+}
+
+/// Of one repetition of a part, its barriers taken as a circle that starts after one of the widest.
+GridLaw ChainLaws::waiting(const PassCost& cost, const BarrierWidths& widths) const
+{
+    const std::array<int, 3> width{widths.tensor, widths.context, widths.experts};
+    const std::size_t count = cost.segments.size();
+    const auto kind_of = [&](std::size_t i) {
+        auto kind = static_cast<std::size_t>(end_of(cost, i));
+        while (kind > 0 && width[kind] == 1) {
+            --kind;
+        }
+        return kind;
+    };
+    std::size_t widest = 0;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (kind_of(i) > widest) {
+            widest = kind_of(i);
+            start = i + 1;
+        }
+    }
+    std::array<std::vector<GridLaw>, width.size()> since;  // [kind]: what followed the last barrier of the next wider kind
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t i = (start + k) % count;
+        since[0].push_back(longest_of(segment(cost.segments[i]), width[0]));
+        for (std::size_t kind = 1; kind <= kind_of(i); ++kind) {
+            since[kind].push_back(longest_of(sum_of(since[kind - 1]), width[kind]));
+            since[kind - 1].clear();
+        }
+    }
+    return sum_of(since[widest]);
 }
 
 GridLaw ChainLaws::segment(const Segment& kernels) const

@@ -43,7 +43,9 @@ void BlockStep::begin(int first_fleet, int step_index)
     draw_persistent();
     draw_stages();
     draw_mean_microbatches();
-    draw_collectives();
+    if (extent_.replicas > 1) {
+        draw_collectives();
+    }
 }
 
 void BlockStep::draw(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const

@@ -37,11 +37,24 @@ double binary_logarithm(double x)
     return result;
 }
 
-double mean_time(ChainLaws& chains, std::span<const ChunkPass> passes, int width)
+/// The same barriers, with the first n of a set's members there; n may be more than there are.
+BarrierWidths of_members(const BarrierWidths& widths, int n)
+{
+    BarrierWidths result{widths.tensor, widths.context};
+    const bool by_pass = widths.pass > 1;
+    const bool by_layer = widths.layer > 1;
+    result.experts = by_pass || by_layer ? std::min(n, widths.experts) : n;
+    const int sets = n / result.experts;
+    result.layer = by_pass ? std::min(sets, widths.layer) : sets;
+    result.pass = sets / result.layer;
+    return result;
+}
+
+double mean_time(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths, int members)
 {
     double sum = 0.0;
-    for (const ChunkPass& pass : passes) {
-        sum += chains.compose(pass, width).compute.mean_s;
+    for (const ComposedDuration& duration : set_durations(chains, passes, of_members(widths, members))) {
+        sum += duration.mean_s;
     }
     return sum;
 }
@@ -137,10 +150,30 @@ struct PowerSums {
 
 }  // namespace
 
-CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, int tp, int members)
+std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths)
 {
-    const double alone = mean_time(chains, passes, tp);
-    const double together = mean_time(chains, passes, tp * members);
+    BarrierWidths alone = widths;
+    alone.pass = 1;
+    std::vector<ComposedDuration> laws;
+    std::vector<double> waits;
+    for (const ChunkPass& pass : passes) {
+        laws.push_back(chains.compose(pass, widths).compute);
+        waits.push_back(laws.back().mean_s - chains.compose(pass, alone).compute.mean_s);
+    }
+    const double sum = waits[0] + waits[1];
+    for (std::size_t i = 0; sum > 0.0 && i < laws.size(); ++i) {
+        const double deviation = laws[i].cv * laws[i].mean_s;
+        laws[i].mean_s -= waits[i] * (1.0 - std::hypot(waits[0], waits[1]) / sum);
+        laws[i].cv = deviation / laws[i].mean_s;
+    }
+    return laws;
+}
+
+CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths)
+{
+    const int members = widths.replicas();
+    const double alone = mean_time(chains, passes, widths, 1);
+    const double together = mean_time(chains, passes, widths, members);
     CoupledLaw law;
     const double waiting = binary_logarithm(std::max(1.0, together / alone));
     const double steepest = std::ldexp(2.0, most_squarings);
@@ -153,7 +186,7 @@ CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, int
 
     std::vector<double> mean{alone};
     while (1 << (mean.size() - 1) < members) {
-        mean.push_back(mean_time(chains, passes, tp << mean.size()));
+        mean.push_back(mean_time(chains, passes, widths, 1 << mean.size()));
     }
     mean.push_back(mean.back());  // n may be rounded up across the last
     for (std::size_t octave = 0; octave + 1 < mean.size(); ++octave) {

@@ -2,8 +2,8 @@
 
 /// Replicas that meet inside ops (FSDP, expert groups that span replicas): how long a set of them takes when its members differ.
 ///
-/// A set of c replicas waits for its slowest GPU at each barrier of an op, so it works like one replica of a larger tensor
-/// parallel group: with equal members the op's law is composed for tp * c of them (chain_law.hpp). Members differ by factors X_r that
+/// A set of c replicas waits for its slowest GPU where they meet (model/coupling.hpp). Were that each barrier, it would work like one
+/// replica of a larger tensor parallel group; with equal members the op's law is composed for all of them (chain_law.hpp). Members differ by factors X_r that
 /// are known in a draw (persistent, stage, microbatch). Between two barriers the set takes, on average,
 ///     E[max_r X_r M_r],   M_r: longest of tp members, independent, of mean mu(tp),
 /// which over mu(tp c), the mean in the op's law, is the set's factor. Here it is that of n equal members of factor Y:
@@ -25,8 +25,14 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace prismopt {
+
+/// Compute of passes over a microbatch, forward and backward first, each as its set takes it. Replicas that gather ahead meet once in
+/// those two, after the backward, and wait for the longest of sums: their waits are those of passes that end with a meeting, added
+/// like deviations. Other passes (parts of a backward, pairs) have the same share of theirs.
+std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths);
 
 struct CoupledLaw {
     int squarings = 0;              // k = 2^squarings, and twice that,
@@ -35,8 +41,8 @@ struct CoupledLaw {
     PolynomialPieces<2> waiting;
 };
 
-/// Of sets of `members` replicas. `passes`: typical work, whose barriers the members meet at.
-CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, int tp, int members);
+/// Of sets of widths.replicas(). `passes`: typical work on a microbatch, in which the members meet as `widths` says.
+CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths);
 
 /// Rows of a set's members, `stride` rows apart.
 struct MemberRows {

@@ -35,16 +35,17 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
                         reduced[op.stage].clear();
                     }
                 }
-                reduced[op.stage].push_back(static_cast<int>(op.part()));
+                reduced[op.stage].push_back(static_cast<int>(op.part));
                 gradients[op.stage] = run.gradients_end(op.stage);
             }
         });
         int end_stage = 0;
         for (int stage = 1; stage < graph.stages(); ++stage) {
-            end_stage = run.gradients_end(stage) > run.gradients_end(end_stage) ? stage : end_stage;
+            end_stage = run.step_end(stage) > run.step_end(end_stage) ? stage : end_stage;
         }
         CriticalPath path;
         path.compute_s.assign(graph.stages(), 0.0F);
+        path.ahead_s = graph.ahead_s.empty() ? 0.0F : graph.ahead_s[end_stage];
         path.reduced_parts = reduced[end_stage];
         std::vector<double> compute(graph.stages(), 0.0);
         double communication = 0.0;
@@ -54,7 +55,7 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
             compute[ops[i].stage] += static_cast<double>(law.compute.mean_s);
             communication += static_cast<double>(law.communication_s) + (fed[i] ? static_cast<double>(law.transfer_s) : 0.0);
             // Only a path's first op can have waited for parameters alone: nothing else decided its start.
-            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part()) : -1;
+            path.gathered_part = ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part) : -1;
         }
         std::transform(compute.begin(), compute.end(), path.compute_s.begin(), [](double s) { return static_cast<float>(s); });
         path.communication_s = static_cast<float>(communication);

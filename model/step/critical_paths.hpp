@@ -14,6 +14,7 @@ struct CriticalPath {
     std::vector<float> compute_s;    // [stage], at factor one
     int gathered_part = -1;          // waits for this part's parameters at the start; -1: does not
     std::vector<int> reduced_parts;  // gradient collectives at the end
+    float ahead_s = 0.0F;            // of the stage where it ends: its step began before time zero
 };
 
 /// Paths that are critical when one stage is slow. The longest of them bounds a replica's step from below and stands in for it

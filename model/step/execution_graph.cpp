@@ -4,6 +4,7 @@
 #include "model/hardware/kernel_time.hpp"
 #include "model/random.hpp"
 #include "model/step/data_parallel.hpp"
+#include "model/step/mean_step.hpp"
 #include "model/workload/memory.hpp"
 
 #include <algorithm>
@@ -15,29 +16,75 @@ namespace prismopt {
 
 namespace {
 
-/// Place among a graph's parts, stage * v + chunk, of the network's chunk k.
-std::size_t part_of(std::size_t k, const ExecutionGraph& graph)
+PassCost PartCost::*cost_of(Pass pass)
 {
-    const std::size_t stages = graph.stages();
-    return k % stages * graph.chunks() + k / stages;
+    constexpr std::array costs{&PartCost::forward,         &PartCost::backward,       &PartCost::input_gradient,
+                               &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward};
+    return costs[static_cast<std::size_t>(pass)];
 }
 
 ChunkPass chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
 {
-    const auto of = [pass](const PartCost& part) { return pass == Pass::forward ? &part.forward : &part.backward; };
+    const auto of = [pass](const PartCost& part) { return &(part.*cost_of(pass)); };
     return {*of(costs.layer), chunk.layers, chunk.embedding ? of(costs.embedding) : nullptr,
             chunk.head ? of(costs.head) : nullptr};
 }
 
-OpLaw mean_law(const ChunkPass& pass, double transfer_s)
+/// A plan's parts of the network by chunk of a stage.
+class Parts {
+public:
+    Parts(const ScheduleShape& shape, const std::vector<Chunk>& chunks, const LayerCosts& costs)
+        : shape_(shape), chunks_(chunks), costs_(costs)
+    {
+    }
+
+    int count() const { return shape_.stages * shape_.chunks; }
+    Seat seat(int part) const { return {part / shape_.chunks, part % shape_.chunks}; }
+    const Chunk& chunk(int part) const { return chunks_[part_of_network(shape_, seat(part))]; }
+
+    /// Calls visit(passes, costs) with the passes of a part that take time, forward and backward first. A pair's time is all in its
+    /// backward.
+    template <class Visit>
+    void with_passes(int part, int passes, Visit&& visit) const
+    {
+        std::vector<Pass> kinds;
+        std::vector<ChunkPass> costs;
+        for (const Pass pass : {Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient}) {
+            if (static_cast<int>(pass) < passes) {
+                kinds.push_back(pass);
+                costs.push_back(chunk_pass(chunk(part), costs_, pass));
+            }
+        }
+        const bool pairs = static_cast<int>(Pass::paired_backward) < passes;
+        const int other = pairs ? part + (seat(part).chunk == 0 ? 1 : -1) : part;
+        const ChunkPass beside = chunk_pass(chunk(other), costs_, Pass::paired_forward);
+        if (pairs) {
+            kinds.push_back(Pass::paired_backward);
+            costs.push_back(chunk_pass(chunk(part), costs_, Pass::paired_backward));
+            costs.back().beside = &beside;
+        }
+        visit(kinds, costs);
+    }
+
+    /// Stage of the part before (-1) or after (1); the part's own at the ends.
+    int stage_next_to(int part, int step) const
+    {
+        const auto next = neighbour(shape_, seat(part), step);
+        return next ? next->stage : seat(part).stage;
+    }
+
+private:
+    const ScheduleShape& shape_;
+    const std::vector<Chunk>& chunks_;
+    const LayerCosts& costs_;
+};
+
+void set_means(const ChunkPass& pass, OpLaw& law)
 {
-    OpLaw law;
     law.compute_s = static_cast<float>(pass.compute_s());
     law.communication_s = static_cast<float>(pass.communication_s());
-    law.transfer_s = static_cast<float>(transfer_s);
     law.compute.mean_s = law.compute_s;
     law.communication.mean_s = law.communication_s;
-    return law;
 }
 
 /// The duration with its shape among the graph's.
@@ -52,25 +99,29 @@ DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
 }
 
 /// Composed laws of all ops.
-void add_noise(const std::vector<Chunk>& chunks, const LayerCosts& costs, ChainLaws& chains, ExecutionGraph& graph)
+void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths& widths, ChainLaws& chains, ExecutionGraph& graph)
 {
-    const Placement& at = graph.placement;
-    if (at.coupled > 1) {
-        const std::array typical{ChunkPass{costs.layer.forward, 1}, ChunkPass{costs.layer.backward, 1}};
-        graph.coupled = coupled_law(chains, typical, at.tp, at.coupled);
-    }
-    for (std::size_t k = 0; k < chunks.size(); ++k) {
-        const std::size_t part = part_of(k, graph);
-        for (const Pass pass : {Pass::forward, Pass::backward}) {
-            const ComposedPass& composed = chains.compose(chunk_pass(chunks[k], costs, pass), at.tp * at.coupled);
-            OpLaw& law = graph.law[2 * part + static_cast<std::size_t>(pass)];
-            law.compute = with_shape(composed.compute, graph);
-            law.communication = with_shape(composed.communication, graph);
+    if (widths.replicas() > 1) {
+        int layers = 1;
+        for (int part = 0; part < parts.count(); ++part) {
+            layers = std::max(layers, parts.chunk(part).layers);
         }
+        const std::array typical{ChunkPass{costs.layer.forward, layers}, ChunkPass{costs.layer.backward, layers}};
+        graph.coupled = coupled_law(chains, typical, widths);
+    }
+    for (int part = 0; part < parts.count(); ++part) {
+        parts.with_passes(part, graph.passes(), [&](const std::vector<Pass>& kinds, const std::vector<ChunkPass>& costs_of) {
+            const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                OpLaw& law = graph.law[graph.law_at(part, kinds[i])];
+                law.compute = with_shape(compute[i], graph);
+                law.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
+            }
+        });
     }
 }
 
-/// Time of the transfer into chunk k from its neighbour in the network; nothing between chunks of one stage.
+/// Time of the transfer from a neighbour in the network; nothing between chunks of one stage.
 double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, const Placement& placement, const Cluster& cluster)
 {
     if (from_stage == to_stage) {
@@ -94,7 +145,7 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& 
     return Infeasible{"out of memory", text, need - capacity};
 }
 
-ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const std::vector<Chunk>& chunks,
+ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const Parts& parts,
                            const LayerCosts& costs, const Setting& setting)
 {
     const Cluster& cluster = setting.cluster;
@@ -102,37 +153,48 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.program = std::move(program);
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
-    graph.group = setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual));
+    graph.group =
+        setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
     graph.group_mean = graph.group.mean();
 
-    const std::size_t parts = chunks.size();
-    graph.law.resize(2 * parts);
-    graph.first_slot.resize(parts);
-    graph.reduce_scatter_s.resize(parts);
-    graph.all_gather_s.resize(parts);
+    graph.law.resize(static_cast<std::size_t>(parts.count()) * graph.passes());
+    graph.first_slot.resize(parts.count());
+    graph.reduce_scatter_s.resize(parts.count());
+    graph.all_gather_s.resize(parts.count());
     const DataParallel exchange(plan, cluster);
     std::vector<double> updated(plan.pp, 0.0);
-    for (std::size_t k = 0; k < parts; ++k) {
-        const Chunk& chunk = chunks[k];
-        const int stage = static_cast<int>(k) % plan.pp;
-        const std::size_t part = part_of(k, graph);
-        const int before = k == 0 ? stage : (stage + plan.pp - 1) % plan.pp;
-        const int after = k + 1 == parts ? stage : (stage + 1) % plan.pp;
-        const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
-        const ChunkPass backward = chunk_pass(chunk, costs, Pass::backward);
-        graph.law[2 * part] = mean_law(forward, transfer_time(before, stage, costs, graph.placement, cluster));
-        graph.law[2 * part + 1] = mean_law(backward, transfer_time(after, stage, costs, graph.placement, cluster));
+    const bool splits = graph.passes() > static_cast<int>(Pass::weight_gradient);
+    for (int part = 0; part < parts.count(); ++part) {
+        const Chunk& chunk = parts.chunk(part);
+        const auto [stage, place] = parts.seat(part);
+        const double forward_transfer = transfer_time(parts.stage_next_to(part, -1), stage, costs, graph.placement, cluster);
+        const double backward_transfer = transfer_time(parts.stage_next_to(part, 1), stage, costs, graph.placement, cluster);
+        parts.with_passes(part, graph.passes(), [&](const std::vector<Pass>& kinds, const std::vector<ChunkPass>& costs_of) {
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                set_means(costs_of[i], graph.law[graph.law_at(part, kinds[i])]);
+            }
+        });
+        for (int pass = 0; pass < graph.passes(); ++pass) {
+            const auto kind = static_cast<Pass>(pass);
+            const double transfer = is_forward(kind) ? forward_transfer : gives_input_gradient(kind) ? backward_transfer : 0.0;
+            graph.law[graph.law_at(part, kind)].transfer_s = static_cast<float>(transfer);
+        }
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
         const ChunkParameters own = chunk_parameters(chunk, costs);
         updated[stage] += exchange.updated(own);
-        const bool last = k < static_cast<std::size_t>(plan.pp);  // of the stage's chunks, to have its gradients
-        graph.reduce_scatter_s[part] = static_cast<float>(exchange.reduction(own, backward, chunk.layers, last));
+        const bool last = place == 0;  // of the stage's chunks, to have its gradients
+        const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
+        const ChunkPass ending = chunk_pass(chunk, costs, splits ? Pass::weight_gradient : Pass::backward);
+        graph.reduce_scatter_s[part] = static_cast<float>(exchange.reduction(own, ending, chunk.layers, last));
         graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
     }
     for (const double own : updated) {
-        graph.optimizer_s.push_back(static_cast<float>(
-            (elementwise_time(Bytes{optimizer_traffic_per_parameter * own}, cluster.accelerator) + cluster.stack.step).si));
+        graph.optimizer_s.push_back(
+            static_cast<float>((update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
+    }
+    if (plan.post_validation == PostValidation::on) {
+        graph.ahead_s = idle_before(graph);
     }
     return graph;
 }
@@ -148,6 +210,7 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster)
     placement.stage_stride = plan.order == PlacementOrder::tp_pp_dp ? 1 : plan.dp;
     placement.replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
     placement.gpus_per_node = cluster.gpus_per_node();
+    placement.coupled = barrier_widths(plan).replicas();
     return placement;
 }
 
@@ -166,12 +229,19 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
         return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
     }
-    auto chunks = layout(setting_.workload.layers, plan);
-    if (auto* refusal = std::get_if<Infeasible>(&chunks)) {
+    if (plan.tp * plan.gradient_gpus() % (plan.ep * plan.etp) != 0) {
+        return Infeasible{"ep does not divide the experts or the GPUs",
+                          "ep*etp = " + std::to_string(plan.ep * plan.etp) +
+                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
+                          0.0};
+    }
+    const ScheduleShape shape{plan.schedule, plan.pp, plan.microbatches(setting_.phase.global_batch), plan.chunks, plan.group};
+    auto program = compiled_program(shape);
+    if (auto* refusal = std::get_if<Infeasible>(&program)) {
         return *refusal;
     }
-    auto program = compiled_program({plan.schedule, plan.pp, plan.microbatches(setting_.phase.global_batch), plan.chunks});
-    if (auto* refusal = std::get_if<Infeasible>(&program)) {
+    const auto chunks = layout(setting_.workload.layers, plan);
+    if (const auto* refusal = std::get_if<Infeasible>(&chunks)) {
         return *refusal;
     }
     const auto& list = std::get<std::vector<Chunk>>(chunks);
@@ -182,9 +252,10 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto refusal = over_capacity(result.memory, setting_)) {
         return *refusal;
     }
-    result.graph = build_graph(plan, compiled, list, layer, setting_);
+    const Parts parts(shape, list, layer);
+    result.graph = build_graph(plan, compiled, parts, layer, setting_);
     if (purpose == CompileFor::sampling) {
-        add_noise(list, layer, chains_, result.graph);
+        add_noise(parts, layer, barrier_widths(plan), chains_, result.graph);
     }
     return result;
 }

@@ -30,7 +30,7 @@ struct Placement {
     int stage_stride = 1;  // in groups
     int replica_stride = 1;
     int gpus_per_node = 8;
-    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/step/coupled_law.hpp
+    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/coupling.hpp
 
     int group(int replica, int stage) const { return replica * replica_stride + stage * stage_stride; }
     int gpu(int replica, int stage) const { return tp * group(replica, stage); }
@@ -42,18 +42,24 @@ struct ExecutionGraph {
     std::shared_ptr<const Program> program;
     Placement placement;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
-    std::vector<OpLaw> law;                                  // [part * 2 + pass]
+    std::vector<OpLaw> law;                                  // [part * passes + pass]
     std::vector<std::shared_ptr<const StandardLaw>> shapes;  // that the laws name; none where only means were asked for
     std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding) names it in random keys
     std::vector<float> reduce_scatter_s;    // [part]: of its gradients (an all-reduce without sharding); 0 with one replica
     std::vector<float> all_gather_s;        // [part]: of its parameters
     std::vector<float> optimizer_s;         // [stage]
-    QuantileTable group;                    // persistent factor of a tensor parallel group
+    std::vector<float> ahead_s;  // [stage]: by which its next step begins before that of the first; empty: all begin together
+    QuantileTable group;         // persistent factor of a tensor parallel group
     double group_mean = 1.0;
     CoupledLaw coupled;  // where replicas are coupled
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }
+    int passes() const { return program->passes; }
+    std::size_t law_at(int part, Pass pass) const
+    {
+        return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
+    }
     const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
 };
 

@@ -24,7 +24,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     double last = 0.0;
     int busiest = 0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
-        last = std::max(last, run.gradients_end(stage));
+        last = std::max(last, run.step_end(stage));
         busiest = busy[stage] > busy[busiest] ? stage : busiest;
     }
     NoiseFreeStep result;
@@ -36,6 +36,19 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     result.shares.exposed_communication = (communication[busiest] + reduction + gathering) / result.step_s;
     result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer) / result.step_s);
     return result;
+}
+
+std::vector<float> idle_before(const ExecutionGraph& graph)
+{
+    MeanRun run(graph, -1, 1.0);
+    constexpr float unknown = -1.0F;
+    std::vector<float> idle(graph.stages(), unknown);
+    run.run([&](std::size_t, const ProgramOp& op, double start, double, bool) {
+        if (idle[op.stage] == unknown) {
+            idle[op.stage] = static_cast<float>(start - run.gate(op.part));
+        }
+    });
+    return idle;
 }
 
 }  // namespace prismopt

@@ -16,6 +16,9 @@ struct NoiseFreeStep {
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
 
+/// By how much later than its parameters are there each stage starts its first op: with every duration at its mean.
+std::vector<float> idle_before(const ExecutionGraph& graph);
+
 /// One run over the program with durations at their means; the recurrence that noise_free_step() and critical_paths() share.
 class MeanRun {
 public:
@@ -23,9 +26,9 @@ public:
     MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness) : graph_(graph)
     {
         const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
-        duration_.resize(2 * parts);
+        duration_.resize(parts * graph.passes());
         for (std::size_t i = 0; i < duration_.size(); ++i) {
-            const int stage = static_cast<int>(i / 2) / graph.chunks();
+            const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
             duration_[i] = mean_duration(graph.law[i], graph.group_mean * (stage == slow_stage ? slowness : 1.0));
         }
         gate_.resize(parts);
@@ -51,7 +54,7 @@ public:
         const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
         for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
             const ProgramOp& op = graph_.program->ops[i];
-            const std::size_t part = op.part();
+            const std::size_t part = op.part;
             double start = stage_end_[op.stage];
             bool fed = false;
             if (op.first_of_chunk) {
@@ -80,7 +83,14 @@ public:
     }
 
     double gradients_end(int stage) const { return gradients_end_[stage]; }
+    /// The stage's part of the step: until its gradients are there, from when its step began.
+    double step_end(int stage) const
+    {
+        return graph_.ahead_s.empty() ? gradients_end_[stage]
+                                      : gradients_end_[stage] - static_cast<double>(graph_.ahead_s[stage]);
+    }
     double stage_end(int stage) const { return stage_end_[stage]; }
+    double gate(int part) const { return gate_[part]; }
 
 private:
     static double mean_duration(const OpLaw& law, double group_mean)
@@ -89,7 +99,7 @@ private:
     }
 
     const ExecutionGraph& graph_;
-    std::vector<double> duration_;  // [part * 2 + pass]
+    std::vector<double> duration_;  // [part * passes + pass]
     std::vector<double> gate_;      // [part]: parameters gathered
     std::vector<double> stage_end_;
     std::vector<double> gradients_end_;  // [stage]: reduce-scatters done

@@ -9,6 +9,9 @@ namespace prismopt {
 
 namespace {
 
+/// Names the op in random keys: what gives the input's gradient has the same draws in every schedule.
+constexpr std::uint32_t random_kind(Pass pass) { return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1; }
+
 /// Scores, or draws of the law where one is shared.
 [[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardLaw* shared, const Words& bits, Floats& out)
 {
@@ -69,7 +72,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
         const Floats* before = &slots[op.before];
         Floats& output = slots[op.out];
         if (op.first_of_chunk && run.gathered != nullptr) {
-            gathered = run.gathered[op.part()];
+            gathered = run.gathered[op.part];
             wait_for(*before, gathered);
             before = &gathered;
         }
@@ -115,7 +118,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
             vector_at(output, v) = time;
         }
         if (op.last_of_chunk && run.reduce != nullptr) {
-            reduce_gradients(run, op.part(), output, run.gradients_end[op.stage]);
+            reduce_gradients(run, op.part, output, run.gradients_end[op.stage]);
         }
     }
 }
@@ -140,9 +143,8 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
     std::array<Words, 4> words;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ProgramOp& op = ops[i];
-        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part()];
-        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, static_cast<std::uint32_t>(op.pass)),
-                         words);
+        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part];
+        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
         draw_op(noise, shared, words, draws[i]);
     }
 }

@@ -58,7 +58,7 @@ struct OpSpread {
 /// One plan's pipeline in the middle of a step. Rows hold 64 draws.
 struct PipelineRun {
     bool overlapped = true;         // gradient collectives run beside compute
-    const OpSpread* law = nullptr;  // [part * 2 + pass]
+    const OpSpread* law = nullptr;  // [part * passes + pass]
     // Null, both, where no factor varies:
     const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch where that is not one
     const Floats* communication_factor = nullptr;

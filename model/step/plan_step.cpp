@@ -5,6 +5,15 @@
 
 namespace prismopt {
 
+namespace {
+
+bool any(const std::vector<float>& seconds)
+{
+    return std::any_of(seconds.begin(), seconds.end(), [](float s) { return s > 0.0F; });
+}
+
+}  // namespace
+
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
     : graph(bound), simulated(std::min(replicas_simulated, replicas())), group_varies(!bound.group.constant()),
       paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
@@ -36,7 +45,8 @@ std::size_t BoundPlan::coupled_rows() const
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
-      chosen_(plan.simulated), chosen_path_(plan.simulated), shared_(plan.paths.size()), slot_(graph_.program->slots),
+      exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), chosen_(plan.simulated),
+      chosen_path_(plan.simulated), shared_(plan.paths.size()), slot_(graph_.program->slots),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
@@ -237,7 +247,7 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
 void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const
 {
     for (int l = 0; l < lanes; ++l) {
-        length.at[l] = path.communication_s * at.communication.at[l];
+        length.at[l] = path.communication_s * at.communication.at[l] - path.ahead_s;
     }
     if (path.gathered_part >= 0) {
         add(gathered_[path.gathered_part], length);
@@ -272,15 +282,19 @@ void PlanStep::end_replica(int k)
 {
     Floats end{};
     for (int stage = 0; stage < stages_; ++stage) {
-        const Floats& passes = slot_[graph_.program->last[stage]];
-        if (!exchanges()) {
-            wait_for(passes, end);
-            continue;
+        Floats own = slot_[graph_.program->last[stage]];
+        if (exchanges()) {
+            if (!run_.overlapped) {
+                add(own, gradients_end_[stage]);
+            }
+            own = gradients_end_[stage];
         }
-        if (!run_.overlapped) {
-            add(passes, gradients_end_[stage]);
+        if (!graph_.ahead_s.empty()) {
+            for (float& time : own.at) {
+                time -= graph_.ahead_s[stage];
+            }
         }
-        wait_for(gradients_end_[stage], end);
+        wait_for(own, end);
     }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {

@@ -32,7 +32,7 @@ struct BoundPlan {
     int simulated;                    // replicas
     bool group_varies;                // persistent factor of its tensor parallel groups
     std::vector<CriticalPath> paths;  // empty when all replicas are simulated
-    std::vector<OpSpread> spread;     // [part * 2 + pass]
+    std::vector<OpSpread> spread;     // [part * passes + pass]
 };
 
 class PlanStep {
@@ -54,7 +54,7 @@ public:
     const BoundPlan& plan() const { return plan_; }
 
 private:
-    bool exchanges() const { return members_ > 1; }  // gradients and parameters, between replicas
+    bool exchanges() const { return exchanges_; }  // gradients and parameters, between replicas or within one
     Floats& factor(std::vector<Floats>& factors, int member, int stage) const
     {
         return factors[static_cast<std::size_t>(member) * stages_ + stage];
@@ -75,6 +75,7 @@ private:
     int stages_;
     int replicas_;
     int members_;  // of all replicas
+    bool exchanges_;
 
     PipelineRun run_;  // points into this object: it stays where it is
     Floats slowest_;   // of the replicas so far

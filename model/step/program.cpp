@@ -1,5 +1,6 @@
 #include "model/step/program.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace prismopt {
@@ -38,8 +39,21 @@ class Compiler {
 public:
     Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
     {
-        waiting_.assign(2 * static_cast<std::size_t>(network_chunks()) * shape.microbatches, absent);
-        seen_.assign(2 * static_cast<std::size_t>(network_chunks()), 0);
+        const auto seats = static_cast<std::size_t>(shape.stages) * shape.chunks;
+        waiting_.assign(2 * seats * shape.microbatches, absent);
+        forwards_.assign(seats, 0);
+        weights_.assign(seats, 0);
+        forward_of_pair_.resize(shape.stages);
+        for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+            for (int stage = 0; stage < shape.stages; ++stage) {
+                const auto at = [&](int step) {
+                    const auto seat = neighbour(shape, {stage, chunk}, step);
+                    return seat ? seat_of(seat->stage, seat->chunk) : nowhere;
+                };
+                before_.push_back(at(-1));
+                after_.push_back(at(1));
+            }
+        }
         last_.assign(shape.stages, Program::start);
     }
 
@@ -65,12 +79,16 @@ public:
             }
             for (const int stage : able) {
                 program->ops.push_back(emit(stage, orders_[stage][next[stage]]));
+                program->passes = std::max(program->passes, static_cast<int>(program->ops.back().pass) + 1);
                 ++next[stage];
                 --left;
             }
         } while (!able.empty());
         if (left > 0) {
             return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
+        }
+        for (ProgramOp& op : program->ops) {
+            op.law = op.part * static_cast<std::uint32_t>(program->passes) + static_cast<std::uint32_t>(op.pass);
         }
         program->slots = slots_.count();
         program->last = last_;
@@ -79,26 +97,32 @@ public:
 
 private:
     static constexpr std::int32_t absent = -1;  // not computed yet
+    static constexpr int nowhere = -1;
 
-    int network_chunks() const { return shape_.stages * shape_.chunks; }
-    int position(int stage, const Task& t) const { return t.chunk * shape_.stages + stage; }  // of the chunk in the network
+    int seat_of(int stage, int chunk) const { return chunk * shape_.stages + stage; }
 
-    std::int32_t& slot_of(Pass pass, int position, int microbatch)
+    /// Of the forward or of the gradient of its input.
+    std::int32_t& slot_of(bool forward, int seat, int microbatch)
     {
-        const int passes = pass == Pass::forward ? 0 : 1;
-        return waiting_[(static_cast<std::size_t>(passes) * network_chunks() + position) * shape_.microbatches + microbatch];
+        const int seats = shape_.stages * shape_.chunks;
+        return waiting_[(static_cast<std::size_t>(forward ? 0 : seats) + seat) * shape_.microbatches + microbatch];
     }
 
-    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network.
+    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network and for weight gradients.
     std::int32_t* feeder(int stage, const Task& t)
     {
-        const int neighbour = position(stage, t) + (t.pass == Pass::forward ? -1 : 1);
-        return neighbour < 0 || neighbour >= network_chunks() ? nullptr : &slot_of(t.pass, neighbour, t.microbatch);
+        if (t.pass == Pass::weight_gradient) {
+            return nullptr;
+        }
+        const bool forward = is_forward(t.pass);
+        const int from = (forward ? before_ : after_)[seat_of(stage, t.chunk)];
+        return from == nowhere ? nullptr : &slot_of(forward, from, t.microbatch);
     }
 
     bool ready(int stage, const Task& t)
     {
-        if (t.pass == Pass::backward && slot_of(Pass::forward, position(stage, t), t.microbatch) == absent) {
+        const int seat = seat_of(stage, t.chunk);
+        if (!is_forward(t.pass) && slot_of(t.pass != Pass::weight_gradient, seat, t.microbatch) == absent) {
             return false;
         }
         const std::int32_t* from = feeder(stage, t);
@@ -112,29 +136,52 @@ private:
         op.chunk = t.chunk;
         op.microbatch = t.microbatch;
         op.pass = t.pass;
-        op.law = 2U * static_cast<std::uint32_t>(stage * shape_.chunks + t.chunk) + (t.pass == Pass::forward ? 0U : 1U);
-        const int at = position(stage, t);
-        int& seen = seen_[2 * at + (t.pass == Pass::forward ? 0 : 1)];
-        op.first_of_chunk = t.pass == Pass::forward && seen == 0;
-        ++seen;
-        op.last_of_chunk = t.pass == Pass::backward && seen == shape_.microbatches;
+        const int seat = seat_of(stage, t.chunk);
+        op.part = static_cast<std::uint32_t>(stage * shape_.chunks + t.chunk);
+        op.first_of_chunk = is_forward(t.pass) && forwards_[seat]++ == 0;
+        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[seat] == microbatches_of(shape_, t.chunk).count;
         if (const std::int32_t* from = feeder(stage, t)) {
             op.in = *from;
             slots_.read(op.in);
         }
         op.before = last_[stage];
         slots_.read(op.before);
-        const bool last_in_network = t.pass == Pass::forward ? at == network_chunks() - 1 : at == 0;
-        op.out = slots_.take(last_in_network ? 1 : 2);  // by what the stage does next, or by the step's end; and by the neighbour
-        slot_of(t.pass, at, t.microbatch) = op.out;
+        hand_on(stage, t, op);
         last_[stage] = op.out;
         return op;
     }
 
+    /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its backward's
+    /// end.
+    void hand_on(int stage, const Task& t, ProgramOp& op)
+    {
+        if (t.pass == Pass::paired_forward) {
+            forward_of_pair_[stage] = t;
+        }
+        if (t.pass == Pass::paired_forward || t.pass == Pass::weight_gradient) {
+            op.out = slots_.take(1);
+            return;
+        }
+        const auto neighbours = [&](const Task& task) {
+            return (is_forward(task.pass) ? after_ : before_)[seat_of(stage, task.chunk)] != nowhere ? 1 : 0;
+        };
+        const bool paired = t.pass == Pass::paired_backward;
+        const Task& forward = forward_of_pair_[stage];
+        op.out = slots_.take(1 + neighbours(t) + (paired ? neighbours(forward) : 0));
+        slot_of(is_forward(t.pass), seat_of(stage, t.chunk), t.microbatch) = op.out;
+        if (paired) {
+            slot_of(true, seat_of(stage, forward.chunk), forward.microbatch) = op.out;
+        }
+    }
+
     const ScheduleShape& shape_;
     const TaskOrders& orders_;
-    std::vector<std::int32_t> waiting_;  // [(pass * chunks + position) * m + microbatch]: slot or `absent`
-    std::vector<int> seen_;              // [2 * position + pass]: ops emitted
+    std::vector<int> before_;            // [seat]: of the part before, or `nowhere`
+    std::vector<int> after_;             // [seat]
+    std::vector<std::int32_t> waiting_;  // [(gradient * seats + seat) * m + microbatch]: slot or `absent`
+    std::vector<int> forwards_;          // [seat]: emitted
+    std::vector<int> weights_;           // [seat]: ops emitted that give weight gradients
+    std::vector<Task> forward_of_pair_;  // [stage]: the last one
     std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;
 };
@@ -154,7 +201,9 @@ CompiledProgram compiled_program(const ScheduleShape& shape)
     auto orders = task_orders(shape);
     const auto* refusal = std::get_if<Infeasible>(&orders);
     CompiledProgram program = refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
-    cached_ops += 2UL * static_cast<std::size_t>(shape.stages) * shape.microbatches * shape.chunks;
+    if (const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program)) {
+        cached_ops += (*compiled)->ops.size();
+    }
     if (cached_ops > most_ops) {
         cache.clear();
         cached_ops = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 /// A schedule compiled to a straight line: tasks of all stages in one order that runs, with the places where results wait.
-/// Depends only on (schedule, p, m, v); shared by all designs that agree on these.
+/// Depends only on the shape; shared by all designs that agree on it.
 
 #include "model/step/schedule.hpp"
 
@@ -18,14 +18,13 @@ struct ProgramOp {
     std::uint16_t microbatch = 0;
     Pass pass = Pass::forward;
     bool first_of_chunk = false;  // first forward of the chunk: waits for the chunk's parameters
-    bool last_of_chunk = false;   // last backward of the chunk: its gradients are complete
-    std::uint32_t law = 0;        // index of its law: 2 (stage * v + chunk) + pass
+    bool last_of_chunk = false;   // last weight gradient of the chunk: its gradients are complete
+    std::uint32_t part = 0;       // stage * v + chunk
+    std::uint32_t law = 0;        // index of its law: part * Program::passes + pass
     // Slots, `Program::start` where there is no such op:
     std::int32_t in = 0;      // with the end of the op on the neighbouring chunk that feeds this one
     std::int32_t before = 0;  // with the end of the stage's op before this one
     std::int32_t out = 0;     // for its own end; may be one of the two
-
-    std::uint32_t part() const { return law / 2; }
 };
 
 struct Program {
@@ -33,7 +32,9 @@ struct Program {
     static constexpr std::int32_t start = 0;
 
     ScheduleShape shape;
-    std::vector<ProgramOp> ops;      // every op after all that it waits for
+    // Every op after all that it waits for; of a pair the forward takes no time, the backward that of both.
+    std::vector<ProgramOp> ops;
+    int passes = 2;                  // the ops' passes are below it
     std::int32_t slots = 0;          // reused as soon as all have read them: the live state of a run
     std::vector<std::int32_t> last;  // [stage]: slot with the end of its last op
 };

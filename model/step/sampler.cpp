@@ -40,13 +40,13 @@ bool same_keys(const ExecutionGraph& a, const ExecutionGraph& b)
     return a.program == b.program && a.first_slot == b.first_slot;
 }
 
-/// The one standard law of all ops of a lot, or null.
+/// The one standard law of all ops of a lot, or null. Passes that take no time do not occur.
 const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* OpSpread::*law)
 {
     const StandardLaw* first = plans[lot.plans.front()].spread.front().*law;
     for (const std::size_t plan : lot.plans) {
         for (const OpSpread& op : plans[plan].spread) {
-            if (op.*law != first) {
+            if (op.*law != first && (op.compute_s > 0.0F || op.communication_s > 0.0F)) {
                 return nullptr;
             }
         }

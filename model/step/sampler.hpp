@@ -9,7 +9,7 @@
 /// residual, whose law (level of the draw, slope in the path length, deviation, skewness) comes from the simulated ones.
 /// With as many simulated replicas as there are, this is brute force.
 ///
-/// Replicas that are coupled inside ops (Placement::coupled: FSDP, expert groups that span replicas) run in lockstep and are
+/// Replicas that are coupled inside ops (model/coupling.hpp: FSDP, expert groups that span replicas) run in lockstep and are
 /// one replica here: its ops' laws are composed for the GPUs of all its members, its factors are those of the set
 /// (model/step/coupled_law.hpp) by stage and microbatch. Collectives inside an op are one draw for all members.
 ///

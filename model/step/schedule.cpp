@@ -1,5 +1,7 @@
 #include "model/step/schedule.hpp"
 
+#include "model/step/schedules/rules.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -7,86 +9,154 @@ namespace prismopt {
 
 namespace {
 
-Task task(Pass pass, int chunk, int microbatch)
-{
-    return {pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(microbatch)};
-}
+int group_size(const ScheduleShape& s) { return s.group > 0 ? s.group : s.stages; }
 
-/// `warm` forwards ahead, then pairs of one forward and one backward, then the backwards that are left.
-template <class Forward, class Backward>
-std::vector<Task> one_forward_one_backward(int count, int warm, Forward forward, Backward backward)
+/// Rows whose rules need the same.
+std::string any(const ScheduleShape&) { return {}; }
+std::string several_stages(const ScheduleShape& s)
 {
-    std::vector<Task> order;
-    order.reserve(2 * static_cast<std::size_t>(count));
-    for (int k = 0; k < warm; ++k) {
-        order.push_back(forward(k));
+    return s.stages > 1 ? "" : std::string(name(s.schedule)) + " needs pp > 1; use 1f1b";
+}
+std::string whole_groups(const ScheduleShape& s)
+{
+    if (s.stages == 1) {
+        return several_stages(s);
     }
-    for (int k = 0; k < count; ++k) {
-        if (warm + k < count) {
-            order.push_back(forward(warm + k));
-        }
-        order.push_back(backward(k));
+    const std::string m = std::to_string(s.microbatches);
+    const std::string p = std::to_string(s.stages);
+    if (s.group == 0 && s.microbatches % s.stages != 0) {
+        return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or a group of its own";
     }
-    return order;
+    if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
+        return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p + ") deadlocks with more microbatches (" +
+               m + "); raise group to " + p;
+    }
+    // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none deadlocks, of fewer a fifth do.
+    const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
+    if (last > 0 && last < s.stages) {
+        return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " + std::to_string(last) + " of " +
+               m + " microbatches, which deadlocks where it is below pp (" + p + "); choose another group";
+    }
+    return {};
+}
+std::string two_ways(const ScheduleShape& s)
+{
+    if (s.stages % 2 != 0 || s.microbatches % 2 != 0) {
+        return "dualpipe needs even pp and microbatches, not " + std::to_string(s.stages) + " and " +
+               std::to_string(s.microbatches);
+    }
+    return s.microbatches >= 2 * s.stages ? ""
+                                          : "dualpipe needs 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches or more, not " + std::to_string(s.microbatches);
+}
+std::string two_rounds(const ScheduleShape& s)
+{
+    if (s.stages == 1) {
+        return several_stages(s);
+    }
+    return s.microbatches >= 2 * s.stages ? ""
+                                          : "dualpipe_v needs 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches or more, not " + std::to_string(s.microbatches);
 }
 
-std::vector<Task> gpipe(const ScheduleShape& shape, int)
+using Bubble = std::optional<double>;
+/// Narayanan et al., SC21, section 2.2.
+Bubble flush_bubble(const ScheduleShape& s, const StageTimes& t) { return (s.stages - 1) * t.sum(); }
+Bubble interleaved_bubble(const ScheduleShape& s, const StageTimes& t)
 {
-    const int m = shape.microbatches;
-    return one_forward_one_backward(
-        m, m, [](int k) { return task(Pass::forward, 0, k); }, [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
+    const int n = group_size(s);  // groups that are not whole, or shorter than the pipeline, make it longer
+    return n >= s.stages && s.microbatches % n == 0 ? Bubble((s.stages - 1) * t.sum() / s.chunks) : std::nullopt;
+}
+/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all stages come to the steady part.
+Bubble zb_h1_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - t.weight_gradient)) : std::nullopt;
+}
+Bubble zb_h2_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - 2.0 * t.weight_gradient)) : std::nullopt;
+}
+/// None with equal times: the same, section 6.
+Bubble zb_v_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool equal = t.forward == t.input_gradient && t.forward == t.weight_gradient;
+    return equal && s.microbatches >= 2 * s.stages ? Bubble(0.0) : std::nullopt;
+}
+Bubble unknown_bubble(const ScheduleShape&, const StageTimes&) { return std::nullopt; }
+/// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a
+/// rough figure, and so not given.
+Bubble dual_bubble(int parts, const StageTimes& part)
+{
+    if (part.forward != part.input_gradient || part.forward != part.weight_gradient) {
+        return std::nullopt;
+    }
+    const double backward = part.input_gradient + part.weight_gradient;
+    return (0.5 * parts - 1.0) * (part.forward + 2.0 * backward - 3.0 * part.weight_gradient);
+}
+Bubble dualpipe_bubble(const ScheduleShape& s, const StageTimes& t) { return dual_bubble(s.stages, t); }
+Bubble dualpipe_v_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    return dual_bubble(2 * s.stages, {t.forward / 2.0, t.input_gradient / 2.0, t.weight_gradient / 2.0});
 }
 
-std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
+/// (chunk, microbatch) held, from the schedules' papers; see background of each in its row's functions.
+int all_held(const ScheduleShape& s, int) { return s.microbatches; }
+int one_f_one_b_held(const ScheduleShape& s, int stage) { return s.stages - stage; }
+int interleaved_held(const ScheduleShape& s, int stage)
 {
-    const int m = shape.microbatches;
-    return one_forward_one_backward(
-        m, std::min(shape.stages - stage - 1, m), [](int k) { return task(Pass::forward, 0, k); },
-        [](int k) { return task(Pass::backward, 0, k); });
+    return 2 * (s.stages - stage - 1) + (s.chunks - 1) * std::min(group_size(s), s.microbatches) + 1;
+}
+int zb_h1_held(const ScheduleShape& s, int) { return s.stages; }
+int zb_h2_held(const ScheduleShape& s, int) { return 2 * s.stages - 1; }
+int zb_v_held(const ScheduleShape& s, int) { return 2 * s.stages; }
+int v_half_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 2) / 2); }  // arXiv 2405.15362, its authors' table
+int v_min_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 4) / 3); }   // the same
+int dualpipe_held(const ScheduleShape& s, int) { return s.stages + 1; }            // deepseek-ai/DualPipe, README
+int dualpipe_v_held(const ScheduleShape& s, int) { return 2 * s.stages + 1; }      // the same, of 2p parts
+
+constexpr ChunkMap loops = ChunkMap::loops;
+constexpr ChunkMap vee = ChunkMap::vee;
+constexpr std::array<ScheduleRule, 10> rules{
+    {{Schedule::gpipe, 1, loops, gpipe, all_held, flush_bubble, any},
+     {Schedule::one_f_one_b, 1, loops, one_f_one_b, one_f_one_b_held, flush_bubble, any},
+     {Schedule::interleaved, 0, loops, interleaved, interleaved_held, interleaved_bubble, whole_groups},
+     {Schedule::zb_h1, 1, loops, zb_h1, zb_h1_held, zb_h1_bubble, several_stages},
+     {Schedule::zb_h2, 1, loops, zb_h2, zb_h2_held, zb_h2_bubble, several_stages},
+     {Schedule::zb_v, 2, vee, zb_v, zb_v_held, zb_v_bubble, several_stages},
+     {Schedule::v_half, 2, vee, v_half, v_half_held, unknown_bubble, several_stages},
+     {Schedule::v_min, 2, vee, v_min, v_min_held, unknown_bubble, several_stages},
+     {Schedule::dualpipe, 2, ChunkMap::both_ways, dualpipe, dualpipe_held, dualpipe_bubble, two_ways},
+     {Schedule::dualpipe_v, 2, vee, dualpipe_v, dualpipe_v_held, dualpipe_v_bubble, two_rounds}}};
+
+const ScheduleRule& rule(Schedule schedule)
+{
+    return *std::find_if(rules.begin(), rules.end(), [schedule](const ScheduleRule& r) { return r.schedule == schedule; });
 }
 
-std::vector<Task> interleaved(const ScheduleShape& shape, int stage)
+std::string wrong_chunks(const ScheduleShape& shape)
 {
-    const int p = shape.stages;
-    const int v = shape.chunks;
-    const int count = shape.microbatches * v;
-    // The k-th forward (or backward) of a stage: p microbatches of chunk 0, the same p of chunk 1, ...
-    const auto chunk = [p, v](int k) { return k % (p * v) / p; };
-    const auto microbatch = [p, v](int k) { return k / (p * v) * p + k % p; };
-    const int warm = std::min(2 * (p - stage - 1) + (v - 1) * p, count);
-    return one_forward_one_backward(
-        count, warm, [&](int k) { return task(Pass::forward, chunk(k), microbatch(k)); },
-        [&](int k) { return task(Pass::backward, v - 1 - chunk(k), microbatch(k)); });
-}
-
-/// Ratios to the work of one stage; Narayanan et al., SC21, section 2.2.
-double bubble_flush(const ScheduleShape& shape) { return (shape.stages - 1.0) / shape.microbatches; }
-double bubble_interleaved(const ScheduleShape& shape)
-{
-    return (shape.stages - 1.0) / (static_cast<double>(shape.chunks) * shape.microbatches);
-}
-
-struct Row {
-    Schedule schedule;
-    std::vector<Task> (*order)(const ScheduleShape&, int stage);
-    double (*bubble)(const ScheduleShape&);
-};
-constexpr std::array<Row, 3> rows{{{Schedule::gpipe, gpipe, bubble_flush},
-                                   {Schedule::one_f_one_b, one_f_one_b, bubble_flush},
-                                   {Schedule::interleaved, interleaved, bubble_interleaved}}};
-
-const Row& row(Schedule schedule)
-{
-    return *std::find_if(rows.begin(), rows.end(), [schedule](const Row& r) { return r.schedule == schedule; });
+    const int chunks = rule(shape.schedule).chunks;
+    const std::string schedule(name(shape.schedule));
+    if (chunks == 0) {
+        return shape.chunks > 1 ? "" : schedule + " needs pp > 1 and v > 1; use 1f1b";
+    }
+    if (shape.chunks == chunks) {
+        return {};
+    }
+    return chunks == 1 ? schedule + " has one chunk a stage; set v=1 or use interleaved"
+                       : schedule + " has two chunks a stage; set v=2";
 }
 
 /// Tasks and random keys number microbatches, stages and chunks in 16 bits; a program of 2^25 tasks takes 1.6 GB.
 constexpr int longest_index = 65535;
 constexpr std::int64_t most_tasks = std::int64_t{1} << 25;
 
+}  // namespace
+
 std::optional<Infeasible> undefined(const ScheduleShape& shape)
 {
-    const auto refuse = [](std::string detail) { return Infeasible{"schedule not defined", std::move(detail), 0.0}; };
     const std::int64_t tasks = static_cast<std::int64_t>(shape.microbatches) * shape.stages * shape.chunks;
     if (shape.microbatches > longest_index || shape.stages > longest_index || shape.chunks > longest_index ||
         tasks > most_tasks) {
@@ -95,21 +165,15 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
                               " stages; larger microbatch or more replicas",
                           0.0};
     }
-    if (shape.schedule == Schedule::interleaved) {
-        if (shape.stages == 1 || shape.chunks == 1) {
-            return refuse("interleaved needs pp > 1 and v > 1; use 1f1b");
-        }
-        if (shape.microbatches % shape.stages != 0) {
-            return refuse("interleaved needs microbatches (" + std::to_string(shape.microbatches) + ") divisible by pp (" +
-                          std::to_string(shape.stages) + ")");
-        }
-    } else if (shape.chunks != 1) {
-        return refuse(std::string(name(shape.schedule)) + " has one chunk a stage; set v=1 or use interleaved");
+    std::string why = wrong_chunks(shape);
+    if (why.empty()) {
+        why = rule(shape.schedule).refusal(shape);
     }
-    return std::nullopt;
+    if (why.empty() && shape.group != 0 && shape.schedule != Schedule::interleaved) {
+        why = std::string(name(shape.schedule)) + " has no group; leave group out or use interleaved";
+    }
+    return why.empty() ? std::nullopt : std::optional<Infeasible>({"schedule not defined", why, 0.0});
 }
-
-}  // namespace
 
 std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)
 {
@@ -118,11 +182,59 @@ std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)
     }
     TaskOrders orders;
     for (int stage = 0; stage < shape.stages; ++stage) {
-        orders.push_back(row(shape.schedule).order(shape, stage));
+        orders.push_back(rule(shape.schedule).order(shape, stage));
     }
     return orders;
 }
 
-double ideal_bubble_ratio(const ScheduleShape& shape) { return row(shape.schedule).bubble(shape); }
+ChunkMap chunk_map(Schedule schedule) { return rule(schedule).map; }
+
+int network_parts(Schedule schedule, int stages, int chunks)
+{
+    return chunk_map(schedule) == ChunkMap::both_ways ? stages : stages * chunks;
+}
+
+int part_of_network(const ScheduleShape& shape, Seat seat)
+{
+    if (seat.chunk == 0 || chunk_map(shape.schedule) == loops) {
+        return seat.chunk * shape.stages + seat.stage;
+    }
+    return (chunk_map(shape.schedule) == vee ? 2 * shape.stages : shape.stages) - 1 - seat.stage;
+}
+
+std::optional<Seat> neighbour(const ScheduleShape& shape, Seat seat, int step)
+{
+    const int part = part_of_network(shape, seat) + step;
+    const int p = shape.stages;
+    if (part < 0 || part >= network_parts(shape.schedule, p, shape.chunks)) {
+        return std::nullopt;
+    }
+    switch (chunk_map(shape.schedule)) {
+        case ChunkMap::loops: return Seat{part % p, part / p};
+        case ChunkMap::vee: return part < p ? Seat{part, 0} : Seat{2 * p - 1 - part, 1};
+        case ChunkMap::both_ways: break;
+    }
+    return seat.chunk == 0 ? Seat{part, 0} : Seat{p - 1 - part, 1};
+}
+
+MicrobatchRange microbatches_of(const ScheduleShape& shape, int chunk)
+{
+    if (chunk_map(shape.schedule) != ChunkMap::both_ways) {
+        return {0, shape.microbatches};
+    }
+    const int half = shape.microbatches / 2;
+    return {chunk * half, half};
+}
+
+std::optional<double> known_bubble(const ScheduleShape& shape, const StageTimes& times)
+{
+    return rule(shape.schedule).bubble(shape, times);
+}
+
+int most_held(const ScheduleShape& shape, int stage)
+{
+    const int all = shape.schedule == Schedule::dualpipe ? shape.microbatches : shape.microbatches * shape.chunks;
+    return std::min(rule(shape.schedule).most_held(shape, stage), all);
+}
 
 }  // namespace prismopt

@@ -29,9 +29,17 @@ constexpr double plain_scores_forward = 13.0;
 constexpr double plain_scores_backward = 19.0;
 // Saved per score element without recompute: softmax output, dropout mask, dropout output (Korthikanti et al., eq. 1: 5as^2b).
 constexpr double plain_scores_saved = 5.0;
-// Loss: 16-bit logits, 32-bit copies for the softmax and its gradient; reads and writes per logit.
-constexpr double loss_traffic_forward = 14.0;
-constexpr double loss_traffic_backward = 10.0;
+// Share of the loss's traffic that comes in the forward pass; of Megatron-LM's unfused loss 38 of 52 bytes a logit.
+constexpr double loss_forward = 0.6;
+// A tensor parallel member holds a multiple of this of the vocabulary (Megatron-LM, --make-vocab-size-divisible-by).
+constexpr double vocabulary_step = 128.0;
+// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the mask, the softmax, and casts
+// to 32 bits and back are kernels of their own (megatron/model/fused_softmax.py, is_kernel_available).
+constexpr int fused_softmax_matrices = 4;
+// Beyond the traffic above, bytes a score element: cast to 32 bits (6), mask (8), softmax (8), cast back (6) in place of 4.
+constexpr double unfused_softmax_forward = 24.0;
+constexpr double unfused_softmax_backward = 22.0;  // casts (6 + 6), softmax (12), mask (4) in place of 6
+constexpr double unfused_softmax_kernels = 6.0;
 
 // Casts of a product's operand to 8 or 4 bits: reads 16-bit numbers, writes them twice, as they are and transposed.
 constexpr double cast_traffic = 4.0;
@@ -70,6 +78,9 @@ struct Sizes {
     double activation() const { return tokens * hidden; }  // elements of one full layer input
 };
 
+/// What a backward pass computes of a product.
+enum class Gradients { both, input };
+
 class LayerModel {
 public:
     LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
@@ -103,6 +114,8 @@ public:
                             .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                             .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
                             .done();
+        part.input_gradient = part.backward;  // frameworks do not put the embedding's gradient off
+        pair(part);
         part.saved_bytes = dropout(1.0) * size_.activation() / outside_split();
         return part;
     }
@@ -110,23 +123,25 @@ public:
     PartCost head() const
     {
         PartCost part;
-        const double logits = size_.tokens * w_.vocabulary / size_.tp;
-        const double columns = w_.vocabulary / size_.tp;
+        const double columns =
+            size_.tp > 1.0 ? vocabulary_step * std::ceil(w_.vocabulary / (vocabulary_step * size_.tp)) : w_.vocabulary;
+        const double logits = size_.tokens * columns;
+        const double traffic = cluster_.stack.loss_traffic * logits;
         const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_, wide());
         const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_, wide());
-        const Seconds weight_gradient = gemm_time(columns, size_.hidden, size_.tokens, gpu_, wide());
+        const Seconds weight_gradient = gemm_time(size_.hidden, columns, size_.tokens, gpu_, wide());
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
         const Sharded sharded = sharded_messages(part.parameters);
         part.forward = pass()
                            .kernel(KernelClass::elementwise, outside(norm_traffic))
                            .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
                            .kernel(KernelClass::gemm, product)
-                           .kernel(KernelClass::elementwise, elementwise(loss_traffic_forward * logits))
+                           .kernel(KernelClass::elementwise, elementwise(loss_forward * traffic))
                            .wait_for_host()
                            .beside_all(sharded.forward, sharded.hidden)
                            .done();
         part.backward = pass()
-                            .kernel(KernelClass::elementwise, elementwise(loss_traffic_backward * logits))
+                            .kernel(KernelClass::elementwise, elementwise((1.0 - loss_forward) * traffic))
                             .kernel(KernelClass::gemm, input_gradient)
                             .hidden_collective(reduce(), weight_gradient)
                             .kernel(KernelClass::gemm, weight_gradient)
@@ -134,6 +149,19 @@ public:
                             .wait_for_host()
                             .beside_all(sharded.backward, sharded.hidden)
                             .done();
+        part.input_gradient = pass()
+                                  .kernel(KernelClass::elementwise, elementwise((1.0 - loss_forward) * traffic))
+                                  .kernel(KernelClass::gemm, input_gradient)
+                                  .collective(reduce())
+                                  .kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic))
+                                  .wait_for_host()
+                                  .beside_all(sharded.backward - sharded.reduced, sharded.hidden)
+                                  .done();
+        part.weight_gradient =
+            pass().kernel(KernelClass::gemm, weight_gradient).wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
+        pair(part);
+        part.held_bytes =
+            2.0 * width_ * size_.activation() / outside_split() + 2.0 * logits;  // product's input, logits' gradient
         part.saved_bytes = 4.0 * width_ * size_.activation() / outside_split() + 4.0 * logits;  // norm in and out, 32-bit logits
         part.workspace_bytes = 2.0 * logits + 4.0 * width_ * size_.activation();
         return part;
@@ -145,6 +173,7 @@ private:
     struct Sharded {
         Seconds forward;   // gathers of a part's parameters in one pass
         Seconds backward;  // and reduction of its gradients
+        Seconds reduced;   // the reduction alone
         double hidden;     // share that runs beside compute
     };
 
@@ -172,13 +201,38 @@ private:
         } else {
             part.saved_bytes = saved;
         }
-        add_backward(backward, mixture);
-        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
+        PassBuilder input_gradient = backward;
+        PassBuilder weight_gradient = pass();
+        add_backward(backward, mixture, Gradients::both);
+        add_backward(input_gradient, mixture, Gradients::input);
+        add_weight_gradients(weight_gradient, mixture);
+        part.held_bytes = layer_held(mixture);
         PassBuilder forward = pass();
         add_forward(forward, mixture);
+        if (shape_.offload) {
+            // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
+            // there at a time.
+            const Seconds move = Bytes{part.saved_bytes} / gpu_.host_link;
+            forward.copied_beside(move);
+            backward.copied_beside(move);
+            input_gradient.copied_beside(move);
+            part.workspace_bytes += 2.0 * part.saved_bytes;
+            part.saved_bytes = 0.0;
+        }
+        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
+        part.input_gradient =
+            input_gradient.wait_for_host().beside_all(sharded.backward - sharded.reduced, sharded.hidden).done();
+        part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
+        pair(part);
         part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
         return part;
+    }
+
+    void pair(PartCost& part) const
+    {
+        part.paired_forward = side_by_side(part.forward, part.backward, cluster_.stack);
+        part.paired_backward = side_by_side(part.backward, part.forward, cluster_.stack);
     }
 
     PassBuilder pass() const { return PassBuilder(cluster_.stack); }
@@ -212,7 +266,7 @@ private:
     Sharded sharded_messages(double parameters) const
     {
         if (shape_.sharding != Sharding::zero2 && shape_.sharding != Sharding::zero3) {
-            return {Seconds{0.0}, Seconds{0.0}, 1.0};
+            return {Seconds{0.0}, Seconds{0.0}, Seconds{0.0}, 1.0};
         }
         const Group group{shape_.sharding_gpus, shape_.tp};
         const Group between{shape_.sharding_groups,
@@ -224,7 +278,7 @@ private:
             collective_time(Collective::reduce_scatter, Bytes{gradient}, group, cluster_).time +
             collective_time(Collective::all_reduce, Bytes{gradient / shape_.sharding_gpus}, between, cluster_).time;
         const double hidden = shape_.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
-        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, hidden};
+        return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, reduced, hidden};
     }
 
     void add_enter(PassBuilder& pass, Seconds product) const
@@ -246,7 +300,7 @@ private:
         const Seconds time{times *
                            collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
         const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
-        pass.hidden_collective(time, Seconds{hidden * attention.si});
+        pass.hidden_collective(time, Seconds{hidden * attention.si}, Meeting::context);
     }
 
     void add_attention_forward(PassBuilder& pass) const
@@ -258,6 +312,14 @@ private:
         } else {
             pass.kernel(KernelClass::attention, batched_gemm_time(Flops{size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size_.scores));
+            add_unfused_softmax(pass, unfused_softmax_forward);
+        }
+    }
+
+    void add_unfused_softmax(PassBuilder& pass, double traffic) const
+    {
+        if (w_.heads / shape_.tp * shape_.microbatch % fused_softmax_matrices != 0) {
+            pass.kernel(KernelClass::elementwise, elementwise(traffic * size_.scores), unfused_softmax_kernels);
         }
     }
 
@@ -270,6 +332,7 @@ private:
         } else {
             pass.kernel(KernelClass::attention, batched_gemm_time(Flops{2.0 * size_.attention_work}, w_.head_size(), gpu_));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size_.scores));
+            add_unfused_softmax(pass, unfused_softmax_backward);
         }
     }
 
@@ -354,89 +417,143 @@ private:
     /// Input and weight gradients of y = x W for x [t, in], W [in, out].
     /// The row-parallel products start with the gradient gathered; of the column-parallel ones the input's gather hides
     /// behind the input gradient, and the sum of input gradients behind the weight gradient.
-    void add_backward(PassBuilder& pass, bool mixture) const
+    void add_backward(PassBuilder& pass, bool mixture, Gradients gradients) const
     {
         pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
         if (mixture) {
-            add_experts(pass, 2.0);
+            add_experts(pass, 2.0, gradients);
             if (w_.experts.shared > 0) {
-                add_mlp_backward(pass, w_.experts.shared / size_.tp);
+                add_mlp_backward(pass, w_.experts.shared / size_.tp, gradients);
             }
         } else {
-            add_mlp_backward(pass, size_.inner);
+            add_mlp_backward(pass, size_.inner, gradients);
         }
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic + residual_traffic()));
-        add_row_gradients(pass, size_.output);
+        add_row_gradients(pass, size_.output, gradients);
         add_attention_backward(pass);
         add_rotary(pass);
         const Seconds input_gradient = projection_gradient(false);
         const Seconds weight_gradient = projection_gradient(true);
-        add_column_gradients(pass, input_gradient, weight_gradient);
+        add_column_gradients(pass, input_gradient, weight_gradient, gradients);
         add_casts(pass, mixture ? 0.0 : size_.inner);
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
     }
 
-    void add_mlp_backward(PassBuilder& pass, double inner) const
+    void add_mlp_backward(PassBuilder& pass, double inner, Gradients gradients) const
     {
         const double t = size_.tokens;
         const double columns = columns_of(inner);
-        add_row_gradients(pass, inner);
+        add_row_gradients(pass, inner, gradients);
         pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * inner));
-        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t));
+        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t), gradients);
     }
 
-    void add_row_gradients(PassBuilder& pass, double rows) const
+    void add_row_gradients(PassBuilder& pass, double rows, Gradients gradients) const
     {
         const Seconds input_gradient = product(size_.tokens, rows, size_.hidden);
         add_enter(pass, input_gradient);
         pass.kernel(KernelClass::gemm, input_gradient);
-        pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
+        if (gradients == Gradients::both) {
+            pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
+        }
     }
 
-    void add_column_gradients(PassBuilder& pass, Seconds input_gradient, Seconds weight_gradient) const
+    void add_column_gradients(PassBuilder& pass, Seconds input_gradient, Seconds weight_gradient, Gradients gradients) const
     {
         pass.kernel(KernelClass::gemm, input_gradient).hidden_collective(enter(), input_gradient);
-        pass.kernel(KernelClass::gemm, weight_gradient).hidden_collective(reduce(), weight_gradient);
+        if (gradients == Gradients::both) {
+            pass.kernel(KernelClass::gemm, weight_gradient).hidden_collective(reduce(), weight_gradient);
+        } else {
+            pass.collective(reduce());  // the weight gradient is not there to hide it
+        }
+    }
+
+    /// The products that Gradients::input leaves out.
+    void add_weight_gradients(PassBuilder& pass, bool mixture) const
+    {
+        const double t = size_.tokens;
+        const auto mlp = [&](double inner) {
+            pass.kernel(KernelClass::gemm, product(inner, size_.hidden, t));
+            pass.kernel(KernelClass::gemm, product(size_.hidden, columns_of(inner), t));
+        };
+        if (mixture) {
+            const Routing r = routing();
+            pass.kernel(KernelClass::gemm, product(size_.tokens / size_.tp, w_.experts.count, size_.hidden));
+            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
+            if (w_.experts.shared > 0) {
+                mlp(w_.experts.shared / size_.tp);
+            }
+        } else {
+            mlp(size_.inner);
+        }
+        pass.kernel(KernelClass::gemm, product(size_.output, size_.hidden, t));
+        pass.kernel(KernelClass::gemm, projection_gradient(true));
+    }
+
+    /// Tokens of one GPU in a mixture, and its experts.
+    struct Routing {
+        double kept;     // of the fullest GPU, against the mean
+        double routed;   // leave one GPU, and on average reach it
+        double fullest;  // tokens on the fullest GPU
+        double local;    // experts
+        double rows;     // tokens of an expert
+        double inner;    // of an expert on one GPU
+    };
+    Routing routing() const
+    {
+        const Experts& e = w_.experts;
+        Routing r{};
+        r.kept = e.capacity > 0.0 ? std::min(e.capacity, e.imbalance) : e.imbalance;
+        r.routed = size_.tokens / size_.tp * e.active;
+        r.fullest = r.routed * r.kept * shape_.etp;
+        r.local = static_cast<double>(e.count) / shape_.ep;
+        r.rows = r.fullest / r.local;
+        r.inner = static_cast<double>(e.feed_forward) / shape_.etp;
+        return r;
+    }
+
+    void add_expert_product(PassBuilder& pass, const Routing& r, double rows, double columns, double depth) const
+    {
+        const Seconds time = grouped_gemm_time(r.local, rows, columns, depth, gpu_, w_.precision);
+        // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+        pass.kernel(KernelClass::gemm, time, w_.experts.capacity > 0.0 ? 1.0 : 1.0 + r.local);
     }
 
     /// Router, way to the experts, their products, way back; backward (`passes` 2) has each product twice, the ways once.
-    void add_experts(PassBuilder& pass, double passes) const
+    void add_experts(PassBuilder& pass, double passes, Gradients gradients = Gradients::both) const
     {
         const Experts& e = w_.experts;
         const double own = size_.tokens / size_.tp;  // tokens that one GPU routes: members of a tensor group share them out
-        const double kept = e.capacity > 0.0 ? std::min(e.capacity, e.imbalance) : e.imbalance;
-        const double routed = own * e.active;  // leaves one GPU, and on average reaches it
-        const double fullest = routed * kept * shape_.etp;
-        const Bytes message{2.0 * width_ * routed * kept * size_.hidden};
+        const Routing r = routing();
+        const double products = gradients == Gradients::both ? passes : 1.0;
+        const Bytes message{2.0 * width_ * r.routed * r.kept * size_.hidden};
         const double copies = cluster_.stack.sends_once ? e.active : 0.0;
         const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
         const Seconds spread =
             collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
-        const double local = static_cast<double>(e.count) / shape_.ep;
-        const double m = fullest / local;
-        const double inner = static_cast<double>(e.feed_forward) / shape_.etp;
-        pass.kernel(KernelClass::gemm, Seconds{passes * product(own, e.count, size_.hidden).si});
+        const int group = shape_.ep * shape_.etp;
+        const Meeting members = group > shape_.tp * shape_.cp ? Meeting::experts
+                                : group > shape_.tp           ? Meeting::context
+                                                              : Meeting::tensor;
+        pass.kernel(KernelClass::gemm, Seconds{products * product(own, e.count, size_.hidden).si});
         pass.kernel(KernelClass::elementwise,
-                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden), routing_kernels);
-        pass.collective(way).collective(spread);
-        const auto experts = [&](double rows, double columns, double depth) {
-            const Seconds time = grouped_gemm_time(local, rows, columns, depth, gpu_, w_.precision);
-            // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
-            pass.kernel(KernelClass::gemm, time, e.capacity > 0.0 ? 1.0 : 1.0 + local);
-        };
-        experts(m, columns_of(inner), size_.hidden);
-        experts(m, size_.hidden, inner);
-        if (passes > 1.0) {
-            experts(columns_of(inner), size_.hidden, m);
-            experts(size_.hidden, inner, m);
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * r.routed) * size_.hidden),
+                    routing_kernels);
+        pass.collective(way, members).collective(spread, members);
+        add_expert_product(pass, r, r.rows, columns_of(r.inner), size_.hidden);
+        add_expert_product(pass, r, r.rows, size_.hidden, r.inner);
+        if (products > 1.0) {
+            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
         }
-        pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * fullest * inner));
+        pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * r.fullest * r.inner));
         if (low()) {
-            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * fullest * (size_.hidden + inner)));
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * r.fullest * (size_.hidden + r.inner)));
         }
-        pass.collective(spread).collective(way);
+        pass.collective(spread, members).collective(way, members);
         pass.kernel(KernelClass::elementwise,
-                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * routed) * size_.hidden));
+                    elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * r.routed) * size_.hidden));
     }
 
     /// Selective recompute: what is cheap to compute and large to keep. Plain attention: the score matrices. Flash attention
@@ -484,6 +601,19 @@ private:
         return outside_bytes + width_ * (attention_bytes + mlp_bytes + permuted) + scores;
     }
 
+    /// Bytes that weight gradients need: inputs of the four products, and gradients of their outputs. Dense, with f = 4h: 32 s b h
+    /// (Qi et al., arXiv 2401.10241, table 1).
+    double layer_held(bool mixture) const
+    {
+        const double split = size_.activation() / outside_split();
+        const double t = size_.tokens;
+        const double inner = inner_elements(mixture);
+        const double routed =
+            mixture ? 2.0 * size_.activation() / size_.tp * w_.experts.active * w_.experts.imbalance : 2.0 * split;
+        return 2.0 * width_ *
+               (2.0 * split + t * (size_.output + size_.query + size_.key + size_.value) + routed + inner + columns_of(inner));
+    }
+
     const Workload& w_;
     const LayerShape& shape_;
     const Cluster& cluster_;
@@ -502,7 +632,8 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
     shape.context_exchange = plan.context_exchange;
     shape.ep = plan.ep;
     shape.etp = plan.etp;
-    shape.tp_overlap = plan.tp_overlap;
+    shape.offload = plan.offload == Offload::activations;
+    shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
@@ -510,6 +641,14 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int layers)
         shape.dp_overlap = plan.dp_overlap;
     }
     return shape;
+}
+
+Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator)
+{
+    const Bytes traffic{optimizer_traffic_per_parameter * parameters};
+    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link +
+                                               traffic / accelerator.host_memory_bandwidth
+                                         : elementwise_time(traffic, accelerator);
 }
 
 double ChunkPass::compute_s() const

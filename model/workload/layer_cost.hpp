@@ -3,6 +3,7 @@
 /// What one microbatch costs in the parts of a transformer: kernels, the collectives between them, and what is kept for the
 /// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/noise/chain_law.hpp).
 
+#include "model/coupling.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
@@ -25,16 +26,25 @@ using Segment = std::vector<Kernel>;
 /// the members wait for the slowest, and the blocking collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
+    std::vector<Meeting> ends;          // [segment]: who meets at its end; a tensor parallel group where the list is shorter
     std::vector<double> collectives_s;  // exposed time of each collective, where that is not zero
     double compute_s = 0.0;             // sums of the above
     double communication_s = 0.0;
 };
 
-/// Forward and (full) backward of one part, and bytes saved per microbatch between the two.
+/// Passes of one part, and bytes kept per microbatch between them. The backward is whole, or in two: the gradient of the input, and
+/// that of the weights, which each product has as a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.).
+/// Paired: a forward and a backward side by side, each one's collectives hidden behind the other's compute as far as that lasts
+/// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
 struct PartCost {
     PassCost forward;
     PassCost backward;
-    double saved_bytes = 0.0;        // kept from forward to backward
+    PassCost input_gradient;
+    PassCost weight_gradient;
+    PassCost paired_forward;
+    PassCost paired_backward;
+    double saved_bytes = 0.0;  // kept from forward to backward, or to the gradient of the input
+    double held_bytes = 0.0;   // from there to the gradient of the weights: inputs of the products, gradients of their outputs
     double workspace_bytes = 0.0;    // largest temporaries while the part runs, beyond what is saved
     double parameters = 0.0;         // on one tensor parallel member
     double expert_parameters = 0.0;  // of these, of routed experts: replicated over fewer GPUs
@@ -47,6 +57,7 @@ struct ChunkPass {
     int layers = 0;
     const PassCost* embedding = nullptr;
     const PassCost* head = nullptr;
+    const ChunkPass* beside = nullptr;  // a pass of another chunk that is one with this
 
     double compute_s() const;
     double communication_s() const;
@@ -60,6 +71,9 @@ struct ChunkPass {
             if (part != nullptr) {
                 visit(1, *part);
             }
+        }
+        if (beside != nullptr) {
+            beside->for_parts(visit);
         }
     }
 };
@@ -86,6 +100,7 @@ struct LayerShape {
     int ep = 1;
     int etp = 1;
     bool tp_overlap = false;
+    bool offload = false;  // of activations
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
     int sharding_groups = 1;
@@ -109,5 +124,11 @@ LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const 
 /// Bytes that the optimizer moves per parameter that it owns: reads gradient, two moments and master copy (4 x 4), writes
 /// moments, master copy and 16-bit parameter (3 x 4 + 2), and the norm and clearing of gradients (8).
 inline constexpr double optimizer_traffic_per_parameter = 38.0;
+/// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the
+/// other (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
+inline constexpr double offloaded_update_traffic = 4.0;
+
+/// Time of updating `parameters`, on the accelerator or on the host.
+Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator);
 
 }  // namespace prismopt

@@ -1,10 +1,12 @@
 #include "model/workload/layout.hpp"
 
+#include "model/step/schedule.hpp"
+
 namespace prismopt {
 
 std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPlan& plan)
 {
-    const int count = plan.pp * plan.chunks;
+    const int count = network_parts(plan.schedule, plan.pp, plan.chunks);
     const bool slots = plan.split == LayerSplit::slots;
     const int units = layers + (slots ? 2 : 0);  // embedding and loss head count as a layer each
     if (units < count) {

@@ -17,7 +17,7 @@ struct Chunk {
     bool head = false;
 };
 
-/// All chunks in the order of the network: entry c * pp + s is chunk c of stage s.
+/// All chunks in the order of the network; part_of_network() says which of them a chunk of a stage is.
 ///
 /// What does not divide evenly goes to the chunks in the middle, so that those with embedding and loss head are not the
 /// longest. Infeasible when a chunk would be empty.

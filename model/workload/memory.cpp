@@ -31,19 +31,27 @@ private:
     double expert_;
 };
 
-/// Largest sum of saved activations over the schedule, by stage.
-std::vector<double> peak_activations(const Program& program, const std::vector<double>& saved_of_chunk)
+/// What a microbatch leaves in memory on its way through a chunk.
+struct Kept {
+    double saved = 0.0;  // from forward to the gradient of the input
+    double held = 0.0;   // from there to the gradient of the weights, where that comes later
+};
+
+/// Largest sum of what is kept over the schedule, by stage. `kept`: [stage * v + chunk].
+std::vector<double> peak_activations(const Program& program, const std::vector<Kept>& kept)
 {
     std::vector<double> held(program.shape.stages, 0.0);
     std::vector<double> peak(program.shape.stages, 0.0);
     for (const ProgramOp& op : program.ops) {
-        const double bytes = saved_of_chunk[op.chunk * program.shape.stages + op.stage];
-        if (op.pass == Pass::forward) {
-            held[op.stage] += bytes;
-            peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
+        const Kept& own = kept[op.stage * program.shape.chunks + op.chunk];
+        if (is_forward(op.pass)) {
+            held[op.stage] += own.saved;
+        } else if (op.pass == Pass::input_gradient) {
+            held[op.stage] += own.held - own.saved;
         } else {
-            held[op.stage] -= bytes;
+            held[op.stage] -= op.pass == Pass::weight_gradient ? own.held : own.saved;
         }
+        peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
     }
     return peak;
 }
@@ -62,19 +70,22 @@ MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, cons
 {
     std::vector<ChunkParameters> parameters(plan.pp);
     std::vector<double> workspace(plan.pp, 0.0);
-    std::vector<double> saved(chunks.size(), 0.0);
-    for (std::size_t k = 0; k < chunks.size(); ++k) {
-        const Chunk& chunk = chunks[k];
-        const std::size_t stage = k % plan.pp;
+    std::vector<Kept> kept;
+    for (int part = 0; part < plan.pp * plan.chunks; ++part) {
+        const int stage = part / plan.chunks;
+        const Chunk& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
         const ChunkParameters own = chunk_parameters(chunk, costs);
         parameters[stage].all += own.all;
         parameters[stage].expert += own.expert;
-        saved[k] = chunk.layers * costs.layer.saved_bytes + (chunk.embedding ? costs.embedding.saved_bytes : 0.0) +
-                   (chunk.head ? costs.head.saved_bytes : 0.0);
+        const auto sum = [&chunk, &costs](double PartCost::*bytes) {
+            return chunk.layers * costs.layer.*bytes + (chunk.embedding ? costs.embedding.*bytes : 0.0) +
+                   (chunk.head ? costs.head.*bytes : 0.0);
+        };
+        kept.push_back({sum(&PartCost::saved_bytes), sum(&PartCost::held_bytes)});
         workspace[stage] = std::max({workspace[stage], chunk.layers > 0 ? costs.layer.workspace_bytes : 0.0,
                                      chunk.head ? costs.head.workspace_bytes : 0.0});
     }
-    const std::vector<double> activations = peak_activations(program, saved);
+    const std::vector<double> activations = peak_activations(program, kept);
     const ShareOfStates share(plan);
     MemoryUse fullest;
     for (int stage = 0; stage < plan.pp; ++stage) {
@@ -82,7 +93,8 @@ MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, cons
         const double working = 2.0 * std::max(costs.layer.parameters, costs.head.parameters);  // gathered: one and the next
         const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, working)},
                             Bytes{gradient_bytes * share.of(own, Sharding::zero2, 0.0)},
-                            Bytes{optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
+                            Bytes{plan.offload == Offload::optimizer ? 0.0
+                                                                     : optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
                             Bytes{activations[stage]},
                             Bytes{workspace[stage]},
                             accelerator.memory_reserved,

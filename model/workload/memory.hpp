@@ -27,6 +27,7 @@ ChunkParameters chunk_parameters(const Chunk& chunk, const LayerCosts& costs);
 /// ZeRO-2 gradients as well, ZeRO-3 parameters as well, but for the layer in work and the next one; states of routed experts by
 /// the GPUs that hold the same experts.
 /// Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation.
+/// Offloaded state is in the host's memory, which is taken to be large enough.
 /// `chunks` in network order, as layout() gives them. Leaves out: fragmentation beyond Accelerator::memory_reserved.
 MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
                      const Accelerator& accelerator);

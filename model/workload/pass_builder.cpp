@@ -1,10 +1,15 @@
 #include "model/workload/pass_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace prismopt {
 
 namespace {
+
+/// How sharply the longer of two streams of kernels decides: both host and accelerator run ahead for a while, and wait for the
+/// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
+constexpr double run_ahead = 3.0;
 
 void add_scaled(PassCost& sum, const PassCost& pass, double factor)
 {
@@ -17,6 +22,7 @@ void add_scaled(PassCost& sum, const PassCost& pass, double factor)
         }
         sum.segments.push_back(std::move(segment));
     }
+    sum.ends.insert(sum.ends.end(), pass.ends.begin(), pass.ends.end());
     for (const double seconds : pass.collectives_s) {
         sum.collectives_s.push_back(factor * seconds);
     }
@@ -34,10 +40,14 @@ PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches
     return *this;
 }
 
-PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind)
+PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind, Meeting members)
 {
     if (time.si > 0.0) {
         close_segment();
+        if (!cost_.ends.empty()) {
+            cost_.ends.back() = std::max(cost_.ends.back(), members);
+        }
+        launches_ += 1.0;
     }
     expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
     return *this;
@@ -57,10 +67,22 @@ PassBuilder& PassBuilder::beside_all(Seconds time, double hidden)
     return *this;
 }
 
+PassBuilder& PassBuilder::copied_beside(Seconds time)
+{
+    expose(time.si - cost_.compute_s);
+    return *this;
+}
+
 PassBuilder& PassBuilder::wait_for_host()
 {
-    const double idle = launches_ * host_s_ - cost_.compute_s - cost_.communication_s;
-    return idle > 0.0 ? kernel(KernelClass::elementwise, Seconds{idle}, 0.0) : *this;
+    const double busy_s = cost_.compute_s + cost_.communication_s;
+    const double host_s = launches_ * host_s_;
+    const double longer_s = std::max(busy_s, host_s);
+    if (host_s <= 0.0 || longer_s <= 0.0) {
+        return *this;
+    }
+    const double both_s = longer_s * std::pow(1.0 + std::pow(std::min(busy_s, host_s) / longer_s, run_ahead), 1.0 / run_ahead);
+    return kernel(KernelClass::elementwise, Seconds{both_s - busy_s}, 0.0);
 }
 
 PassCost PassBuilder::done()
@@ -81,8 +103,23 @@ void PassBuilder::close_segment()
 {
     if (!segment_.empty()) {
         cost_.segments.push_back(segment_);
+        cost_.ends.push_back(Meeting::tensor);
         segment_.clear();
     }
+}
+
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack)
+{
+    PassCost result = pass;
+    const double hidden = std::min(pass.communication_s, other.compute_s) * (1.0 - stack.communication_share);
+    if (hidden > 0.0) {
+        const double exposed = 1.0 - hidden / pass.communication_s;
+        result.communication_s *= exposed;
+        for (double& seconds : result.collectives_s) {
+            seconds *= exposed;
+        }
+    }
+    return result;
 }
 
 PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
@@ -92,11 +129,13 @@ PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other
     }
     const double rest = 1.0 - share_of_other;
     PartCost result;
-    add_scaled(result.forward, one.forward, rest);
-    add_scaled(result.forward, other.forward, share_of_other);
-    add_scaled(result.backward, one.backward, rest);
-    add_scaled(result.backward, other.backward, share_of_other);
+    for (PassCost PartCost::*pass : {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient,
+                                     &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward}) {
+        add_scaled(result.*pass, one.*pass, rest);
+        add_scaled(result.*pass, other.*pass, share_of_other);
+    }
     result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
+    result.held_bytes = rest * one.held_bytes + share_of_other * other.held_bytes;
     result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
     result.parameters = rest * one.parameters + share_of_other * other.parameters;
     result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;

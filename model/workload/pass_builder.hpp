@@ -15,15 +15,20 @@ public:
     /// `launches`: kernels that `time` is the sum of.
     PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0);
     /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
-    PassBuilder& collective(Seconds time) { return hidden_collective(time, Seconds{0.0}); }
+    PassBuilder& collective(Seconds time, Meeting members = Meeting::tensor)
+    {
+        return hidden_collective(time, Seconds{0.0}, members);
+    }
     /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
-    PassBuilder& hidden_collective(Seconds time, Seconds behind);
+    PassBuilder& hidden_collective(Seconds time, Seconds behind, Meeting members = Meeting::tensor);
     /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
     /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
     PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds);
     /// Collectives of which `hidden` (a share) runs beside the whole pass.
     PassBuilder& beside_all(Seconds time, double hidden);
-    /// The accelerator waits for a host that launches more slowly than kernels run.
+    /// Copies to or from the host beside the whole pass, by engines of their own.
+    PassBuilder& copied_beside(Seconds time);
+    /// The accelerator waits for a host that launches more slowly than kernels run; a collective is a launch as well.
     PassBuilder& wait_for_host();
 
     PassCost done();
@@ -38,6 +43,9 @@ private:
     PassCost cost_;
     Segment segment_;
 };
+
+/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile.
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack);
 
 /// Mean of two kinds of layers: (1 - share) * one + share * other; of temporaries the larger.
 PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other);

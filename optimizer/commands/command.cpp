@@ -21,6 +21,8 @@ const std::vector<Command>& commands()
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
         {"report", "RESULTS", "the front as a table, with how far to trust it; CSV", "prismopt report small.h5 --csv small.csv",
          report_command},
+        {"merge", "", "join the results of searches that each took a part of one space",
+         "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
         {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
     };

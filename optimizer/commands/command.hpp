@@ -31,6 +31,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
+int merge_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {

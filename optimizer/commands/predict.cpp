@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/scenario.hpp"
+#include "io/timeline_file.hpp"
 #include "optimizer/design_map.hpp"
 #include "optimizer/evaluator.hpp"
 
@@ -116,6 +117,16 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
                p.expected_cost_usd.value / 1e6, p.draws);
 }
 
+/// Of the first phase.
+void write_timelines(const std::vector<std::string>& paths, const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    for (const std::string& path : paths) {
+        write_timeline(path, mean_timeline(std::get<CompiledPlan>(compiled).graph));
+    }
+}
+
 }  // namespace
 
 int predict_command(const std::vector<std::string>& words, const Call& call)
@@ -124,7 +135,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
                           "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
         "draws", po::value<int>()->value_name("N"),
-        "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text");
+        "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text")(
+        "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
+        "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -155,6 +168,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             const SamplerOptions sampler = model.sampler(Purpose::confirm);
             const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, sampler);
             prediction = predictor.summarise(plan, draws, rung.steps, sampler, Confidence{});
+            if (values->count("timeline") > 0) {
+                write_timelines((*values)["timeline"].as<std::vector<std::string>>(), model.problem, plan);
+            }
         }
     }
     const double model_error = scenario.cluster.accelerator.model_error;

@@ -1,5 +1,6 @@
 #include "optimizer/affinity.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/dry_run.hpp"
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
@@ -11,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 namespace prismopt {
@@ -41,6 +43,40 @@ std::optional<std::chrono::duration<double>> max_time(const po::variables_map& v
     }
     constexpr double for_ever_s = 1e9;  // a clock's range ends at about 9e9 s
     return std::chrono::duration<double>(std::min(seconds, for_ever_s));
+}
+
+std::string strategy_help() { return fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")); }
+
+void take_strategy(const po::variables_map& values, Scenario& scenario)
+{
+    if (values.count("strategy") > 0) {
+        const std::string name = values["strategy"].as<std::string>();
+        const std::vector<std::string> names = strategy_names();
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            throw InputError(fmt::format("--strategy {} is unknown; choose from: {}", name, fmt::join(names, ", ")));
+        }
+        scenario.search.strategy = name;
+    }
+    if (values.count("part") > 0) {
+        const std::string text = values["part"].as<std::string>();
+        int end = 0;
+        SearchSettings& search = scenario.search;
+        if (std::sscanf(text.c_str(), "%d/%d%n", &search.part, &search.parts, &end) != 2 ||
+            end != static_cast<int>(text.size()) || search.part < 1 || search.part > search.parts) {
+            throw InputError(fmt::format("--part {} is no part of a space; write for example --part 3/8", text));
+        }
+        if (search.strategy != "exact" && search.strategy != "racing") {
+            throw InputError(
+                "--part needs a strategy that goes through the whole space; add --strategy exact or --strategy racing");
+        }
+    }
+    if (values.count("max-evaluations") > 0) {
+        const auto most = values["max-evaluations"].as<std::int64_t>();
+        if (most < 1) {
+            throw InputError(fmt::format("--max-evaluations {} draws no plan; write for example --max-evaluations 5000", most));
+        }
+        scenario.search.max_evaluations = static_cast<std::uint64_t>(most);
+    }
 }
 
 void warn_of_pinning(const Call& call)
@@ -76,6 +112,11 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
                           "results file (default: the scenario's name with .h5, here)")("force", po::bool_switch(),
                                                                                         "replace results that exist");
+    options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
+    options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "draw no more plans than these");
+    options.add_options()("part", po::value<std::string>()->value_name("K/N"),
+                          "search the K-th of N parts of the space; prismopt merge joins them");
+    options.add_options()("dry-run", po::bool_switch(), "count the space and measure what a search would cost, without one");
     add_seed_option(options);
     add_stop_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
@@ -92,8 +133,16 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     const auto read = [&] {
         Scenario scenario = read_scenario(path);
         take_seed(*values, scenario);
+        take_strategy(*values, scenario);
         return scenario;
     };
+    if ((*values)["dry-run"].as<bool>()) {
+        if (call.team.rank() == 0) {
+            const Scenario scenario = read();
+            fmt::print("{}", dry_run_text(scenario));
+        }
+        return exit_done;
+    }
     return run(read, study, call);
 }
 

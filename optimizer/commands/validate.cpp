@@ -1,4 +1,5 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/design_map.hpp"
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"
@@ -21,12 +22,12 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, scenario.space.tp));
+    const StudyModel model(scenario, build_noise_tables(scenario.variability, layer_groups(scenario.space)));
     const std::uint64_t size = model.designs.space().size();
     Archive archive;
     archive.add(std::vector<Answer>{Worker(model).sweep({0, size})});
     if (archive.feasible() == 0) {
-        refuse_infeasible(scenario, size, archive);
+        refuse_infeasible(scenario, archive);
     }
     if ((*values)["json"].as<bool>()) {
         nlohmann::json json{{"valid", true}, {"raw_tuples", size}, {"feasible", archive.feasible()}};

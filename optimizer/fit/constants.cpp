@@ -43,6 +43,13 @@ constexpr Kind kinds[] = {
 const std::map<std::string, std::string> twins{
     {"a100-sxm-40gb", "a100-sxm-80gb"}, {"h200-sxm", "h100-sxm"}, {"fsdp-pure", "fsdp-eager"}};
 
+/// Entries that are near another, but have runs enough to show how they differ.
+const std::map<std::string, std::string> relatives{{"b200-sxm", "gb200"},
+                                                   {"h100-sxm-96gb-hbm2e", "h100-sxm"},
+                                                   {"fsdp-compile", "fsdp-eager"},
+                                                   {"fsdp-compile-16bit", "fsdp-compile"},
+                                                   {"megatron-bridge", "megatron-bridge-2025"}};
+
 /// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
 const std::set<std::string> references{"megatron-2022", "megatron-core"};
 
@@ -213,7 +220,11 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
             }
         }
         for (auto& [name, members] : groups) {
-            FitConstant constant{kind.file, name, std::move(members), kind.key, kind.believed, kind.spread, kind.largest};
+            FitConstant constant{kind.file, name, std::move(members), kind.key, kind.believed, kind.spread, kind.largest, {}};
+            const auto relative = relatives.find(name);
+            if (relative != relatives.end()) {
+                constant.relative = relative->second + "." + kind.key;
+            }
             if (std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun& run) { return constant.concerns(run); })) {
                 constants.push_back(std::move(constant));
             }

@@ -21,7 +21,8 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// One constant. What is fitted is its logarithm, with a normal prior: `value` is believed to within `spread`.
+/// One constant. What is fitted is its logarithm, with a normal prior: `value` is believed to within `spread`, or the value of its
+/// relative (the same chip in another package, the next release of a framework) to within half of that.
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;
@@ -30,6 +31,7 @@ struct FitConstant {
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
+    std::string relative{};  // name of a constant that it is believed to be near, where that is fitted too
 
     std::string name() const { return group + "." + key; }
     /// Whether the run's time may depend on it.

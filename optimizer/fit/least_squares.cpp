@@ -6,6 +6,7 @@
 #include <Eigen/Dense>
 #include <unsupported/Eigen/NonLinearOptimization>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <stdexcept>
@@ -57,6 +58,11 @@ public:
     Residuals(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants, const NoiseByProfile& noise)
         : rows_(rows), constants_(constants), noise_(noise)
     {
+        for (const FitConstant& constant : constants) {
+            const auto found = std::find_if(constants.begin(), constants.end(),
+                                            [&constant](const FitConstant& other) { return other.name() == constant.relative; });
+            relative_.push_back(found == constants.end() ? none : found - constants.begin());
+        }
     }
 
     int inputs() const { return static_cast<int>(constants_.size()); }
@@ -71,7 +77,9 @@ public:
         }
         for (Eigen::Index k = 0; k < x.size(); ++k) {
             const FitConstant& constant = constants_[static_cast<std::size_t>(k)];
-            residuals[count + k] = prior_weight * (x[k] - std::log(constant.value)) / constant.spread;
+            const Eigen::Index near = relative_[static_cast<std::size_t>(k)];
+            residuals[count + k] = near == none ? prior_weight * (x[k] - std::log(constant.value)) / constant.spread
+                                                : prior_weight * (x[k] - x[near]) / (relative_spread * constant.spread);
         }
         return 0;
     }
@@ -94,7 +102,11 @@ public:
                     jacobian(i, k) = (base[i] - residual(row, machines)) / difference;
                 }
             }
-            jacobian(count + k, k) = prior_weight / constant.spread;
+            const Eigen::Index near = relative_[static_cast<std::size_t>(k)];
+            jacobian(count + k, k) = prior_weight / ((near == none ? 1.0 : relative_spread) * constant.spread);
+            if (near != none) {
+                jacobian(count + k, near) = -jacobian(count + k, k);
+            }
         }
         return 0;
     }
@@ -102,6 +114,8 @@ public:
 private:
     /// A prior counts as a row that is 1.5 % off where its constant is one spread off.
     static constexpr double prior_weight = 0.015;
+    static constexpr double relative_spread = 0.5;  // of a constant's own
+    static constexpr Eigen::Index none = -1;
 
     double residual(const FittedRow& row, const Machines& machines) const
     {
@@ -111,6 +125,7 @@ private:
     const std::vector<FittedRow>& rows_;
     const std::vector<FitConstant>& constants_;
     const NoiseByProfile& noise_;
+    std::vector<Eigen::Index> relative_;  // [constant]
 };
 
 Eigen::VectorXd logarithms(const std::vector<FitConstant>& constants)

@@ -36,6 +36,18 @@ class Sameness(CliTest):
                         self.assertTrue(all(file["ranks/items"][()] > 0), "a rank had nothing to do")
                         self.assertEqual(file["ranks"].attrs["threads"], threads)
 
+    def test_each_strategy(self):
+        for strategy in ("racing", "nsga2", "nsga3", "random"):
+            with self.subTest(strategy):
+                self.search(f"{strategy}.h5", "--strategy", strategy, "--max-evaluations", 60)
+                for ranks in (2, 3):
+                    self.search(f"{strategy}{ranks}.h5", "--strategy", strategy, "--max-evaluations", 60, ranks=ranks, threads=2)
+                    self.assert_same_results(f"{strategy}.h5", f"{strategy}{ranks}.h5")
+                with h5py.File(self.folder / f"{strategy}.h5") as file:
+                    self.assertEqual(file["study"].attrs["strategy"], strategy)
+                    self.assertEqual(file["study"].attrs["proved"], 0)
+                    self.assertEqual((file["evaluations/rung"][()] > 0).sum(), 60)
+
     def assert_worth_comparing(self, out):
         """The study uses all that could differ: pruning, both rungs, a front of several points."""
         with h5py.File(self.folder / out) as file:

@@ -125,6 +125,20 @@ class Stop(CliTest):
         self.assertGreaterEqual(kills, 3)
         self.assert_resumes_to_the_end()
 
+    def test_a_killed_evolution_resumes(self):
+        options = ("--strategy", "nsga2", "--max-evaluations", "120")
+        self.output("search", self.toml, "--out", "reference2.h5", *options)
+        arguments = ("search", self.toml, "--out", "study.h5", *options)
+        for ranks in (0, 2):
+            process = self.start_and_wait(*arguments, grow=4_000, ranks=ranks)
+            if process.poll() is None:
+                kill_the_program(process, ranks)
+            self.end(process)
+            arguments = ("resume", "study.h5")
+        if self.journal.exists():
+            self.output("resume", "study.h5", ranks=2)
+        self.assertEqual(self.contents("study.h5"), self.contents("reference2.h5"))
+
     def test_sigterm_to_mpirun_loses_nothing(self):
         """It hands the signal on a second later, and kills a second after that: the search may have ended before."""
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)

@@ -43,7 +43,7 @@ TEST_F(MeasuredRunsOf, RowsBecomePlansOnAMachine)
     EXPECT_EQ(run.plan.recompute, Recompute::full);
     EXPECT_FALSE(run.plan.sequence_parallel);
     EXPECT_EQ(run.cluster.accelerator.name, "a100-sxm-80gb");
-    EXPECT_EQ(run.cluster.stack.name, "megatron-deepspeed");
+    EXPECT_EQ(run.cluster.stack.name, "megatron-deepspeed-2023");
     EXPECT_EQ(run.cluster.tiers.back().group_gpus, 64);
     EXPECT_DOUBLE_EQ(run.measured_s, 3.5);
     EXPECT_THAT(run.assumed, HasSubstr("plain attention"));
@@ -121,18 +121,31 @@ TEST(MeasuredTables, NameEntriesOfTheCatalog)
     }
 }
 
+/// The table of runs on one node replaces what its recompute column says, and names it as assumed.
+TEST_F(MeasuredRunsOf, AssumptionsOfATableMayReplaceAColumn)
+{
+    write("vtrain_a100_singlenode.csv",
+          "row_id,model,layers,hidden,heads,vocab,seq,gpu,n_gpus,tp,pp,micro_batch,global_batch,recompute,step_time_s\n"
+          "1,GPT,24,2048,16,50257,1024,A100,4,1,2,4,16,full (config),0.41\n");
+    const MeasuredRuns runs = read_measured_runs(folder_.file(""));
+    ASSERT_EQ(runs.runs.size(), 1U);
+    EXPECT_EQ(runs.runs.front().plan.recompute, Recompute::none);
+    EXPECT_THAT(runs.runs.front().assumed, HasSubstr("recompute = none"));
+}
+
 TEST_F(MeasuredRunsOf, CollectivesHaveALinkAndASize)
 {
     write("collectives_bandwidth.csv",
           "gpu,n_gpus,inter_node,collective,size_bytes,time_us,notes\nA100,8,,all_reduce,134217728,1328,\n"
           "A100,8,,all_reduce,1024,40,\nH100,8,,all_reduce,134217728,613,NVLS\nB200 HGX,16,NDR,alltoall,1048576,78,\n");
     const MeasuredCollectives measured = read_measured_collectives(folder_.file(""));
-    ASSERT_EQ(measured.rows.size(), 2U);
+    ASSERT_EQ(measured.rows.size(), 3U);
     EXPECT_EQ(measured.rows[0].cluster.tiers.front().name, "nvlink3");
     EXPECT_DOUBLE_EQ(measured.rows[0].measured_s, 1328e-6);
-    EXPECT_EQ(measured.rows[1].kind, Collective::all_to_all);
-    EXPECT_EQ(measured.rows[1].cluster.tiers.size(), 2U);
-    EXPECT_EQ(measured.skipped.size(), 2U);
+    EXPECT_GT(measured.rows[1].cluster.tiers.front().in_network, 0.0);
+    EXPECT_EQ(measured.rows[2].kind, Collective::all_to_all);
+    EXPECT_EQ(measured.rows[2].cluster.tiers.size(), 2U);
+    EXPECT_EQ(measured.skipped.size(), 1U);
     EXPECT_TRUE(read_measured_collectives("/no/such/folder").rows.empty());
 }
 

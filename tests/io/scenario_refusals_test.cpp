@@ -149,7 +149,9 @@ TEST(ScenarioRefuses, UnknownNames)
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
     EXPECT_EQ(refusal("\"1f1b\"", "\"1f2b\""),
-              "schedule = \"1f2b\" is not one of gpipe, 1f1b, interleaved (choices of this axis); write one or more of these");
+              "schedule = \"1f2b\" is not one of gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, "
+              "dualpipe_v (choices of "
+              "this axis); write one or more of these");
 }
 
 TEST(ScenarioRefuses, WorkloadsWhoseHeadsDoNotDivide)

@@ -43,7 +43,7 @@ replicas_simulated = 2
 
     Communicator team_;
     Crew crew_{team_, Worker(model())};
-    Evaluator evaluator_{model(), crew_};
+    Evaluator evaluator_{model(), crew_, model().scenario.search.rungs};
 
     std::vector<Evaluation> ask(const std::vector<Request>& requests)
     {
@@ -72,7 +72,7 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
     EXPECT_EQ(evaluator_.draws_made(), 384U);  // the first 128 were kept
     ask({PointRequest{leaped, 2}});
 
-    Evaluator fresh(model(), crew_);
+    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
     fresh.submit(std::vector<Request>{PointRequest{climbed, 2}});
     EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next())), bytes_of(high));
 }
@@ -85,7 +85,7 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
     }
     const std::vector<Evaluation> forth = ask(requests);
     std::reverse(requests.begin(), requests.end());
-    Evaluator fresh(model(), crew_);
+    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
     fresh.submit(requests);
     for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
         EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next())), bytes_of(*expected)) << expected->index;

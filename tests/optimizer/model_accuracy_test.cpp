@@ -54,6 +54,11 @@ TEST(ModelAccuracy, RegretIsWhatTheModelsChoiceCosts)
     ASSERT_EQ(a.regrets.size(), 1U);
     EXPECT_EQ(a.regrets.front().rows, 3U);
     EXPECT_NEAR(a.largest_regret(), 0.2, 1e-12);
+    EXPECT_NEAR(a.largest_regret_beyond_repeats(), 0.2, 1e-12);
+    SourceAccuracy close = a;
+    close.regrets.front().excess = repeats_differ - 0.001;
+    EXPECT_EQ(close.largest_regret_beyond_repeats(), 0.0);
+    EXPECT_TRUE(std::isnan(SourceAccuracy{}.largest_regret_beyond_repeats()));
     EXPECT_NEAR(a.rank_correlation, 0.5, 1e-12);  // ranks 1 2 3 and 2 1 3
     model.runs[2].run.phase.global_batch = 7;     // another batch: two plans are no choice
     EXPECT_TRUE(accuracy_by_source(model).front().regrets.empty());

@@ -3,6 +3,7 @@
 /// A job simulated GPU by GPU and kernel by kernel, in double precision, with the standard library's random numbers: nothing of
 /// the sampler's but the order of the schedule's tasks. One draw is one step of a new fleet.
 
+#include "model/coupling.hpp"
 #include "model/step/schedule.hpp"
 
 #include <algorithm>
@@ -18,19 +19,31 @@ struct BruteForceKernel {
     double cv = 0.0;  // lognormal
 };
 
-/// Equal layers; a pass is a list of segments, at the end of each of which all members meet.
+struct BruteForceSegment {
+    std::vector<BruteForceKernel> kernels;
+    Meeting end = Meeting::tensor;  // who waits for each other at its end
+};
+using BruteForceLayer = std::vector<BruteForceSegment>;
+
+/// A pass over a chunk, from the input's arrival.
+struct BruteForcePass {
+    std::vector<BruteForceLayer> layers;
+    double communication_s = 0.0;  // constant, after its compute
+    double transfer_s = 0.0;       // of its input
+};
+
 struct BruteForceJob {
     ScheduleShape shape;
-    int tp = 1;
+    BarrierWidths widths;
     int replicas = 1;
-    int coupled = 1;  // consecutive replicas that meet in every segment
-    int layers = 1;   // of a chunk
-    std::vector<std::vector<BruteForceKernel>> forward;
-    std::vector<std::vector<BruteForceKernel>> backward;
-    double transfer_s = 0.0;
-    double gather_s = 0.0;  // of a chunk's parameters, before its first forward
-    double reduce_s = 0.0;  // of a chunk's gradients, after its last backward
+    std::vector<BruteForcePass> passes;  // [part * 2 + pass]
+    std::vector<double> gather_s;        // [part]: of a chunk's parameters, before its first forward
+    std::vector<double> reduce_s;        // [part]: of a chunk's gradients, after its last backward
+    double optimizer_s = 0.0;
     bool overlapped = true;
+    /// Where replicas meet by pass: they gather each layer while they compute the one before, so none is more than that ahead of
+    /// the slowest; seconds of such a gather. All wait for the reductions after a backward pass.
+    double layer_gather_s = 0.0;
 
     double gpu_cv = 0.0;  // normal
     double slow_probability = 0.0;
@@ -42,34 +55,41 @@ struct BruteForceJob {
 class BruteForce {
 public:
     BruteForce(const BruteForceJob& job, std::uint64_t seed)
-        : job_(job), orders_(std::get<TaskOrders>(task_orders(job.shape))), random_(seed)
+        : job_(job), orders_(std::get<TaskOrders>(task_orders(job.shape))), members_(count(job.widths.replicas())),
+          contexts_(count(job.widths.context)), tensor_(count(job.widths.tensor)), stages_(count(job.shape.stages)),
+          chunks_(count(job.shape.chunks)), microbatches_(count(job.shape.microbatches)), random_(seed)
     {
     }
 
     double step_s()
     {
-        const auto stages = static_cast<std::size_t>(job_.shape.stages);
-        const auto chunks = static_cast<std::size_t>(job_.shape.chunks);
         // Ends of last backwards, latest over all sets: each gradient collective has all replicas as its members.
-        latest_.assign(stages * chunks, 0.0);
-        for (int set = 0; set < job_.replicas / job_.coupled; ++set) {
+        latest_.assign(stages_ * chunks_, 0.0);
+        slowest_gpu_ = 0.0;
+        for (int set = 0; set < job_.replicas / job_.widths.replicas(); ++set) {
             run_set();
         }
         double step = 0.0;
-        for (std::size_t stage = 0; stage < stages; ++stage) {
-            std::vector<double> ready(latest_.begin() + static_cast<std::ptrdiff_t>(stage * chunks),
-                                      latest_.begin() + static_cast<std::ptrdiff_t>((stage + 1) * chunks));
-            std::sort(ready.begin(), ready.end());
-            double done = job_.overlapped ? 0.0 : ready.back();
-            for (const double time : ready) {
-                done = std::max(done, time) + job_.reduce_s;
+        for (std::size_t stage = 0; stage < stages_; ++stage) {
+            // In the order in which they end.
+            std::vector<std::size_t> parts;
+            for (std::size_t part = stage * chunks_; part < (stage + 1) * chunks_; ++part) {
+                parts.push_back(part);
+            }
+            std::sort(parts.begin(), parts.end(), [this](std::size_t a, std::size_t b) { return latest_[a] < latest_[b]; });
+            double done = job_.overlapped ? 0.0 : latest_[parts.back()];
+            for (const std::size_t part : parts) {
+                done = std::max(done, latest_[part]) + job_.reduce_s[part];
             }
             step = std::max(step, done);
         }
-        return step;
+        return step + job_.optimizer_s * slowest_gpu_;
     }
 
 private:
+    static std::size_t count(int n) { return static_cast<std::size_t>(n); }
+    using Times = std::vector<double>;  // by member of a set
+
     double normal() { return normal_(random_); }
     double lognormal(double cv)
     {
@@ -83,63 +103,60 @@ private:
     double gpu()
     {
         const bool slow = std::uniform_real_distribution<double>()(random_) < job_.slow_probability;
-        return (1.0 + job_.gpu_cv * normal()) * (slow ? 1.0 + job_.slow_excess : 1.0) /
-               (1.0 + job_.slow_probability * job_.slow_excess);
+        const double factor = (1.0 + job_.gpu_cv * normal()) * (slow ? 1.0 + job_.slow_excess : 1.0) /
+                              (1.0 + job_.slow_probability * job_.slow_excess);
+        slowest_gpu_ = std::max(slowest_gpu_, factor);
+        return factor;
     }
 
     /// All ops of one coupled set, in any order in which inputs exist.
     void run_set()
     {
-        const auto stages = static_cast<std::size_t>(job_.shape.stages);
-        const auto chunks = static_cast<std::size_t>(job_.shape.chunks);
-        const auto microbatches = static_cast<std::size_t>(job_.shape.microbatches);
-        const auto members = static_cast<std::size_t>(job_.coupled);
-        const auto tp = static_cast<std::size_t>(job_.tp);
         gpu_.clear();
-        for (std::size_t i = 0; i < members * stages * tp; ++i) {
+        for (std::size_t i = 0; i < members_ * stages_ * contexts_ * tensor_; ++i) {
             gpu_.push_back(gpu());
         }
         stage_.clear();
-        for (std::size_t i = 0; i < members * stages; ++i) {
+        for (std::size_t i = 0; i < members_ * stages_; ++i) {
             stage_.push_back(lognormal(job_.stage_cv));
         }
         microbatch_.clear();
-        for (std::size_t i = 0; i < members * microbatches; ++i) {
+        for (std::size_t i = 0; i < members_ * microbatches_; ++i) {
             microbatch_.push_back(lognormal(job_.microbatch_cv));
         }
-        constexpr double unknown = -1.0;
-        std::vector<double> end(2 * stages * chunks * microbatches, unknown);
+        std::vector<Times> end(2 * stages_ * chunks_ * microbatches_);  // empty: not yet known
         const auto place = [&](Pass pass, std::size_t part, int microbatch) {
-            return (part * 2 + static_cast<std::size_t>(pass)) * microbatches + static_cast<std::size_t>(microbatch);
+            return (part * 2 + static_cast<std::size_t>(pass)) * microbatches_ + count(microbatch);
         };
-        std::vector<std::size_t> next(stages, 0);
-        std::vector<double> free(stages, 0.0);
+        std::vector<std::size_t> next(stages_, 0);
+        std::vector<Times> free(stages_, Times(members_, 0.0));
+        gathered_.assign(stages_, 0.0);
         for (bool moved = true; moved;) {
             moved = false;
-            for (std::size_t stage = 0; stage < stages; ++stage) {
+            for (std::size_t stage = 0; stage < stages_; ++stage) {
                 while (next[stage] < orders_[stage].size()) {
                     const Task& task = orders_[stage][next[stage]];
-                    const auto chunk = static_cast<std::size_t>(task.chunk);
+                    const std::size_t k = count(task.chunk) * stages_ + stage;  // place in the network
+                    const std::size_t part = stage * chunks_ + count(task.chunk);
                     const bool forward = task.pass == Pass::forward;
-                    const std::size_t k = chunk * stages + stage;  // place in the network
-                    const std::size_t last = stages * chunks - 1;
-                    double start = free[stage];
-                    if (forward) {
-                        start = std::max(start, job_.gather_s * static_cast<double>(job_.overlapped ? chunk + 1 : chunks));
-                    }
-                    if (forward ? k > 0 : k < last) {
+                    const BruteForcePass& pass = job_.passes[part * 2 + static_cast<std::size_t>(task.pass)];
+                    const Times* input = nullptr;
+                    if (forward ? k > 0 : k + 1 < stages_ * chunks_) {
                         const std::size_t from = forward ? k - 1 : k + 1;
-                        const double input = end[place(task.pass, from % stages * chunks + from / stages, task.microbatch)];
-                        if (input == unknown) {
+                        input = &end[place(task.pass, from % stages_ * chunks_ + from / stages_, task.microbatch)];
+                        if (input->empty()) {
                             break;
                         }
-                        start = std::max(start, input + job_.transfer_s);
                     }
-                    const std::size_t part = stage * chunks + chunk;
-                    free[stage] = start + duration(stage, static_cast<std::size_t>(task.microbatch), forward);
-                    end[place(task.pass, part, task.microbatch)] = free[stage];
+                    Times& clock = free[stage];
+                    for (std::size_t member = 0; member < members_; ++member) {
+                        clock[member] = std::max(clock[member], forward ? parameters(stage, count(task.chunk)) : 0.0);
+                        clock[member] = std::max(clock[member], input == nullptr ? 0.0 : (*input)[member] + pass.transfer_s);
+                    }
+                    run(pass, stage, count(task.microbatch), task.pass, clock);
+                    end[place(task.pass, part, task.microbatch)] = clock;
                     if (!forward) {
-                        latest_[part] = std::max(latest_[part], free[stage]);
+                        latest_[part] = std::max(latest_[part], *std::max_element(clock.begin(), clock.end()));
                     }
                     ++next[stage];
                     moved = true;
@@ -148,39 +165,93 @@ private:
         }
     }
 
-    double duration(std::size_t stage, std::size_t microbatch, bool forward)
+    /// When a chunk's parameters are there.
+    double parameters(std::size_t stage, std::size_t chunk) const
     {
-        const auto stages = static_cast<std::size_t>(job_.shape.stages);
-        const auto microbatches = static_cast<std::size_t>(job_.shape.microbatches);
         double sum = 0.0;
-        for (int layer = 0; layer < job_.layers; ++layer) {
-            for (const auto& segment : forward ? job_.forward : job_.backward) {
-                double slowest = 0.0;
-                for (std::size_t member = 0; member < static_cast<std::size_t>(job_.coupled); ++member) {
-                    const double known = stage_[member * stages + stage] * microbatch_[member * microbatches + microbatch];
-                    for (std::size_t i = 0; i < static_cast<std::size_t>(job_.tp); ++i) {
-                        double work = 0.0;
-                        for (const BruteForceKernel& kernel : segment) {
-                            work += kernel.seconds * lognormal(kernel.cv);
-                        }
-                        const double own = gpu_[(member * stages + stage) * static_cast<std::size_t>(job_.tp) + i];
-                        slowest = std::max(slowest, known * own * work);
-                    }
-                }
-                sum += slowest;
-            }
+        for (std::size_t c = 0; c < (job_.overlapped ? chunk + 1 : chunks_); ++c) {
+            sum += job_.gather_s[stage * chunks_ + c];
         }
         return sum;
     }
 
+    static void meet(Times& clock, std::size_t first, std::size_t number)
+    {
+        const auto begin = clock.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end = begin + static_cast<std::ptrdiff_t>(number);
+        std::fill(begin, end, *std::max_element(begin, end));
+    }
+    static void meet_in_groups(Times& clock, std::size_t size)
+    {
+        for (std::size_t first = 0; first < clock.size(); first += size) {
+            meet(clock, first, size);
+        }
+    }
+
+    void run(const BruteForcePass& pass, std::size_t stage, std::size_t microbatch, Pass direction, Times& clock)
+    {
+        Times groups;  // of tensor parallel groups, [member * contexts + context]
+        for (const double start : clock) {
+            groups.insert(groups.end(), contexts_, start);
+        }
+        for (const BruteForceLayer& layer : pass.layers) {
+            if (job_.widths.pass > 1) {
+                for (double& time : groups) {
+                    time = std::max(time, gathered_[stage]);
+                }
+                gathered_[stage] = *std::max_element(groups.begin(), groups.end()) + job_.layer_gather_s;
+            }
+            for (const BruteForceSegment& segment : layer) {
+                for (std::size_t group = 0; group < groups.size(); ++group) {
+                    groups[group] += seconds(segment, stage, microbatch, group);
+                }
+                if (segment.end != Meeting::tensor) {
+                    meet_in_groups(groups, contexts_ * (segment.end == Meeting::experts ? count(job_.widths.experts) : 1));
+                }
+            }
+            if (job_.widths.layer > 1) {
+                meet_in_groups(groups, contexts_ * count(job_.widths.experts * job_.widths.layer));
+            }
+        }
+        meet_in_groups(groups, contexts_);
+        if (job_.widths.pass > 1 && direction == Pass::backward) {
+            meet_in_groups(groups, groups.size());
+        }
+        for (std::size_t member = 0; member < members_; ++member) {
+            clock[member] = groups[member * contexts_] + pass.communication_s;
+        }
+    }
+
+    double seconds(const BruteForceSegment& segment, std::size_t stage, std::size_t microbatch, std::size_t group)
+    {
+        const std::size_t member = group / contexts_;
+        double slowest = 0.0;
+        for (std::size_t i = 0; i < tensor_; ++i) {
+            double work = 0.0;
+            for (const BruteForceKernel& kernel : segment.kernels) {
+                work += kernel.seconds * lognormal(kernel.cv);
+            }
+            slowest = std::max(slowest, gpu_[(stage * members_ * contexts_ + group) * tensor_ + i] * work);
+        }
+        return slowest * stage_[member * stages_ + stage] * microbatch_[member * microbatches_ + microbatch];
+    }
+
     BruteForceJob job_;
     TaskOrders orders_;
+    std::size_t members_;   // of a set
+    std::size_t contexts_;  // tensor parallel groups of a replica
+    std::size_t tensor_;
+    std::size_t stages_;
+    std::size_t chunks_;
+    std::size_t microbatches_;
     std::mt19937_64 random_;
     std::normal_distribution<double> normal_;
-    std::vector<double> gpu_;         // [(member * stages + stage) * tp + i]
+    std::vector<double> gpu_;         // [((stage * members + member) * contexts + context) * tensor + i]
     std::vector<double> stage_;       // [member * stages + stage]
     std::vector<double> microbatch_;  // [member * microbatches + microbatch]
     std::vector<double> latest_;      // [part]
+    std::vector<double> gathered_;    // [stage]: when the parameters of the next layer are there
+    double slowest_gpu_ = 0.0;
 };
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The sampler's view of a job that brute force runs (brute_force_job.hpp): a graph with composed laws.
+/// Jobs of equal layers for brute force (brute_force_job.hpp), and the sampler's view of them: a graph with composed laws.
 
 #include "tests/support/brute_force_job.hpp"
 #include "tests/support/random_graph.hpp"
@@ -33,60 +33,91 @@ inline NoiseTables brute_force_noise(const BruteForceJob& job)
     for (std::size_t k = 0; k < kernel_classes; ++k) {
         v.residual[k] = {LogNormal{brute_force_cv[k]}, {}, 20.0, "test"};
     }
-    return build_noise_tables(v, std::array{job.tp});
+    return build_noise_tables(v, std::array{job.widths.tensor * job.widths.context});
 }
 
-inline PassCost brute_force_pass(const std::vector<std::vector<BruteForceKernel>>& segments)
+/// A chunk of equal layers in all parts, and times of the collectives.
+struct EqualLayers {
+    BruteForceLayer forward;
+    BruteForceLayer backward;
+    int layers = 1;  // of a chunk
+    double transfer_s = 0.0;
+    double gather_s = 0.0;
+    double reduce_s = 0.0;
+};
+
+/// Whether another part feeds this pass. Parts: stage * chunks + chunk, the network goes by stage first.
+inline bool is_fed(const ScheduleShape& shape, std::size_t pass)
+{
+    const auto chunks = static_cast<std::size_t>(shape.chunks);
+    const auto stages = static_cast<std::size_t>(shape.stages);
+    const std::size_t place = pass / 2 % chunks * stages + pass / 2 / chunks;
+    return pass % 2 == 0 ? place > 0 : place + 1 < stages * chunks;
+}
+
+inline void set_passes(const EqualLayers& equal, BruteForceJob& job)
+{
+    const auto parts = static_cast<std::size_t>(job.shape.stages) * static_cast<std::size_t>(job.shape.chunks);
+    job.gather_s.assign(parts, equal.gather_s);
+    job.reduce_s.assign(parts, equal.reduce_s);
+    job.passes.clear();
+    for (std::size_t i = 0; i < 2 * parts; ++i) {
+        const BruteForceLayer& layer = i % 2 == 0 ? equal.forward : equal.backward;
+        job.passes.push_back(
+            {{static_cast<std::size_t>(equal.layers), layer}, 0.0, is_fed(job.shape, i) ? equal.transfer_s : 0.0});
+    }
+}
+
+inline PassCost brute_force_cost(const BruteForceLayer& layer)
 {
     PassCost pass;
-    for (const auto& kernels : segments) {
+    for (const BruteForceSegment& part : layer) {
         Segment segment;
-        for (const BruteForceKernel& kernel : kernels) {
+        for (const BruteForceKernel& kernel : part.kernels) {
             const auto kind = std::find(brute_force_cv.begin(), brute_force_cv.end(), kernel.cv) - brute_force_cv.begin();
             segment.push_back({static_cast<KernelClass>(kind), kernel.seconds});
             pass.compute_s += kernel.seconds;
         }
         pass.segments.push_back(std::move(segment));
+        pass.ends.push_back(part.end);
     }
     return pass;
 }
 
+/// The graph of a job of equal layers.
 inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTables& noise)
 {
     ExecutionGraph graph = empty_graph(job.shape, job.overlapped ? DataParallelOverlap::on : DataParallelOverlap::off);
-    graph.placement = {job.tp, job.shape.stages, job.replicas, 1, job.shape.stages, 8, job.coupled};
+    graph.placement = {
+        job.widths.tensor * job.widths.context, job.shape.stages, job.replicas, 1, job.shape.stages, 8, job.widths.replicas()};
+    const auto layers = static_cast<int>(job.passes[0].layers.size());
     PartCost layer;
-    layer.forward = brute_force_pass(job.forward);
-    layer.backward = brute_force_pass(job.backward);
+    layer.forward = brute_force_cost(job.passes[0].layers[0]);
+    layer.backward = brute_force_cost(job.passes[1].layers[0]);
     ChainLaws chains(noise.residual, noise.node_probability);
-    const auto parts = static_cast<std::size_t>(job.shape.stages) * static_cast<std::size_t>(job.shape.chunks);
-    for (std::size_t i = 0; i < 2 * parts; ++i) {
-        const ChunkPass pass{i % 2 == 0 ? layer.forward : layer.backward, job.layers};
+    const std::array passes{ChunkPass{layer.forward, layers}, ChunkPass{layer.backward, layers}};
+    const std::vector<ComposedDuration> compute = set_durations(chains, passes, job.widths);
+    for (std::size_t i = 0; i < job.passes.size(); ++i) {
         OpLaw& law = graph.law[i];
-        const std::size_t place =
-            i / 2 % static_cast<std::size_t>(job.shape.chunks) * static_cast<std::size_t>(job.shape.stages) +
-            i / 2 / static_cast<std::size_t>(job.shape.chunks);
-        const bool fed = i % 2 == 0 ? place > 0 : place + 1 < parts;
-        law.compute_s = static_cast<float>(pass.compute_s());
-        law.transfer_s = fed ? static_cast<float>(job.transfer_s) : 0.0F;
-        const ComposedPass& composed = chains.compose(pass, job.tp * job.coupled);
+        law.compute_s = static_cast<float>(passes[i % 2].compute_s());
+        law.transfer_s = static_cast<float>(job.passes[i].transfer_s);
+        const ComposedPass& composed = chains.compose(passes[i % 2], job.widths);
         for (const auto& [out, in] :
-             {std::pair{&law.compute, &composed.compute}, std::pair{&law.communication, &composed.communication}}) {
+             {std::pair{&law.compute, &compute[i % 2]}, std::pair{&law.communication, &composed.communication}}) {
             auto at = std::find(graph.shapes.begin(), graph.shapes.end(), in->shape);
             if (at == graph.shapes.end()) {
                 at = graph.shapes.insert(at, in->shape);
             }
             *out = {static_cast<float>(in->mean_s), static_cast<float>(in->cv), static_cast<int>(at - graph.shapes.begin())};
         }
-        graph.first_slot[i / 2] = static_cast<std::uint16_t>(1 + place * static_cast<std::size_t>(job.layers));
-        graph.reduce_scatter_s[i / 2] = static_cast<float>(job.reduce_s);
-        graph.all_gather_s[i / 2] = static_cast<float>(job.gather_s);
+        graph.first_slot[i / 2] = static_cast<std::uint16_t>(1 + i / 2 * static_cast<std::size_t>(layers));
+        graph.reduce_scatter_s[i / 2] = static_cast<float>(job.reduce_s[i / 2]);
+        graph.all_gather_s[i / 2] = static_cast<float>(job.gather_s[i / 2]);
     }
-    graph.group = noise.group_factor(job.tp, segment_cv(layer, noise.residual));
+    graph.group = noise.group_factor(graph.placement.tp, segment_cv(layer, noise.residual, job.widths));
     graph.group_mean = graph.group.mean();
-    if (job.coupled > 1) {
-        const std::array typical{ChunkPass{layer.forward, 1}, ChunkPass{layer.backward, 1}};
-        graph.coupled = coupled_law(chains, typical, job.tp, job.coupled);
+    if (job.widths.replicas() > 1) {
+        graph.coupled = coupled_law(chains, passes, job.widths);
     }
     return graph;
 }

@@ -5,6 +5,9 @@
 #include "model/predictor.hpp"
 
 #include <array>
+#include <stdexcept>
+#include <utility>
+#include <variant>
 
 namespace prismopt {
 
@@ -62,6 +65,27 @@ inline Problem example_problem(const Variability& variability, int global_batch,
     problem.reliability = {PerSecond{4e-3 / 86400.0}, Seconds{600.0}, Seconds{3600.0}, Seconds{30.0}};
     problem.noise = build_noise_tables(variability, widths);
     return problem;
+}
+
+/// The plan compiled for the problem's first phase. Throws std::logic_error where it cannot work.
+inline ExecutionGraph graph_of(const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    auto compiled = compiler.compile(plan);
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        throw std::logic_error(refusal->detail);
+    }
+    return std::get<CompiledPlan>(std::move(compiled)).graph;
+}
+
+/// Tensor, pipeline and data parallel degrees; the rest as by default.
+inline ParallelPlan plan_of(int tp, int pp, int dp)
+{
+    ParallelPlan plan;
+    plan.tp = tp;
+    plan.pp = pp;
+    plan.dp = dp;
+    return plan;
 }
 
 }  // namespace prismopt

@@ -4,6 +4,9 @@
 
 #include "model/noise/distribution.hpp"
 
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/normal.hpp>
+
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -17,6 +20,18 @@ struct LawCase {
     double cv = 0.0;     // by closed form, where truncation does not change it; else 0
     bool steps = false;  // the quantile function has jumps or kinks
 };
+
+inline double normal_quantile(double p, bool upper)
+{
+    const boost::math::normal z;
+    return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
+}
+
+/// A law as a quantile function.
+inline Quantile quantile_of(const Law& law)
+{
+    return [q = LawQuantile(law)](double p, bool upper) { return q(p, upper); };
+}
 
 inline void PrintTo(const LawCase& row, std::ostream* out) { *out << row.name; }
 

@@ -16,7 +16,7 @@ inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverla
     graph.program = std::get<std::shared_ptr<const Program>>(compiled_program(shape));
     graph.dp_overlap = overlap;
     const std::size_t parts = static_cast<std::size_t>(shape.stages) * shape.chunks;
-    graph.law.resize(2 * parts);
+    graph.law.resize(parts * graph.passes());
     graph.first_slot.resize(parts);
     graph.reduce_scatter_s.resize(parts);
     graph.all_gather_s.resize(parts);
@@ -51,7 +51,9 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
 inline std::vector<ScheduleShape> graph_shapes()
 {
     return {{Schedule::one_f_one_b, 1, 4, 1}, {Schedule::one_f_one_b, 2, 1, 1}, {Schedule::one_f_one_b, 4, 8, 1},
-            {Schedule::gpipe, 3, 5, 1},       {Schedule::interleaved, 2, 4, 2}, {Schedule::interleaved, 4, 8, 3}};
+            {Schedule::gpipe, 3, 5, 1},       {Schedule::interleaved, 2, 4, 2}, {Schedule::interleaved, 4, 8, 3},
+            {Schedule::zb_h1, 4, 8, 1},       {Schedule::zb_h2, 3, 7, 1},       {Schedule::zb_v, 3, 6, 2},
+            {Schedule::v_half, 4, 5, 2}};
 }
 
 }  // namespace prismopt

@@ -127,7 +127,7 @@ private:
         }
         const Task& task = orders_[stage][place];
         const int part = stage * graph_.chunks() + task.chunk;
-        const OpLaw& law = graph_.law[2 * part + static_cast<int>(task.pass)];
+        const OpLaw& law = graph_.law[graph_.law_at(part, task.pass)];
         double start = place == 0 ? 0.0 : end(stage, place - 1);
         const bool first_forward =
             std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place),
@@ -135,15 +135,17 @@ private:
         if (task.pass == Pass::forward && first_forward) {
             start = std::max(start, parameters_gathered(stage, task.chunk));
         }
-        const auto w = words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part],
-                             Stream::residual, static_cast<std::uint32_t>(task.pass));
-        const int neighbour = task.chunk * graph_.stages() + stage + (task.pass == Pass::forward ? -1 : 1);
-        if (neighbour >= 0 && neighbour < graph_.stages() * graph_.chunks()) {
-            const int from_stage = neighbour % graph_.stages();
-            const int from_chunk = neighbour / graph_.stages();
+        const auto w =
+            words(step_, own(), (static_cast<std::uint32_t>(task.microbatch) << 16) | graph_.first_slot[part], Stream::residual,
+                  task.pass == Pass::forward           ? 0
+                  : task.pass == Pass::weight_gradient ? 2
+                                                       : 1);
+        const auto giver = neighbour(graph_.program->shape, {stage, task.chunk}, task.pass == Pass::forward ? -1 : 1);
+        if (giver && task.pass != Pass::weight_gradient) {
+            const int from_stage = giver->stage;
             const auto& order = orders_[from_stage];
             const auto feeder = std::find_if(order.begin(), order.end(), [&](const Task& t) {
-                return t.pass == task.pass && t.chunk == from_chunk && t.microbatch == task.microbatch;
+                return t.pass == task.pass && t.chunk == giver->chunk && t.microbatch == task.microbatch;
             });
             const double transfer =
                 static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.transfer_factor(w[2]));
@@ -162,9 +164,9 @@ private:
         for (std::size_t place = 0; place < order.size(); ++place) {
             const Task& task = order[place];
             const bool last_backward =
-                task.pass == Pass::backward &&
+                gives_weight_gradient(task.pass) &&
                 std::none_of(order.begin() + static_cast<std::ptrdiff_t>(place) + 1, order.end(),
-                             [&](const Task& t) { return t.pass == Pass::backward && t.chunk == task.chunk; });
+                             [&](const Task& t) { return gives_weight_gradient(t.pass) && t.chunk == task.chunk; });
             if (!last_backward) {
                 continue;
             }

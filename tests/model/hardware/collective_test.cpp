@@ -168,6 +168,30 @@ TEST(Collective, AllReduceByRingIsReduceScatterThenAllGather)
     }
 }
 
+TEST(Collective, SwitchesAddWhatCrossesTheirLinksOnce)
+{
+    Cluster c = cluster();
+    const Seconds ring = collective_time(Collective::all_reduce, 1_GB, {8, 1}, c).time;
+    c.tiers.front().in_network = 0.8;  // the ring sends 2 * 7 / 8 messages at the full rate
+    const CollectiveTime sum = collective_time(Collective::all_reduce, 1_GB, {8, 1}, c);
+    EXPECT_EQ(sum.algorithm, Algorithm::in_network);
+    EXPECT_NEAR(sum.time.si, 1e9 / (0.8 * 300e9) + 2.0 * 3e-6, 1e-12);
+    EXPECT_LT(sum.time, ring);
+    c.tiers.front().in_network = 0.5;  // slower than the ring
+    EXPECT_EQ(collective_time(Collective::all_reduce, 1_GB, {8, 1}, c).time, ring);
+    EXPECT_NE(collective_time(Collective::all_gather, 1_GB, {8, 1}, c).algorithm, Algorithm::in_network);
+}
+
+TEST(Collective, OverNodesTheSwitchesDoThePartInside)
+{
+    Cluster c = cluster();
+    c.tiers.front().in_network = 0.8;
+    const CollectiveTime sum = collective_time(Collective::all_reduce, 1_GB, {16, 1}, c);
+    EXPECT_EQ(sum.algorithm, Algorithm::hierarchical);
+    // Then an eighth of the message goes round a ring of two nodes.
+    EXPECT_NEAR(sum.time.si, 1e9 / (0.8 * 300e9) + 2.0 * 3e-6 + 0.125e9 / 25e9 + 2.0 * 6e-6, 1e-9);
+}
+
 TEST(PointToPoint, TakesTheInnermostTierThatHoldsBoth)
 {
     const Cluster c = cluster();

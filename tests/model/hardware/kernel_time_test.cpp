@@ -41,6 +41,18 @@ TEST(Gemm, PaysForAPartWave)
     EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si, 1e-12);  // the same tiles
 }
 
+/// A vocabulary that nobody padded: one column more than a multiple of 8 doubles the time, seven more bring it back.
+TEST(Gemm, PaysForRowsThatAreNotAligned)
+{
+    const double k = 65536.0;
+    const double whole = gemm_time(2560, 51200, k, plain()).si;
+    EXPECT_NEAR(gemm_time(2560, 51193, k, plain()).si, 2.0 * whole, 1e-9 * whole);
+    EXPECT_NEAR(gemm_time(2560, 51192, k, plain()).si, whole, 1e-9 * whole);
+    EXPECT_NEAR(gemm_time(2560, 51200, k - 1.0, plain()).si, 2.0 * whole, 1e-4 * whole);
+    EXPECT_NEAR(grouped_gemm_time(8, 2560, 1280, 4097.5, plain()).si, grouped_gemm_time(8, 2560, 1280, 4096, plain()).si,
+                1e-3 * whole);  // experts are padded
+}
+
 TEST(Gemm, GrowsWithEveryDimensionAndNeverBeatsTheRoofs)
 {
     for (const double n : {64.0, 1000.0, 12288.0}) {

@@ -4,11 +4,11 @@
 
 #include "model/noise/noise_tables.hpp"
 #include "tests/support/chain_oracle.hpp"
+#include "tests/support/law_cases.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/gamma.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -27,10 +27,7 @@ constexpr std::array repeats{2, 8, 80};
 constexpr std::array probabilities{0.5, 0.99, 0.999};
 constexpr double accuracy = 2e-4;  // of the duration; 1e-4 deviations and more are the table's interpolation
 
-Quantile quantile_of(const Family& family, double cap = 20.0)
-{
-    return [q = LawQuantile({family, {}, cap, "test"})](double p, bool upper) { return q(p, upper); };
-}
+Quantile quantile_of(const Family& family, double cap = 20.0) { return quantile_of(Law{family, {}, cap, "test"}); }
 
 Quantile scaled(double seconds, const Quantile& law)
 {
@@ -61,10 +58,7 @@ Segment even_segment(int kernels, double seconds)
 /// Standard normal scores, which is what a composed law takes.
 const NormalScores& scores()
 {
-    static const NormalScores table([](double p, bool upper) {
-        const boost::math::normal z;
-        return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
-    });
+    static const NormalScores table(normal_quantile);
     return table;
 }
 
@@ -204,6 +198,65 @@ TEST(ChainLaws, MatchEveryKernelDrawn)
     }
 }
 
+/// Barriers of every kind, one kernel between two: every member drawn.
+double drawn_with_meetings(const std::vector<Meeting>& ends, const BarrierWidths& members, int layers,
+                           std::lognormal_distribution<double>& residual, std::mt19937_64& engine)
+{
+    const auto context = static_cast<std::size_t>(members.context);
+    const std::size_t exchange = context * static_cast<std::size_t>(members.experts);
+    std::vector<double> clock(context * static_cast<std::size_t>(members.replicas()), 0.0);  // of tensor parallel groups
+    const auto meet = [&clock](std::size_t group) {
+        for (auto first = clock.begin(); first != clock.end(); first += static_cast<std::ptrdiff_t>(group)) {
+            std::fill_n(first, group, *std::max_element(first, first + static_cast<std::ptrdiff_t>(group)));
+        }
+    };
+    for (int l = 0; l < layers; ++l) {
+        for (const Meeting end : ends) {
+            for (double& time : clock) {
+                double slowest = 0.0;
+                for (int i = 0; i < members.tensor; ++i) {
+                    slowest = std::max(slowest, residual(engine));
+                }
+                time += slowest;
+            }
+            meet(end == Meeting::tensor ? 1 : end == Meeting::context ? context : exchange);
+        }
+        meet(exchange * static_cast<std::size_t>(members.layer));
+    }
+    return *std::max_element(clock.begin(), clock.end());
+}
+
+TEST(ChainLaws, OfNarrowAndWideBarriersMatchEveryMemberDrawn)
+{
+    constexpr int draws = 20'000;
+    constexpr double cv = 0.1;
+    const double variance = std::log1p(cv * cv);
+    const ResidualLaws residual = all_classes(LogNormal{cv});
+    PassCost layer;
+    layer.ends = {Meeting::tensor, Meeting::context, Meeting::tensor, Meeting::experts};
+    layer.segments.assign(layer.ends.size(), {{KernelClass::gemm, 1.0}});
+    for (const BarrierWidths& members :
+         {BarrierWidths{2, 3, 4}, BarrierWidths{1, 1, 4, 3}, BarrierWidths{2, 1, 3, 1, 4}, BarrierWidths{1, 2, 1, 2, 3}}) {
+        ChainLaws chains(residual, StandardLaw::node_probabilities());
+        const ComposedDuration& found = chains.compose({layer, 3}, members).compute;
+        std::mt19937_64 engine(23);
+        std::lognormal_distribution<double> law(-0.5 * variance, std::sqrt(variance));
+        std::vector<double> truth;
+        for (int d = 0; d < draws; ++d) {
+            truth.push_back(drawn_with_meetings(layer.ends, members, 3, law, engine));
+        }
+        std::sort(truth.begin(), truth.end());
+        const double mean = std::accumulate(truth.begin(), truth.end(), 0.0) / draws;
+        EXPECT_NEAR(found.mean_s, mean, 4.0 * found.mean_s * found.cv / std::sqrt(draws));
+        for (const double p : {0.5, 0.99}) {
+            const double error = 4.0 * std::sqrt(p * (1.0 - p) / draws);  // of the rank
+            const auto at = [&](double q) { return truth[static_cast<std::size_t>(q * draws)]; };
+            EXPECT_GT(value(found, p), (1.0 - accuracy) * at(p - error)) << members.replicas() << " " << p;
+            EXPECT_LT(value(found, p), (1.0 + accuracy) * at(p + error)) << members.replicas() << " " << p;
+        }
+    }
+}
+
 /// A slow mode makes a quantile function jump, and most of the variance, while nearly all draws are fast ones.
 TEST(ChainLaws, KnowHowOftenAKernelIsSlow)
 {
@@ -310,7 +363,7 @@ TEST(ChainLaws, SegmentsLieBetweenKernelAndPart)
     PartCost part;
     part.forward.segments = {even_segment(3, 1.0), even_segment(2, 1.0)};
     part.forward.compute_s = 5.0;
-    EXPECT_NEAR(segment_cv(part, residual), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
+    EXPECT_NEAR(segment_cv(part, residual, {2}), 0.05 * (std::sqrt(3.0) + std::sqrt(2.0)) / 5.0, 1e-6);
 }
 
 /// Members that differ for good: the composed law times the factor of the group, against each member drawn.
@@ -356,7 +409,7 @@ TEST(ChainLaws, TimesTheGroupFactorMatchDrawnFleets)
         part.forward.compute_s = 6.0;
         ChainLaws chains(tables.residual, StandardLaw::node_probabilities());
         const ComposedDuration& law = chains.compose({part.forward, layers}, n).compute;
-        const QuantileTable group = tables.group_factor(n, segment_cv(part, tables.residual));
+        const QuantileTable group = tables.group_factor(n, segment_cv(part, tables.residual, {n}));
         std::vector<double> found;
         for (std::uint32_t i = 0; i < 200'000; ++i) {
             const auto words = philox(3, {i, 0, 0, 0});

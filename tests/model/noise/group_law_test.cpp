@@ -1,6 +1,7 @@
 #include "model/noise/group_law.hpp"
 
 #include "model/noise/distribution.hpp"
+#include "tests/support/law_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +14,6 @@ namespace prismopt {
 namespace {
 
 Law gpus() { return {Normal{0.02}, {0.01, 0.10}, 20.0, ""}; }
-
-Quantile quantile_of(const Law& law)
-{
-    return [q = LawQuantile(law)](double p, bool upper) { return q(p, upper); };
-}
 
 /// Values that may be drawn many times: the law at 2^16 equally likely places.
 std::vector<double> drawable(const Quantile& law)

@@ -2,21 +2,15 @@
 
 #include "model/noise/distribution.hpp"
 #include "model/step/op_window.hpp"
+#include "tests/support/law_cases.hpp"
 
 #include <gtest/gtest.h>
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace prismopt {
 namespace {
-
-const Quantile normal_quantile = [](double p, bool upper) {
-    const boost::math::normal z;
-    return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
-};
 
 double exact_score(std::uint32_t bits)
 {

@@ -1,5 +1,7 @@
 #include "model/noise/quantile_table.hpp"
 
+#include "tests/support/law_cases.hpp"
+
 #include <gtest/gtest.h>
 #include <boost/math/distributions/lognormal.hpp>
 #include <boost/math/distributions/normal.hpp>
@@ -9,12 +11,6 @@
 
 namespace prismopt {
 namespace {
-
-double normal(double p, bool upper)
-{
-    const boost::math::normal z;
-    return upper ? quantile(complement(z, p)) : quantile(z, p);
-}
 
 double exponential(double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); }
 
@@ -60,7 +56,7 @@ double largest_error(const Quantile& quantile)
 /// 4e-7 of a value of at most 23; the next term of the expansion is a thirty-second part.
 TEST(QuantileTable, ErrsLessThanItsPiecesMay)
 {
-    EXPECT_LT(largest_error(normal), 0.43 * 8.14e-5 * 1.05 + 1e-5);
+    EXPECT_LT(largest_error(normal_quantile), 0.43 * 8.14e-5 * 1.05 + 1e-5);
     EXPECT_LT(largest_error(exponential), 1.0 * 8.14e-5 * 1.05 + 1e-5);
     EXPECT_GT(largest_error(exponential), 7.5e-5);  // the bound is sharp: the probes do meet knots
 }
@@ -85,9 +81,9 @@ TEST(QuantileTable, KeepsTheMeanOfEachSegment)
 
 TEST(QuantileTable, KeepsItsEnds)
 {
-    const QuantileTable table(normal);
-    EXPECT_NEAR(table(0), normal(0x1p-33, false), 4e-5);
-    EXPECT_NEAR(table(0xFFFFFFFFU), normal(0x1p-33, true), 4e-5);
+    const QuantileTable table(normal_quantile);
+    EXPECT_NEAR(table(0), normal_quantile(0x1p-33, false), 4e-5);
+    EXPECT_NEAR(table(0xFFFFFFFFU), normal_quantile(0x1p-33, true), 4e-5);
     EXPECT_NEAR(table(0x7FFFFFFFU), 0.0, 1e-6);
     EXPECT_NEAR(table(0x80000000U), 0.0, 1e-6);
 }
@@ -117,14 +113,14 @@ TEST(QuantileTable, RisesWithItsBits)
 
 TEST(QuantileTable, MeanIsTheMeanOfTheLaw)
 {
-    EXPECT_NEAR(QuantileTable(normal).mean(), 0.0, 1e-7);
+    EXPECT_NEAR(QuantileTable(normal_quantile).mean(), 0.0, 1e-7);
     EXPECT_NEAR(QuantileTable(exponential).mean(), 1.0, 1e-7);
     EXPECT_NEAR(QuantileTable([](double, bool) { return 3.0; }).mean(), 3.0, 1e-6);
 }
 
 TEST(QuantileTable, BetweenTwoTablesIsTheirMixtureOfQuantiles)
 {
-    const QuantileTable a(normal);
+    const QuantileTable a(normal_quantile);
     const QuantileTable b(exponential);
     const QuantileTable between(a, b, 0.25);
     for (const std::uint32_t bits : probes()) {
@@ -205,7 +201,7 @@ double mean_of(const std::vector<double>& values)
 TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 {
     for (const auto& [law, truth] :
-         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal), largest_normal()}}) {
+         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
         const std::vector<double> largest = drawn_barriers(QuantileTable(law));
         EXPECT_NEAR(mean_of(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
         // Ranks 4 binomial deviations either side of the median and of p99.
@@ -219,7 +215,7 @@ TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 TEST(LargestOfMany, FromOneDrawMatchesTheClosedForm)
 {
     for (const auto& [law, truth] :
-         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal), largest_normal()}}) {
+         {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
         const Quantile largest = largest_of(law, members);
         const Moments m = moments(largest);
         EXPECT_NEAR(m.mean, truth.mean, 1e-5);
@@ -244,12 +240,12 @@ TEST(LargestOf, HoldsTheProductRuleInBothTails)
             EXPECT_NEAR(n * std::log1p(-std::exp(-high)) / std::log1p(-p), 1.0, 1e-9) << n << " " << p;
         }
     }
-    EXPECT_EQ(largest_of(normal, 1.0)(0.123, true), normal(0.123, true));
+    EXPECT_EQ(largest_of(normal_quantile, 1.0)(0.123, true), normal_quantile(0.123, true));
 }
 
 TEST(Moments, MatchClosedForms)
 {
-    const Moments n = moments([](double p, bool upper) { return 5.0 + 2.0 * normal(p, upper); });
+    const Moments n = moments([](double p, bool upper) { return 5.0 + 2.0 * normal_quantile(p, upper); });
     EXPECT_NEAR(n.mean, 5.0, 1e-9);
     EXPECT_NEAR(n.variance, 4.0, 1e-7);
     EXPECT_NEAR(n.skewness(), 0.0, 1e-9);
@@ -261,7 +257,7 @@ TEST(Moments, MatchClosedForms)
     EXPECT_NEAR(e.skewness(), 2.0, 1e-6);
 
     const double sigma = 0.3;
-    const Moments l = moments([sigma](double p, bool upper) { return std::exp(sigma * normal(p, upper)); });
+    const Moments l = moments([sigma](double p, bool upper) { return std::exp(sigma * normal_quantile(p, upper)); });
     const double w = std::exp(sigma * sigma);
     EXPECT_NEAR(l.mean, std::sqrt(w), 1e-8);
     EXPECT_NEAR(l.variance, w * (w - 1.0), 1e-8);

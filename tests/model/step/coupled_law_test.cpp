@@ -53,9 +53,10 @@ public:
         residual[0] = KernelLaw([&work](double p, bool upper) { return work(p, upper); });
         PassCost pass;
         pass.segments = {{{KernelClass::gemm, 1.0}}};
+        pass.ends = {Meeting::experts};
         ChainLaws chains(residual, StandardLaw::node_probabilities());
         const std::array passes{ChunkPass{pass, 1}};
-        law_ = coupled_law(chains, passes, tp, members);
+        law_ = coupled_law(chains, passes, {tp, 1, members});
     }
 
     double factor(const std::vector<double>& members) const

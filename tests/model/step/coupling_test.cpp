@@ -1,6 +1,6 @@
 /// Every coupling class of replicas against brute force: each GPU and each kernel one by one.
 
-#include "tests/support/brute_force_job.hpp"
+#include "tests/support/coupled_agreement.hpp"
 #include "tests/support/coupled_graph.hpp"
 
 #include "model/step/sampler.hpp"
@@ -16,54 +16,41 @@
 namespace prismopt {
 namespace {
 
-double quantile_of(const std::vector<double>& sorted, double p)
-{
-    return sorted[static_cast<std::size_t>(std::ceil(p * static_cast<double>(sorted.size()))) - 1];
-}
+struct Work {
+    int layers = 1;
+    double gather_s = 0.0;
+    double reduce_s = 0.0;
+};
 
-/// Persistent GPUs with rare slow ones, stages and microbatches that vary.
-BruteForceJob lively_job(const ScheduleShape& shape, int tp, int replicas, int coupled, int layers)
+/// Persistent GPUs with rare slow ones, stages and microbatches that vary. All barriers have the same members.
+BruteForceJob lively_job(const ScheduleShape& shape, const BarrierWidths& widths, int replicas, const Work& work)
 {
     BruteForceJob job;
     job.shape = shape;
-    job.tp = tp;
+    job.widths = widths;
     job.replicas = replicas;
-    job.coupled = coupled;
-    job.layers = layers;
-    const auto gemm = [](double s) { return brute_force_kernel(KernelClass::gemm, s); };
-    job.forward = {{gemm(1.0), brute_force_kernel(KernelClass::attention, 0.6)}, {gemm(2.0)}};
-    job.backward = {{gemm(2.0), brute_force_kernel(KernelClass::elementwise, 0.8)}, {gemm(4.0)}};
-    job.transfer_s = 0.2;
     job.gpu_cv = 0.02;
     job.slow_probability = 0.01;
     job.slow_excess = 0.10;
     job.stage_cv = 0.03;
     job.microbatch_cv = 0.05;
+    const auto gemm = [](double s) { return brute_force_kernel(KernelClass::gemm, s); };
+    const Meeting end = widths.experts > 1 ? Meeting::experts : Meeting::tensor;
+    EqualLayers equal;
+    equal.layers = work.layers;
+    equal.forward = {{{gemm(1.0), brute_force_kernel(KernelClass::attention, 0.6)}, end}, {{gemm(2.0)}, end}};
+    equal.backward = {{{gemm(2.0), brute_force_kernel(KernelClass::elementwise, 0.8)}, end}, {{gemm(4.0)}, end}};
+    equal.transfer_s = 0.2;
+    equal.gather_s = work.gather_s;
+    equal.reduce_s = work.reduce_s;
+    set_passes(equal, job);
     return job;
 }
 
-void expect_agreement(const BruteForceJob& job, int draws, int replicas_simulated = 4)
+void expect_agreement(const BruteForceJob& job, int draws, int replicas_simulated = 4, double over = 0.0025)
 {
-    BruteForce brute(job, 17);
-    std::vector<double> truth(draws);
-    for (double& step_s : truth) {
-        step_s = brute.step_s();
-    }
     const NoiseTables noise = brute_force_noise(job);
-    const ExecutionGraph graph = brute_force_graph(job, noise);
-    auto fast = sample_steps(graph, noise, {0, 16384, 1}, {5, Purpose::search, replicas_simulated});
-    std::sort(truth.begin(), truth.end());
-    std::sort(fast.begin(), fast.end());
-    // 0.25 % is what a quantile may be off; beyond it, three standard errors of brute force and of the sampler, in probability.
-    for (const double p : {0.50, 0.95, 0.99}) {
-        const double error = 3.0 * std::sqrt(p * (1.0 - p) * (1.0 / draws + 1.0 / static_cast<double>(fast.size())));
-        const double found = quantile_of(fast, p);
-        EXPECT_GT(found, 0.9975 * quantile_of(truth, p - error)) << "p = " << p;
-        EXPECT_LT(found, 1.0025 * quantile_of(truth, std::min(p + error, 1.0))) << "p = " << p;
-        const std::string percent = std::to_string(std::lround(100.0 * p));
-        ::testing::Test::RecordProperty("p" + percent + " off, per cent",
-                                        std::to_string(100.0 * (found / quantile_of(truth, p) - 1.0)));
-    }
+    expect_agreement(job, brute_force_graph(job, noise), noise, draws, replicas_simulated, over);
 }
 
 constexpr ScheduleShape one_stage{Schedule::one_f_one_b, 1, 8, 1};
@@ -72,35 +59,56 @@ constexpr ScheduleShape chunks{Schedule::interleaved, 4, 8, 2};  // so that coll
 
 TEST(Coupling, OnceAStep)
 {
-    BruteForceJob job = lively_job(chunks, 2, 8, 1, 1);
+    BruteForceJob job = lively_job(chunks, {2}, 8, {1, 3.0, 5.0});
     job.overlapped = false;
-    job.gather_s = 3.0;
-    job.reduce_s = 5.0;
     expect_agreement(job, 2000, 3);
 }
 
 TEST(Coupling, PerStageWithItsCollective)
 {
-    BruteForceJob job = lively_job(chunks, 2, 8, 1, 1);
-    job.gather_s = 3.0;
-    job.reduce_s = 30.0;  // about what lies between the last backwards of a stage's chunks: either may decide
-    expect_agreement(job, 2000, 3);
+    // The reduction takes about what lies between the last backwards of a stage's chunks: either may decide.
+    expect_agreement(lively_job(chunks, {2}, 8, {1, 3.0, 30.0}), 2000, 3);
 }
 
-TEST(Coupling, EveryLayerOfOneStage) { expect_agreement(lively_job(one_stage, 2, 16, 16, 3), 3000); }
+TEST(Coupling, EveryBarrierOfOneStage) { expect_agreement(lively_job(one_stage, {2, 1, 16}, 16, {3}), 3000); }
 
-TEST(Coupling, EveryLayerOfAPipeline) { expect_agreement(lively_job(four_stages, 1, 16, 16, 3), 1500); }
+TEST(Coupling, EveryBarrierOfAPipeline) { expect_agreement(lively_job(four_stages, {1, 1, 16}, 16, {3}), 1500); }
 
-TEST(Coupling, GroupsAcrossReplicasOfOneStage) { expect_agreement(lively_job(one_stage, 1, 64, 8, 3), 1500, 3); }
+TEST(Coupling, GroupsAcrossReplicasOfOneStage) { expect_agreement(lively_job(one_stage, {1, 1, 8}, 64, {3}), 1500, 3); }
 
-TEST(Coupling, GroupsAcrossReplicasOfAPipeline) { expect_agreement(lively_job(four_stages, 2, 16, 4, 2), 1500, 2); }
+TEST(Coupling, GroupsAcrossReplicasOfAPipeline) { expect_agreement(lively_job(four_stages, {2, 1, 4}, 16, {2}), 1500, 2); }
+
+/// Blocking gathers.
+TEST(Coupling, EveryLayer) { expect_agreement(lively_job(one_stage, {2, 1, 1, 16}, 16, {6}), 1500); }
+
+/// Gathers of half a layer, one ahead.
+TEST(Coupling, EveryPass)
+{
+    BruteForceJob job = lively_job(one_stage, {1, 1, 1, 1, 32}, 32, {8});
+    job.layer_gather_s = 1.8;
+    expect_agreement(job, 1500);
+}
+
+/// Forward passes that fill a pipeline wait for nobody, and where each microbatch has another slowest replica a lead of half a layer
+/// saves waiting: too long, by what model/coupling.hpp says, beside the 0.25 % of all.
+TEST(Coupling, EveryPassOfAPipeline)
+{
+    BruteForceJob job = lively_job(four_stages, {2, 1, 1, 1, 16}, 16, {4});
+    job.layer_gather_s = 1.8;
+    for (const double microbatch_cv : {0.0, 0.05}) {
+        job.microbatch_cv = microbatch_cv;
+        expect_agreement(job, 1500, 4, 0.0075);
+    }
+}
 
 /// Plans that share draws, coupled and not: each as if it were alone, and however a range is cut.
 TEST(Coupling, DrawsTheSameForAPlanWhateverIsSampledWithIt)
 {
-    const NoiseTables noise = brute_force_noise(lively_job(four_stages, 2, 1, 1, 1));
-    const auto graph_of = [&noise](int coupled) { return brute_force_graph(lively_job(four_stages, 2, 16, coupled, 1), noise); };
-    const std::array graphs{graph_of(1), graph_of(4), graph_of(16), graph_of(2)};
+    const NoiseTables noise = brute_force_noise(lively_job(four_stages, {2}, 1, {}));
+    const auto graph = [&noise](const BarrierWidths& widths) {
+        return brute_force_graph(lively_job(four_stages, widths, 16, {}), noise);
+    };
+    const std::array graphs{graph({2}), graph({2, 1, 4}), graph({2, 1, 1, 1, 16}), graph({2, 1, 2})};
     const std::array all{graphs.data(), graphs.data() + 1, graphs.data() + 2, graphs.data() + 3};
     const SamplerOptions options{9, Purpose::search, 3};
     const auto together = sample_steps(all, noise, {0, 128, 2}, options);

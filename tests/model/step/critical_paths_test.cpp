@@ -78,7 +78,8 @@ TEST(CriticalPaths, FollowASlowStage)
         const auto paths = critical_paths(graph);
         for (int slow = 0; slow < shape.stages; ++slow) {
             ExecutionGraph slowed = graph;
-            for (int law = 2 * slow * shape.chunks; law < 2 * (slow + 1) * shape.chunks; ++law) {
+            const int laws = graph.passes() * shape.chunks;  // of a stage
+            for (int law = slow * laws; law < (slow + 1) * laws; ++law) {
                 slowed.law[law].compute_s *= 1.15F;
             }
             std::vector<double> factor(shape.stages, graph.group_mean);
@@ -105,7 +106,8 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                 for (int stage = 0; stage < shape.stages; ++stage) {
                     const float f = uniform(random);
                     factor.push_back(static_cast<double>(f) * graph.group_mean);
-                    for (int law = 2 * stage * shape.chunks; law < 2 * (stage + 1) * shape.chunks; ++law) {
+                    const int laws = graph.passes() * shape.chunks;  // of a stage
+                    for (int law = stage * laws; law < (stage + 1) * laws; ++law) {
                         drawn.law[law].compute_s *= f;
                         drawn.law[law].communication_s *= communication;
                         drawn.law[law].transfer_s *= communication;

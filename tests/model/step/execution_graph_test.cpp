@@ -29,21 +29,7 @@ std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, double 
     return compiler.compile(plan);
 }
 
-ExecutionGraph graph_of(const ParallelPlan& plan)
-{
-    auto compiled = compile(plan);
-    EXPECT_TRUE(std::holds_alternative<CompiledPlan>(compiled));
-    return std::get<CompiledPlan>(compiled).graph;
-}
-
-ParallelPlan plan_of(int tp, int pp, int dp)
-{
-    ParallelPlan plan;
-    plan.tp = tp;
-    plan.pp = pp;
-    plan.dp = dp;
-    return plan;
-}
+ExecutionGraph graph_of(const ParallelPlan& plan) { return graph_of(problem(), plan); }
 
 TEST(Placement, GivesEachGroupItsOwnGpus)
 {

@@ -3,6 +3,7 @@
 #include "model/step/sampler.hpp"
 #include "tests/support/example_problem.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/schedule_replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ public:
 
 private:
     int part(int s, const Task& t) const { return s * graph_.chunks() + t.chunk; }
-    const OpLaw& law(int s, const Task& t) const { return graph_.law[2 * part(s, t) + static_cast<int>(t.pass)]; }
+    const OpLaw& law(int s, const Task& t) const { return graph_.law[graph_.law_at(part(s, t), t.pass)]; }
 
     double duration(int s, const Task& t) const
     {
@@ -77,13 +78,13 @@ private:
     {
         const Task& t = orders_[s][i];
         const bool forward = t.pass == Pass::forward;
-        const double own = forward ? gathered(s, t.chunk) : end_of(s, Pass::forward, t.chunk, t.microbatch);
+        const Pass own_input = t.pass == Pass::weight_gradient ? Pass::input_gradient : Pass::forward;
+        const double own = forward ? gathered(s, t.chunk) : end_of(s, own_input, t.chunk, t.microbatch);
         double start = std::max(own, i > 0 ? end_[s][i - 1] : 0.0);
-        const int stages = graph_.stages();
-        const int from = t.chunk * stages + s + (forward ? -1 : 1);
-        if (from >= 0 && from < stages * graph_.chunks()) {
-            start = std::max(start, end_of(from % stages, t.pass, from / stages, t.microbatch) +
-                                        static_cast<double>(law(s, t).transfer_s));
+        const auto from = neighbour(graph_.program->shape, {s, t.chunk}, forward ? -1 : 1);
+        if (from && t.pass != Pass::weight_gradient) {
+            start = std::max(start,
+                             end_of(from->stage, t.pass, from->chunk, t.microbatch) + static_cast<double>(law(s, t).transfer_s));
         }
         return start;
     }
@@ -96,8 +97,8 @@ private:
         for (std::size_t i = 0; i < order.size(); ++i) {
             const Task& t = order[i];
             const bool more = std::any_of(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, order.end(),
-                                          [&t](const Task& u) { return u.pass == Pass::backward && u.chunk == t.chunk; });
-            if (t.pass == Pass::backward && !more) {
+                                          [&t](const Task& u) { return gives_weight_gradient(u.pass) && u.chunk == t.chunk; });
+            if (gives_weight_gradient(t.pass) && !more) {
                 done = std::max(done, overlapped_ ? end_[s][i] : 0.0) + static_cast<double>(graph_.reduce_scatter_s[part(s, t)]);
             }
         }
@@ -109,6 +110,14 @@ private:
     bool overlapped_;
     std::vector<std::vector<double>> end_;  // [stage][place in its order]
 };
+
+/// Whether a pass gets its input from another stage.
+bool neighbour_on_another_stage(const ScheduleShape& shape, int part, Pass pass)
+{
+    const Seat seat{part / shape.chunks, part % shape.chunks};
+    const auto from = neighbour(shape, seat, is_forward(pass) ? -1 : 1);
+    return pass != Pass::weight_gradient && from && from->stage != seat.stage;
+}
 
 /// Equal stages of F = 1 s, B = 2 s: (m + p - 1)(F + B), and what lies before the first and after the last op.
 TEST(NoiseFreeStep, OfEqualStagesHasTheClosedForm)
@@ -177,6 +186,71 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
             EXPECT_GE(s.bubble, 0.0);
             EXPECT_GE(s.exposed_communication, 0.0);
             EXPECT_LE(s.bubble + s.exposed_communication, 1.0) << name(shape.schedule);
+        }
+    }
+}
+
+/// The program of every schedule, pairs included, against the replay of its orders; laws differ by stage, chunk and pass.
+TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
+{
+    std::mt19937_64 random(11);
+    std::uniform_real_distribution<float> uniform(0.5F, 1.5F);
+    const float transfer = 0.25F;
+    for (const ScheduleShape& shape : graph_shapes()) {
+        for (const ScheduleShape& also :
+             {shape, ScheduleShape{Schedule::dualpipe, 4, 8, 2}, ScheduleShape{Schedule::dualpipe_v, 3, 7, 2}}) {
+            ExecutionGraph graph = empty_graph(also, DataParallelOverlap::on);
+            for (int part = 0; part < also.stages * also.chunks; ++part) {
+                for (int pass = 0; pass < graph.passes(); ++pass) {
+                    OpLaw& law = graph.law[graph.law_at(part, static_cast<Pass>(pass))];
+                    law.compute_s = uniform(random);
+                    const bool crosses = neighbour_on_another_stage(also, part, static_cast<Pass>(pass));
+                    law.transfer_s = crosses ? transfer : 0.0F;
+                }
+            }
+            const auto seconds = [&](int stage, const Task& t) {
+                // A pair's time is all in its backward.
+                return t.pass == Pass::paired_forward
+                           ? 0.0
+                           : static_cast<double>(graph.law[graph.law_at(stage * also.chunks + t.chunk, t.pass)].compute_s);
+            };
+            for (int part = 0; graph.passes() > static_cast<int>(Pass::paired_forward) && part < also.stages * also.chunks;
+                 ++part) {
+                graph.law[graph.law_at(part, Pass::paired_forward)].compute_s = 0.0F;
+            }
+            const TaskOrders orders = std::get<TaskOrders>(task_orders(also));
+            const Replayed replayed = ScheduleReplay(also, orders).run(seconds, static_cast<double>(transfer));
+            EXPECT_NEAR(noise_free_step(graph).step_s, replayed.last_end, 1e-9) << name(also.schedule);
+        }
+    }
+}
+
+/// Stages that need not wait for each other at the end begin their next step early: zero bubbles remain zero, and the step is the
+/// longest stage's span. With flushes nothing is won.
+TEST(NoiseFreeStep, WithPostValidationIsTheLongestSpan)
+{
+    for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::zb_h2}) {
+        const ScheduleShape shape{schedule, 4, 12, 1};
+        ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
+        for (OpLaw& law : graph.law) {
+            law.compute_s = 1.0F;
+        }
+        if (schedule == Schedule::one_f_one_b) {
+            graph.law[1].compute_s = 2.0F;
+        }
+        const double together = noise_free_step(graph).step_s;
+        graph.ahead_s = idle_before(graph);
+        const TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
+        const Replayed replayed =
+            ScheduleReplay(shape, orders)
+                .run([&](int stage,
+                         const Task& t) { return static_cast<double>(graph.law[graph.law_at(stage, t.pass)].compute_s); },
+                     0.0);
+        EXPECT_NEAR(together, replayed.last_end, 1e-9) << name(schedule);
+        EXPECT_NEAR(noise_free_step(graph).step_s, replayed.longest_span, 1e-9) << name(schedule);
+        if (schedule == Schedule::zb_h2) {
+            EXPECT_NEAR(replayed.longest_span, 3.0 * 12, 1e-9);
+            EXPECT_NEAR(together, 3.0 * 12 + 3.0, 1e-9);
         }
     }
 }

@@ -1,5 +1,6 @@
 /// The sampler against brute force: every replica op by op.
 
+#include "tests/support/draw_statistics.hpp"
 #include "tests/support/example_problem.hpp"
 #include "tests/support/reference_sampler.hpp"
 
@@ -17,29 +18,6 @@ namespace prismopt {
 namespace {
 
 constexpr std::array widths{1, 2, 4, 8, 16};
-
-ExecutionGraph graph_of(const Problem& problem, const ParallelPlan& plan)
-{
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
-    auto compiled = compiler.compile(plan);
-    EXPECT_TRUE(std::holds_alternative<CompiledPlan>(compiled)) << std::get<Infeasible>(compiled).detail;
-    return std::get<CompiledPlan>(compiled).graph;
-}
-
-double quantile_of(std::vector<double> draws, double p)
-{
-    std::sort(draws.begin(), draws.end());
-    return draws[static_cast<std::size_t>(std::ceil(p * static_cast<double>(draws.size()))) - 1];
-}
-
-ParallelPlan plan_of(int tp, int pp, int dp)
-{
-    ParallelPlan plan;
-    plan.tp = tp;
-    plan.pp = pp;
-    plan.dp = dp;
-    return plan;
-}
 
 /// One plan for each way in which replicas, stages, chunks and nodes can be coupled.
 std::vector<ParallelPlan> plans_of_every_coupling()
@@ -150,14 +128,14 @@ TEST(Sampler, ReplicasInDistributionMatchBruteForce)
             plan.dp_overlap = overlap;
             const ExecutionGraph graph = graph_of(problem, plan);
             const DrawRange range{0, 1024, 2};
-            const auto brute = sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp});
-            const auto fast = sample_steps(graph, problem.noise, range, {5, Purpose::search, 4});
+            const auto brute = sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, plan.dp}));
+            const auto fast = sorted(sample_steps(graph, problem.noise, range, {5, Purpose::search, 4}));
             // All but the ops' residuals are the same draws. 0.25 % is what a quantile may be off; beyond it, three standard
             // errors of the difference, in probability.
             for (const double p : {0.05, 0.50, 0.95, 0.99}) {
                 const double error = 3.0 * std::sqrt(2.0 * p * (1.0 - p) / static_cast<double>(brute.size()));
-                EXPECT_GT(quantile_of(fast, p), 0.9975 * quantile_of(brute, p - error)) << c.name << ", p = " << p;
-                EXPECT_LT(quantile_of(fast, p), 1.0025 * quantile_of(brute, p + error)) << c.name << ", p = " << p;
+                EXPECT_GT(sorted_quantile(fast, p), 0.9975 * sorted_quantile(brute, p - error)) << c.name << ", p = " << p;
+                EXPECT_LT(sorted_quantile(fast, p), 1.0025 * sorted_quantile(brute, p + error)) << c.name << ", p = " << p;
             }
         }
     }
@@ -214,7 +192,7 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
         const auto plain = blocks(Sampling::plain);
         const auto stratified = blocks(Sampling::stratified);
         // Of each block: its mean, and how many lie above the p90.
-        const double threshold = quantile_of(plain, 0.90);
+        const double threshold = sorted_quantile(sorted(plain), 0.90);
         std::array<std::array<double, 2>, 2> mean{};
         std::array<std::array<double, 2>, 2> variance{};
         for (std::size_t s = 0; s < 2; ++s) {

@@ -66,12 +66,6 @@ TEST(SamplerTruth, PipelinesMatchAPlainSimulation)
     }
 }
 
-ExecutionGraph compiled(const Problem& problem, const ParallelPlan& plan)
-{
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
-    return std::get<CompiledPlan>(compiler.compile(plan)).graph;
-}
-
 ParallelPlan plan_of(int tp, int pp, int dp, int microbatch)
 {
     ParallelPlan plan;
@@ -111,7 +105,7 @@ TEST(SamplerTruth, PlansShareTheirLuck)
     const Problem problem = example_problem(lively_variability(), 32, widths);
     ParallelPlan all_forward_first = plan_of(2, 4, 1, 1);
     all_forward_first.schedule = Schedule::gpipe;
-    const auto p99 = [&](const ParallelPlan& plan) { return p99_by_seed(compiled(problem, plan), problem.noise); };
+    const auto p99 = [&](const ParallelPlan& plan) { return p99_by_seed(graph_of(problem, plan), problem.noise); };
     const auto base = p99(plan_of(2, 4, 1, 1));
     const double schedule = gain_of_common_draws(base, p99(all_forward_first));
     const double width = gain_of_common_draws(base, p99(plan_of(4, 4, 1, 1)));
@@ -133,7 +127,7 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     std::vector<ExecutionGraph> graphs;
     for (const int tp : widths) {
         for (const int microbatch : {1, 2}) {
-            graphs.push_back(compiled(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
+            graphs.push_back(graph_of(problem, plan_of(tp, 4, 16, microbatch)));  // each microbatch size is a lot
         }
     }
     std::vector<const ExecutionGraph*> all;

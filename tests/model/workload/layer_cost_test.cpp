@@ -232,20 +232,83 @@ TEST(LayerCosts, RecomputeOfSomeLayersIsTheirShare)
     EXPECT_NEAR(some.parameters, none.parameters, 1.0);
 }
 
-/// Without the host a pass takes its kernels; with a slow one it takes a launch for each of them.
-TEST(LayerCosts, AreNoShorterThanTheHostLaunches)
+/// Host and accelerator wait for each other: the sum of their cubes is that of the pass. A launch for each kernel and collective.
+TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
 {
     Cluster c = products_only();
-    const LayerShape shape{2048, 1, 1, true, Recompute::none};
-    const PartCost free = layer_costs(gpt_175b, shape, c).layer;
-    c.stack.host = Seconds{1e-6};
-    EXPECT_EQ(layer_costs(gpt_175b, shape, c).layer.forward.compute_s, free.forward.compute_s);
-    c.stack.host = Seconds{1.0};
-    std::size_t kernels = 0;
-    for (const Segment& segment : free.forward.segments) {
-        kernels += segment.size();
+    for (const int tp : {1, 8}) {
+        const LayerShape shape{2048, 1, tp, true, Recompute::none};
+        c.stack.host = Seconds{0.0};
+        const PassCost free = layer_costs(gpt_175b, shape, c).layer.forward;
+        auto launches = static_cast<double>(free.collectives_s.size());
+        for (const Segment& segment : free.segments) {
+            launches += static_cast<double>(segment.size());
+        }
+        const double busy = free.compute_s + free.communication_s;
+        for (const double host : {1e-6, busy / launches, 1.0}) {
+            c.stack.host = Seconds{host};
+            const PassCost pass = layer_costs(gpt_175b, shape, c).layer.forward;
+            EXPECT_NEAR((pass.compute_s + pass.communication_s) / std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)),
+                        1.0, 1e-9)
+                << tp << ' ' << host;
+        }
     }
-    EXPECT_NEAR(layer_costs(gpt_175b, shape, c).layer.forward.compute_s, static_cast<double>(kernels), 1e-9);
+}
+
+/// Two heads on a member: with one sequence its score matrices are no multiple of the four that the fused softmax needs.
+TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
+{
+    const auto kernels = [](int microbatch) {
+        std::size_t count = 0;
+        const LayerShape shape{1024, microbatch, 4, false, Recompute::none};
+        for (const Segment& segment : layer_costs(gpt(4, 1024, 8), shape, products_only()).layer.forward.segments) {
+            count += segment.size();
+        }
+        return count;
+    };
+    EXPECT_EQ(kernels(1), kernels(2) + 1);
+    EXPECT_EQ(kernels(3), kernels(4) + 1);
+}
+
+TEST(LayerCosts, LossMovesTheLogits)
+{
+    Cluster c = products_only();
+    c.accelerator.memory_bandwidth = BytesPerSecond{1e12};
+    const LayerShape shape{1024, 1, 1, false, Recompute::none};
+    const auto head_s = [&](double bytes) {
+        c.stack.loss_traffic = bytes;
+        const PartCost head = layer_costs(gpt(4, 1024, 8), shape, c).head;
+        return head.forward.compute_s + head.backward.compute_s;
+    };
+    EXPECT_NEAR(head_s(52.0) - head_s(24.0), 28.0 * 1024 * 51200 / 1e12, 1e-12);
+}
+
+/// What a layer keeps leaves during its forward pass and returns during its backward pass; what compute does not hide is waited for.
+TEST(Offload, MovesActivationsBesideCompute)
+{
+    Cluster c = products_only();
+    LayerShape shape{2048, 1, 1, true, Recompute::none};
+    const PartCost kept = layer_costs(gpt_175b, shape, c).layer;
+    shape.offload = true;
+    c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (0.5 * kept.forward.compute_s)};
+    const PartCost hidden = layer_costs(gpt_175b, shape, c).layer;
+    EXPECT_EQ(hidden.saved_bytes, 0.0);
+    EXPECT_NEAR(hidden.workspace_bytes, kept.workspace_bytes + 2.0 * kept.saved_bytes, 1.0);
+    EXPECT_EQ(hidden.forward.communication_s, kept.forward.communication_s);
+    c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (3.0 * kept.forward.compute_s)};
+    const PartCost exposed = layer_costs(gpt_175b, shape, c).layer;
+    EXPECT_NEAR(exposed.forward.communication_s - kept.forward.communication_s, 2.0 * kept.forward.compute_s, 1e-9);
+    EXPECT_NEAR(exposed.backward.communication_s - kept.backward.communication_s,
+                3.0 * kept.forward.compute_s - kept.backward.compute_s, 1e-9);
+}
+
+TEST(Offload, UpdatesOnTheHost)
+{
+    Accelerator gpu = products_only().accelerator;
+    gpu.host_link = BytesPerSecond{4e9};
+    gpu.host_memory_bandwidth = BytesPerSecond{38e9};
+    EXPECT_NEAR(update_time(1e9, Offload::optimizer, gpu).si, 1.0 + 1.0, 1e-12);
+    EXPECT_LT(update_time(1e9, Offload::none, gpu).si, 1e-6);
 }
 
 Workload mixture()

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -58,6 +59,26 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
         EXPECT_NEAR(std::sqrt(fit.covariance[k * fit.constants.size() + k]), fit.deviation[k], 1e-12);
     }
+}
+
+/// A constant that no run tells anything of follows its relative, else it stays as believed.
+TEST(FitConstants, FollowTheirRelatives)
+{
+    const std::vector<MeasuredRun> runs = runs_on_a100();
+    std::vector<FitConstant> believed = fitted_constants(runs);
+    const FitConstant known =
+        *std::find_if(believed.begin(), believed.end(), [](const FitConstant& c) { return c.name() == "a100-sxm-80gb.gemm"; });
+    for (const char* group : {"gb200", "b200-sxm"}) {
+        believed.push_back(known);
+        believed.back().group = group;
+        believed.back().sections = {group};
+    }
+    believed.back().relative = known.name();
+    const Fit fit = fit_constants(fitted_rows(runs, std::vector<double>(runs.size(), 1.0)), believed, noise_of(runs), 20);
+    const double fitted = value_of(fit.constants, known.name());
+    EXPECT_GT(std::abs(fitted / known.value - 1.0), 0.05);
+    EXPECT_NEAR(value_of(fit.constants, "b200-sxm.gemm") / fitted, 1.0, 1e-3);
+    EXPECT_NEAR(value_of(fit.constants, "gb200.gemm") / known.value, 1.0, 1e-3);
 }
 
 /// A constant of another accelerator leaves a run's time as it is; one of its own does not.

@@ -1,0 +1,23 @@
+#pragma once
+
+/// The kinds of hardware that the knobs of a scenario make.
+
+#include "io/scenario.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The hardware with the scenario's knobs at these values; nothing where its tiers do not nest or it is dearer than the limit.
+std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const double> values);
+
+/// Every combination of levels that works, the first knob varying slowest. Throws InputError when none does.
+std::vector<std::vector<double>> hardware_grid(const Scenario& scenario);
+
+/// "node.bandwidth=900GB/s node.group=72"
+std::string hardware_text(std::span<const Knob> knobs, std::span<const double> values);
+
+}  // namespace prismopt

@@ -1,0 +1,49 @@
+#pragma once
+
+/// Numbers of a cluster that a co-design may turn, each with what it costs.
+
+#include "model/hardware/hardware.hpp"
+#include "model/noise/variability.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// bandwidth, group: of a tier; compute: peak of all precisions, named by that of bf16; power: the board limit, which the clock
+/// and with it the peaks follow.
+enum class KnobTarget { bandwidth, group, memory, memory_bandwidth, compute, power };
+
+struct Knob {
+    KnobTarget target = KnobTarget::bandwidth;
+    std::size_t tier = 0;             // of bandwidth and group
+    std::string name;                 // "node.bandwidth", "memory"
+    std::vector<double> levels;       // SI, ascending; what the discrete search tries
+    bool continuous = false;          // any value from the first to the last level may be tuned
+    DollarsPerSecond price_per_unit;  // of a GPU, for each SI unit above (or below) what the cluster has
+};
+
+/// Names as scenarios spell them.
+std::string_view name(KnobTarget target);
+std::optional<KnobTarget> parse_knob_target(std::string_view text);
+
+/// What the knob stands at in this cluster, SI.
+double value_of(const Knob& knob, const Cluster& cluster);
+
+/// A cluster and how it fails, with the knobs at these values.
+struct Hardware {
+    Cluster cluster;
+    Reliability reliability;
+};
+
+/// The hardware with its knobs turned, or nothing where the groups of its tiers would not nest. A larger first tier is a larger
+/// node: its failure rate grows with its GPUs, so that a GPU's stays. Power: dynamic power goes with the cube of the clock
+/// (frequency times the square of the voltage, which follows it) above an idle share, and the peaks with the clock; memory and
+/// network keep their speed. Source of the cube: Kim, Gupta, Wei, Brooks, HPCA 2008, section 2.
+std::optional<Hardware> turned(const Hardware& hardware, std::span<const Knob> knobs, std::span<const double> values);
+
+}  // namespace prismopt

@@ -1,0 +1,30 @@
+#pragma once
+
+/// What every stage does when in the step with all durations at their means: for people to look at.
+
+#include "model/step/execution_graph.hpp"
+
+#include <vector>
+
+namespace prismopt {
+
+enum class Activity { forward, backward, input_gradient, weight_gradient, pair, bubble, transfer, gather, reduction, optimizer };
+
+/// Streams of a stage: what happens on one of them does not overlap.
+enum class TimelineStream { compute, receive_activations, receive_gradients, exchange };
+
+struct TimelineEvent {
+    int stage = 0;
+    TimelineStream stream = TimelineStream::compute;
+    Activity activity = Activity::bubble;
+    int chunk = -1;       // -1: of none
+    int microbatch = -1;  // the same
+    double start_s = 0.0;
+    double end_s = 0.0;
+};
+
+/// By stage, and in time on each stream; events that take no time are left out. A pair shows its backward's microbatch.
+/// Transfers whose times overlap share a link in full here.
+std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
+
+}  // namespace prismopt

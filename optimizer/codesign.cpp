@@ -1,0 +1,231 @@
+#include "optimizer/codesign.hpp"
+
+#include "io/hardware_variants.hpp"
+#include "optimizer/evaluator.hpp"
+#include "search/archive.hpp"
+#include "search/nlopt_search.hpp"
+#include "search/ranking.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t most_tuples = 200'000'000;  // of the space at the knobs' levels: a sweep of minutes
+constexpr std::size_t designs_per_direction = 3;
+constexpr double least_weight = 1e-3;  // so that no objective is given up for nothing
+constexpr int digits = 4;              // of a tuned value: what a datasheet has
+
+double rounded(double value)
+{
+    const double unit = std::pow(10.0, std::floor(std::log10(value)) - (digits - 1));
+    return std::round(value / unit) * unit;
+}
+
+/// A point of the grid's front, with what the model without noise says of it.
+struct GridDesign {
+    ParallelPlan plan;
+    std::vector<double> knobs;
+    std::vector<double> values;
+};
+
+class Tuner {
+public:
+    explicit Tuner(const Scenario& scenario)
+        : scenario_(scenario), model_(scenario, build_noise_tables(scenario.variability, scenario.space.tp)),
+          problem_(model_.problem)
+    {
+        for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
+            if (scenario.knobs[k].continuous) {
+                free_.push_back(k);
+                box_.low.push_back(scenario.knobs[k].levels.front());
+                box_.high.push_back(scenario.knobs[k].levels.back());
+            }
+        }
+    }
+
+    TunedHardware run()
+    {
+        const std::vector<GridDesign> front = grid_front();
+        Scalarisation scalar{.weight = {}, .ideal = front.front().values, .nadir = front.front().values};
+        for (const GridDesign& design : front) {
+            for (std::size_t k = 0; k < design.values.size(); ++k) {
+                scalar.ideal[k] = std::min(scalar.ideal[k], design.values[k]);
+                scalar.nadir[k] = std::max(scalar.nadir[k], design.values[k]);
+            }
+        }
+        TunedHardware tuned;
+        const auto most = static_cast<std::size_t>(scenario_.search.tune_points);
+        for (const Values& direction : reference_directions(model_.objectives.size(), most)) {
+            scalar.weight = direction;
+            for (double& weight : scalar.weight) {
+                weight = std::max(weight, least_weight);
+            }
+            for (const GridDesign* design : best_for(scalar, front)) {
+                keep(tune(*design, scalar), tuned.hardware);
+            }
+        }
+        tuned.evaluations = evaluations_;
+        return tuned;
+    }
+
+private:
+    std::vector<GridDesign> grid_front()
+    {
+        const std::uint64_t size = model_.designs.space().size();
+        if (size > most_tuples) {
+            throw InputError(
+                fmt::format("{}: {} raw tuples are too many to tune knobs for (up to {}); give [[knob]] fewer levels, or "
+                            "[space] fewer choices",
+                            scenario_.path, size, most_tuples));
+        }
+        const Sweep sweep = Worker(model_).sweep({0, size});
+        std::vector<Values> bounds;
+        for (const Bound& bound : sweep.feasible) {
+            Values& values = bounds.emplace_back(bound.objectives);
+            std::replace(values.begin(), values.end(), -infinity, 0.0);  // has no bound, so it does not steer
+        }
+        std::vector<GridDesign> front;
+        for (const std::size_t i : non_dominated(bounds)) {
+            const Point point = model_.designs.space().point(sweep.feasible[i].index);
+            front.push_back({model_.designs.plan(point), scenario_.hardware[model_.designs.hardware(point)], bounds[i]});
+        }
+        if (front.empty()) {
+            Archive archive;
+            archive.add(std::vector<Answer>{sweep});
+            throw InputError(fmt::format("{}: no plan is feasible on any of the hardware; see prismopt validate {}",
+                                         scenario_.path, scenario_.path));
+        }
+        return front;
+    }
+
+    /// Of each plan with its discrete knobs only the best is tuned: its continuous knobs are what changes.
+    std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
+    {
+        std::vector<const GridDesign*> order;
+        for (const GridDesign& design : front) {
+            order.push_back(&design);
+        }
+        std::stable_sort(order.begin(), order.end(),
+                         [&](const GridDesign* a, const GridDesign* b) { return scalar(a->values) < scalar(b->values); });
+        std::vector<const GridDesign*> best;
+        for (const GridDesign* design : order) {
+            const bool known =
+                std::any_of(best.begin(), best.end(), [&](const GridDesign* other) { return same_discrete(*design, *other); });
+            if (!known && best.size() < designs_per_direction) {
+                best.push_back(design);
+            }
+        }
+        return best;
+    }
+
+    bool same_discrete(const GridDesign& a, const GridDesign& b) const
+    {
+        for (std::size_t k = 0; k < a.knobs.size(); ++k) {
+            if (!scenario_.knobs[k].continuous && a.knobs[k] != b.knobs[k]) {
+                return false;
+            }
+        }
+        return design_text(a.plan) == design_text(b.plan);
+    }
+
+    std::vector<double> tune(const GridDesign& design, const Scalarisation& scalar)
+    {
+        std::vector<double> knobs = design.knobs;
+        const auto set = [&](std::span<const double> x) {
+            for (std::size_t k = 0; k < free_.size(); ++k) {
+                knobs[free_[k]] = x[k];
+            }
+        };
+        std::vector<double> start;
+        for (const std::size_t k : free_) {
+            start.push_back(design.knobs[k]);
+        }
+        const auto cost = [&](std::span<const double> x) {
+            set(x);
+            const auto values = judge(design.plan, knobs);
+            return values.empty() ? infinity : scalar(values);
+        };
+        const Tuned tuned = minimise(cost, box_, start, {.max_evaluations = scenario_.search.tune_evaluations, .seed = 1});
+        evaluations_ += static_cast<std::uint64_t>(tuned.evaluations);
+        set(tuned.x);
+        return knobs;
+    }
+
+    /// The objectives of a plan on the hardware with these knobs; empty where it cannot work.
+    std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& knobs)
+    {
+        auto hardware = hardware_at(scenario_, knobs);
+        if (!hardware) {
+            return {};
+        }
+        problem_.cluster = std::move(hardware->cluster);
+        problem_.reliability = hardware->reliability;
+        Predictor predictor(problem_);
+        const auto bound = predictor.bound(plan);
+        if (std::holds_alternative<Infeasible>(bound)) {
+            return {};
+        }
+        std::vector<double> values;
+        if (scenario_.search.tune_fleets > 0) {
+            const int steps = scenario_.search.rungs.front().steps;
+            const SamplerOptions sampler = model_.sampler(Purpose::search);
+            const PhaseDraws draws = predictor.sample(plan, {0, scenario_.search.tune_fleets, steps}, sampler);
+            const Prediction prediction = predictor.summarise(plan, draws, steps, sampler, Confidence{});
+            for (const Objective* objective : model_.objectives) {
+                values.push_back(objective->value(prediction).value);
+            }
+            return values;
+        }
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            values.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound)) : 0.0);
+        }
+        return values;
+    }
+
+    void keep(const std::vector<double>& knobs, std::vector<std::vector<double>>& list) const
+    {
+        std::vector<double> short_knobs = knobs;
+        for (const std::size_t k : free_) {
+            short_knobs[k] = std::clamp(rounded(knobs[k]), scenario_.knobs[k].levels.front(), scenario_.knobs[k].levels.back());
+        }
+        const std::vector<double>& kept = hardware_at(scenario_, short_knobs) ? short_knobs : knobs;
+        const auto& grid = scenario_.hardware;
+        if (std::find(list.begin(), list.end(), kept) == list.end() && std::find(grid.begin(), grid.end(), kept) == grid.end()) {
+            list.push_back(kept);
+        }
+    }
+
+    const Scenario& scenario_;
+    StudyModel model_;
+    Problem problem_;                // with the knobs as they are being tried
+    std::vector<std::size_t> free_;  // continuous knobs
+    Box box_;
+    std::uint64_t evaluations_ = 0;
+};
+
+}  // namespace
+
+bool tunes_hardware(const Scenario& scenario)
+{
+    const bool continuous =
+        std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [](const Knob& knob) { return knob.continuous; });
+    if (scenario.search.strategy == "nlopt" && !continuous) {
+        throw InputError(
+            fmt::format("{}: strategy nlopt has nothing to tune: no [[knob]] has a range; write for example range = "
+                        "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
+                        scenario.path));
+    }
+    return continuous && (scenario.search.strategy == "nlopt" || scenario.search.strategy == "auto");
+}
+
+TunedHardware tune_hardware(const Scenario& scenario) { return Tuner(scenario).run(); }
+
+}  // namespace prismopt

@@ -1,0 +1,43 @@
+#include "optimizer/commands/command.hpp"
+
+#include "io/merge_results.hpp"
+#include "io/report.hpp"
+#include "io/results_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+int merge_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("out", po::value<std::string>()->value_name("FILE"), "the joined results file")(
+        "part", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE..."),
+        "results of the parts, two or more")("force", po::bool_switch(), "replace results that exist");
+    const auto values = parse_options("merge", options, "", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    if (values->count("out") == 0 || values->count("part") == 0 || (*values)["part"].as<std::vector<std::string>>().size() < 2) {
+        throw InputError("prismopt merge needs --out FILE and --part with two results files or more; see prismopt merge --help");
+    }
+    const std::string out = (*values)["out"].as<std::string>();
+    if (!(*values)["force"].as<bool>() && std::filesystem::exists(out)) {
+        throw InputError(fmt::format("{} exists and is kept; name another file with --out, or replace it with --force", out));
+    }
+    std::vector<Results> parts;
+    for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
+        parts.push_back(read_results(path));
+    }
+    Results merged = merge_results(parts);
+    merged.study.command_line = call.command_line;
+    write_results(merged, out);
+    fmt::print("{}\nresults: {}\n", text_report(merged), out);
+    return exit_done;
+}
+
+}  // namespace prismopt

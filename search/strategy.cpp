@@ -1,0 +1,114 @@
+#include "search/strategy.hpp"
+
+#include "search/exact.hpp"
+#include "search/nsga2.hpp"
+#include "search/nsga3.hpp"
+#include "search/racing.hpp"
+#include "search/random_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+/// Raw tuples that a sweep gets through in some core-hours; their bounds fit the memory of a node.
+constexpr std::uint64_t most_to_sweep = 2'000'000'000;
+
+std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
+{
+    ExactOptions options;
+    options.ranges = ranges_of(goal, space.size(), options.sweep_ranges);
+    options.objectives = goal.objectives;
+    options.top_rung = goal.top_rung;
+    options.bounded = goal.bounded;
+    options.confidence = goal.confidence;
+    options.max_evaluations = goal.max_evaluations;
+    return std::make_unique<Exact>(options);
+}
+
+template <class Kind>
+std::unique_ptr<Strategy> make(const Space& space, const StudyGoal& goal)
+{
+    return std::make_unique<Kind>(space, goal);
+}
+
+struct Row {
+    const char* name;
+    std::unique_ptr<Strategy> (*make)(const Space&, const StudyGoal&);
+};
+
+constexpr std::array<Row, 5> rows{{{"exact", make_exact},
+                                   {"racing", make<Racing>},
+                                   {"nsga2", make<Nsga2>},
+                                   {"nsga3", make<Nsga3>},
+                                   {"random", make<RandomSearch>}}};
+
+ChosenStrategy choose(const Space& space, const StudyGoal& goal)
+{
+    const std::string tuples = grouped(space.size()) + " raw tuples";
+    if (space.size() > most_to_sweep) {
+        const bool few = goal.objectives <= 3;
+        return {few ? "nsga2" : "nsga3",
+                tuples + " are too many to look at each; " + std::to_string(goal.objectives) + " objectives are " +
+                    (few ? "few enough for crowding" : "too many for crowding, so niches along reference directions"),
+                nullptr};
+    }
+    if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
+        return {"racing", tuples + " can each be looked at, but no objective has a bound that would exclude any before drawing",
+                nullptr};
+    }
+    return {"exact", tuples + " can each be looked at, and bounds exclude most before drawing", nullptr};
+}
+
+}  // namespace
+
+std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts)
+{
+    parts = std::min(size, parts);
+    std::vector<SweepRange> ranges;
+    std::uint64_t begin = 0;
+    for (std::uint64_t part = 0; part < parts; ++part) {
+        const std::uint64_t end = begin + size / parts + (part < size % parts ? 1 : 0);
+        ranges.push_back({begin, end});
+        begin = end;
+    }
+    return ranges;
+}
+
+std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size, std::uint64_t ranges)
+{
+    const std::vector<SweepRange> parts = split_space(size, goal.parts);
+    if (goal.part > parts.size()) return {};
+    const SweepRange part = parts[goal.part - 1];
+    std::vector<SweepRange> within = split_space(part.end - part.begin, ranges);
+    for (SweepRange& range : within) range = {range.begin + part.begin, range.end + part.begin};
+    return within;
+}
+
+std::string grouped(std::uint64_t count)
+{
+    std::string digits = std::to_string(count);
+    for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ',');
+    return digits;
+}
+
+std::vector<std::string> strategy_names()
+{
+    std::vector<std::string> names{"auto", "nlopt"};
+    for (const Row& row : rows) names.emplace_back(row.name);
+    return names;
+}
+
+ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal)
+{
+    ChosenStrategy chosen{name, {}, nullptr};
+    if (name == "auto" || name == "nlopt") chosen = choose(space, goal);
+    const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return chosen.name == r.name; });
+    if (row == rows.end()) throw std::invalid_argument("there is no search strategy \"" + name + "\"");
+    chosen.strategy = row->make(space, goal);
+    return chosen;
+}
+
+}  // namespace prismopt

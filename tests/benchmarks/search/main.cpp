@@ -1,0 +1,415 @@
+/// prismopt-search-bench: what results/search-quality.md is made from. One argument: the file to write; `--quick`: three seeds.
+
+#include "tests/benchmarks/search/pagmo_yardstick.hpp"
+#include "tests/benchmarks/search/tracker.hpp"
+#include "tests/search/textbook.hpp"
+
+#include "search/exact.hpp"
+#include "search/nsga2.hpp"
+#include "search/nsga3.hpp"
+#include "search/race.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+#include <string_view>
+
+namespace prismopt::bench {
+namespace {
+
+constexpr std::uint64_t most_calls = 40'000;
+int seeds = 10;
+
+const std::string here = std::string(PRISMOPT_SOURCE_DIR) + "/tests/benchmarks/search/scenarios/";
+const std::string shipped = std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/";
+
+double seconds_since(std::chrono::steady_clock::time_point start)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Runs that did not reach the share count as more than all.
+std::string median(std::vector<std::uint64_t> counts)
+{
+    for (std::uint64_t& count : counts) count = count == 0 ? most_calls + 1 : count;
+    std::sort(counts.begin(), counts.end());
+    const std::uint64_t middle = counts[counts.size() / 2];
+    return middle > most_calls ? "never" : grouped(middle);
+}
+
+struct Reached {
+    std::vector<std::uint64_t> to_99;
+    std::vector<std::uint64_t> to_999;
+
+    void add(const Tracker& tracker)
+    {
+        to_99.push_back(tracker.to_99);
+        to_999.push_back(tracker.to_999);
+    }
+    std::string row(const std::string& name) const
+    {
+        return fmt::format("| {} | {} | {} |\n", name, median(to_99), median(to_999));
+    }
+};
+
+/// The same problem for our strategies and for pagmo.
+struct Contest {
+    const Space* space;
+    PlayedProblem problem;
+    StudyGoal goal;
+    std::function<std::vector<double>(std::uint64_t)> truth;  // of a feasible point
+    HypervolumeShare share;
+};
+
+Tracker follow(const Contest& contest, Strategy& strategy)
+{
+    Tracker tracker(contest.share);
+    std::size_t seen = 0;
+    const auto enough = [&](const Played& played) {
+        for (; seen < played.drawn.size(); ++seen) tracker.evaluated(played.drawn[seen], contest.truth(played.drawn[seen]));
+        return tracker.to_999 > 0;
+    };
+    const auto all = [](std::size_t outstanding) { return outstanding; };
+    enough(play(contest.problem, strategy, all, enough));
+    return tracker;
+}
+
+GeneticOptions endless()
+{
+    GeneticOptions options;
+    options.patience = most_calls;
+    return options;
+}
+
+std::string contest_rows(const Contest& contest, bool with_exact)
+{
+    std::string rows;
+    if (with_exact) {
+        Reached exact;
+        const auto strategy = make_strategy("exact", *contest.space, contest.goal).strategy;
+        exact.add(follow(contest, *strategy));
+        rows += exact.row("exact");
+        const auto whole = make_strategy("exact", *contest.space, contest.goal).strategy;
+        const Played played = play(contest.problem, *whole);
+        rows += fmt::format("| exact, to the end: {} | {} drawn | |\n", whole->outcome().text, grouped(played.drawn.size()));
+    }
+    Reached nsga2;
+    Reached nsga3;
+    Reached random;
+    for (int seed = 1; seed <= seeds; ++seed) {
+        StudyGoal goal = contest.goal;
+        goal.seed = static_cast<std::uint64_t>(seed);
+        goal.max_evaluations = most_calls;
+        Nsga2 two(*contest.space, goal, endless());
+        nsga2.add(follow(contest, two));
+        Nsga3 three(*contest.space, goal, endless());
+        nsga3.add(follow(contest, three));
+        const auto control = make_strategy("random", *contest.space, goal).strategy;
+        random.add(follow(contest, *control));
+    }
+    rows += nsga2.row("nsga2") + nsga3.row("nsga3") + random.row("random");
+    for (const unsigned population : {100U, 200U}) {
+        Reached pagmo;
+        for (int seed = 1; seed <= seeds; ++seed) {
+            Tracker tracker(contest.share);
+            YardstickProblem yardstick;
+            std::vector<std::size_t> free;  // pagmo refuses a variable with one value
+            Point whole(contest.space->axes().size(), 0);
+            for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+                const auto labels = static_cast<int>(contest.space->axes()[axis].labels.size());
+                if (labels < 2) continue;
+                free.push_back(axis);
+                yardstick.labels.push_back(labels);
+            }
+            yardstick.objectives = contest.goal.objectives;
+            yardstick.values = [&](std::span<const int> labels) {
+                Point point = whole;
+                for (std::size_t i = 0; i < free.size(); ++i) point[free[i]] = labels[i];
+                if (!contest.space->allows_all(point) || contest.problem.bound(point).empty()) return std::vector<double>{};
+                const std::uint64_t index = contest.space->index(point);
+                std::vector<double> value = contest.truth(index);
+                tracker.evaluated(index, value);
+                return value;
+            };
+            run_pagmo_nsga2(yardstick, population, static_cast<unsigned>(seed), most_calls, [&] { return tracker.to_999 > 0; });
+            pagmo.add(tracker);
+        }
+        rows += pagmo.row(fmt::format("pagmo nsga2, population {}", population));
+    }
+    return rows;
+}
+
+constexpr const char* contest_head = "| search | evaluations to 99 % | to 99.9 % |\n|---|---|---|\n";
+
+/// Real spaces: the exact front beside brute force with the same draws, and the contest.
+std::string real_spaces()
+{
+    std::string text =
+        "## Real spaces\n\nEvery feasible plan was drawn at every rung; the front of these values is the truth. An evaluation is "
+        "a "
+        "distinct feasible plan that a search has drawn; pagmo's infeasible and repeated calls are not counted. Hypervolume: "
+        "logarithms "
+        "of the objectives in the box from ideal to nadir of the true front, reference 1.1. Medians of " +
+        std::to_string(seeds) + " seeds; at most " + grouped(most_calls) + " calls.\n\n";
+    for (const std::string& file : {shipped + "small.toml", here + "gpt-22b.toml", here + "llama2-7b.toml"}) {
+        const auto start = std::chrono::steady_clock::now();
+        const TableProblem table(file, read_scenario(file).search.rungs);
+        std::vector<std::vector<double>> front;
+        for (const std::uint64_t index : table.front()) front.push_back(table.truth(index));
+        const Contest contest{&table.space(),
+                              {&table.space(),
+                               [&](std::span<const int> point) {
+                                   const auto found = table.feasible().find(table.space().index(point));
+                                   return found == table.feasible().end() ? std::vector<double>{} : found->second.objectives;
+                               },
+                               [&](std::uint64_t index, int rung) { return table.at(index, rung); }},
+                              table.goal(),
+                              [&](std::uint64_t index) { return table.truth(index); },
+                              HypervolumeShare(front, true)};
+        const auto exact = make_strategy("exact", table.space(), table.goal()).strategy;
+        const Played played = play(contest.problem, *exact);
+        text += fmt::format("### {}: {} raw tuples, {} feasible, a front of {}\n\n", table.scenario().name,
+                            grouped(table.space().size()), grouped(table.feasible().size()), front.size());
+        text += fmt::format("The exact front is {} brute force with the same draws as a set (drawn in {:.0f} s).\n\n",
+                            played.front == table.front() ? "equal to that of" : "DIFFERENT from that of", seconds_since(start));
+        text += contest_head + contest_rows(contest, true) + "\n";
+        fmt::print(stderr, "{} done\n", file);
+    }
+    return text;
+}
+
+struct Textbook {
+    std::string name;
+    std::size_t variables;
+    int steps;
+    std::size_t objectives;
+    std::function<std::vector<double>(std::span<const double>)> values;
+    double best;  // of the variables behind the first objectives - 1
+};
+
+std::string textbook_problems()
+{
+    std::string text =
+        "## Textbook problems\n\nVariables on a grid, no bounds: what remains are the operators. The truth is the front of the "
+        "grid.\n\n";
+    const auto of_zdt = [](int number) { return [number](std::span<const double> x) { return zdt(number, x); }; };
+    const std::vector<Textbook> problems{
+        {"ZDT1, 20 variables", 20, 65, 2, of_zdt(1), 0.0},
+        {"ZDT2, 20 variables", 20, 65, 2, of_zdt(2), 0.0},
+        {"ZDT3, 20 variables", 20, 65, 2, of_zdt(3), 0.0},
+        {"DTLZ2, 12 variables, 3 objectives", 12, 33, 3, [](std::span<const double> x) { return dtlz2(x, 3); }, 0.5},
+    };
+    for (const Textbook& problem : problems) {
+        // The index of a tuple has 64 bits, so variables that the front does not vary have fewer labels.
+        std::vector<Axis> axes = unit_axes(problem.variables, problem.steps);
+        std::vector<int> steps(problem.variables, problem.steps);
+        for (std::size_t v = problem.objectives - 1; v < problem.variables; ++v) {
+            steps[v] = problem.variables > 12 ? 8 : 17;
+            axes[v].labels.resize(static_cast<std::size_t>(steps[v]));
+        }
+        const Space space(std::move(axes), {});
+        const auto values = [&](std::span<const int> point) {
+            std::vector<double> x;
+            for (std::size_t v = 0; v < point.size(); ++v) x.push_back(static_cast<double>(point[v]) / (steps[v] - 1));
+            return problem.values(x);
+        };
+        std::vector<std::vector<double>> all;
+        Point point(problem.variables);
+        for (std::size_t v = 0; v < problem.variables; ++v)
+            point[v] = static_cast<int>(std::lround(problem.best * (steps[v] - 1)));
+        for (int first = 0; first < steps[0]; ++first) {
+            point[0] = first;
+            for (int second = 0; second < (problem.objectives > 2 ? steps[1] : 1); ++second) {
+                if (problem.objectives > 2) point[1] = second;
+                all.push_back(values(point));
+            }
+        }
+        std::vector<std::vector<double>> front;
+        for (const std::size_t position : non_dominated(all)) front.push_back(all[position]);
+        StudyGoal goal{.objectives = problem.objectives, .top_rung = 1, .bounded = std::vector<bool>(problem.objectives, false)};
+        const auto truth = [&](std::uint64_t index) { return values(space.point(index)); };
+        const Contest contest{&space,
+                              {&space, [&](std::span<const int>) { return std::vector<double>(problem.objectives, -INFINITY); },
+                               [&](std::uint64_t index, int rung) {
+                                   Evaluation evaluation{index, rung, 1, {}};
+                                   for (const double value : truth(index))
+                                       evaluation.objectives.push_back(Estimate::exact(value));
+                                   return evaluation;
+                               }},
+                              goal,
+                              truth,
+                              HypervolumeShare(front, false)};
+        text += "### " + problem.name + "\n\n" + contest_head + contest_rows(contest, false) + "\n";
+        fmt::print(stderr, "{}", text);
+    }
+    return text;
+}
+
+/// Top ten of a thousand real plans by p99 step time, and what the race paid for it.
+std::string racing()
+{
+    constexpr std::size_t candidates = 1000;
+    constexpr std::size_t top = 10;
+    const std::string file = here + "llama2-7b.toml";
+    const Scenario scenario = read_scenario(file);
+    Scenario of_steps = scenario;
+    of_steps.objectives = {"step_time_p99"};
+    const StudyModel model(of_steps, build_noise_tables(scenario.variability, scenario.space.tp));
+    const Sweep sweep = Worker(model).sweep({0, model.designs.space().size()});
+    std::vector<std::uint64_t> chosen;
+    for (std::size_t i = 0; i < candidates && i < sweep.feasible.size(); ++i) {
+        chosen.push_back(sweep.feasible[i * sweep.feasible.size() / std::min(candidates, sweep.feasible.size())].index);
+    }
+    std::vector<Rung> rungs;
+    for (int fleets = 64; fleets <= 4096; fleets *= 2) rungs.push_back({fleets, 1});
+    Communicator alone;
+    Crew crew(alone, Worker(model));
+
+    const auto truth_of = [&](const std::vector<std::uint64_t>& points, int fleets) {
+        Scenario held_out = of_steps;
+        held_out.seed = scenario.seed + 1000;  // other draws than the race saw
+        const StudyModel other(held_out, model.problem.noise);
+        Crew workers(alone, Worker(other));
+        Evaluator evaluator(other, workers, {{fleets, 1}});
+        std::map<std::uint64_t, double> value;
+        std::vector<Request> requests;
+        for (const std::uint64_t index : points) requests.emplace_back(PointRequest{index, 1});
+        evaluator.submit(requests);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const Answer answer = evaluator.next();
+            value[std::get<Evaluation>(answer).index] = std::get<Evaluation>(answer).objectives.front().value;
+        }
+        return value;
+    };
+
+    Race race({.top_rung = static_cast<int>(rungs.size())});
+    Evaluator evaluator(model, crew, rungs);
+    std::map<std::uint64_t, Evaluation> last;
+    std::uint64_t draws = 0;
+    const auto run = [&](const std::vector<Request>& requests) {
+        evaluator.submit(requests);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const Answer answer = evaluator.next();
+            const auto& evaluation = std::get<Evaluation>(answer);
+            race.add(evaluation);
+            draws += evaluation.draws - (evaluation.rung > 1 ? last[evaluation.index].draws : 0);
+            last[evaluation.index] = evaluation;
+        }
+    };
+    std::vector<Request> first;
+    for (const std::uint64_t index : chosen) first.emplace_back(PointRequest{index, 1});
+    run(first);
+    for (auto next = race.next(); !next.empty(); next = race.next()) run({next.begin(), next.end()});
+
+    // The race's order: by rung reached, then by value.
+    std::vector<std::uint64_t> order = chosen;
+    std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+        const Evaluation& x = last.at(a);
+        const Evaluation& y = last.at(b);
+        return x.rung != y.rung ? x.rung > y.rung : x.objectives.front().value < y.objectives.front().value;
+    });
+    const auto rough = truth_of(chosen, 256);
+    std::vector<std::uint64_t> promising = chosen;
+    std::sort(promising.begin(), promising.end(), [&](std::uint64_t a, std::uint64_t b) { return rough.at(a) < rough.at(b); });
+    promising.resize(std::min<std::size_t>(40, promising.size()));
+    promising.insert(promising.end(), order.begin(), order.begin() + top);
+    std::sort(promising.begin(), promising.end());
+    promising.erase(std::unique(promising.begin(), promising.end()), promising.end());
+    const auto truth = truth_of(promising, 8192);
+    std::vector<double> best;
+    for (const auto& entry : truth) best.push_back(entry.second);
+    std::sort(best.begin(), best.end());
+    double found = 0.0;
+    double ideal = 0.0;
+    for (std::size_t i = 0; i < top; ++i) {
+        found += truth.at(order[i]);
+        ideal += best[i];
+    }
+    return fmt::format(
+        "## Racing\n\n{} plans of {} by p99 step time: the ten that the race ranks first have a mean p99 {:.4f} % above that of "
+        "the "
+        "true ten (held-out draws, 8,192 fleets), after {} draws. Best {:.4f} s, tenth {:.4f} s, median of the thousand {:.4f} "
+        "s.\n\n",
+        chosen.size(), scenario.name, 100.0 * (found / ideal - 1.0), grouped(draws), best[0], best[top - 1],
+        rough.at(promising[promising.size() / 2]));
+}
+
+std::string speed()
+{
+    struct Peer {
+        std::string file;
+        std::string space;
+        double best_s;
+        std::string plan;
+        double sweep_s;
+    };
+    const std::vector<Peer> peers{{shipped + "gpt3-175b-64-a100.toml", "467,808", 9.8274,
+                                   "TP8 PP4 DP2, microbatch 4, interleave 12, attention recompute", 182.0},
+                                  {shipped + "gpt-1t-512-a100.toml", "851,400", 51.9737,
+                                   "TP8 PP16 DP4, microbatch 1, interleave 8, attention recompute", 240.0}};
+    std::string text =
+        "## Speed on the two reference spaces\n\nA noise-free sweep on one core: every raw tuple judged, every feasible plan's "
+        "step "
+        "computed from its schedule. Beside it calculon (commit caa4b11, log records off, two processes) on its own space for "
+        "the same job.\n\n"
+        "| scenario | raw tuples | feasible | sweep, one core | best step | plan | calculon: tuples, time on two processes, "
+        "best, plan |\n"
+        "|---|---|---|---|---|---|---|\n";
+    for (const Peer& peer : peers) {
+        const Scenario scenario = read_scenario(peer.file);
+        const StudyModel model(scenario, build_noise_tables(scenario.variability, scenario.space.tp));
+        std::vector<double> times;
+        Sweep sweep;
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            Worker worker(model);
+            const auto start = std::chrono::steady_clock::now();
+            sweep = worker.sweep({0, model.designs.space().size()});
+            times.push_back(seconds_since(start));
+        }
+        std::sort(times.begin(), times.end());
+        const auto best = std::min_element(sweep.feasible.begin(), sweep.feasible.end(), [](const Bound& a, const Bound& b) {
+            return a.objectives.front() < b.objectives.front();
+        });
+        text += fmt::format("| {} | {} | {} | {:.2f} s | {:.3f} s | {} | {}, {:.0f} s, {:.3f} s, {} |\n", scenario.name,
+                            grouped(model.designs.space().size()), grouped(sweep.feasible.size()), times[1],
+                            best->objectives.front(), design_text(model.designs.plan(model.designs.space().point(best->index))),
+                            peer.space, peer.sweep_s, peer.best_s, peer.plan);
+    }
+    return text + "\n";
+}
+
+}  // namespace
+}  // namespace prismopt::bench
+
+int main(int argc, char** argv)
+{
+    using namespace prismopt::bench;
+    std::string out;
+    std::string only;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        if (word == "--quick") {
+            seeds = 3;
+        } else if (word.starts_with("--only=")) {
+            only = word.substr(7);
+        } else {
+            out = word;
+        }
+    }
+    std::string text = "# How well the searches search\n\nWritten by `prismopt-search-bench results/search-quality.md`.\n\n";
+    if (only.empty() || only == "speed") text += speed();
+    if (only.empty() || only == "real") text += real_spaces();
+    if (only.empty() || only == "textbook") text += textbook_problems();
+    if (only.empty() || only == "racing") text += racing();
+    if (out.empty()) {
+        std::fputs(text.c_str(), stdout);
+        return 0;
+    }
+    std::ofstream(out) << text;
+    return 0;
+}

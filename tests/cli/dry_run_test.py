@@ -1,0 +1,29 @@
+"""`search --dry-run` counts and measures, and writes nothing."""
+
+import support
+from support import CliTest
+
+
+class DryRun(CliTest):
+    def test_counts_as_validate_does(self):
+        toml = self.scenario()
+        text = self.output("search", toml, "--dry-run")
+        self.assertRegex(text, r"small: 648 raw tuples, all looked at")
+        self.assertRegex(text, r"%  feasible \(272 plans\)")
+        self.assertRegex(text, r"%  rejected: schedule not defined")
+        self.assertRegex(text, r"strategy exact: 648 raw tuples can each be looked at")
+        self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
+
+    def test_of_another_strategy(self):
+        text = self.output("search", self.scenario(), "--dry-run", "--strategy", "racing", "--max-evaluations", 100, ranks=2)
+        self.assertRegex(text, r"strategy racing\n")
+        self.assertRegex(text, r"(?m)^100 plans drawn to the first rung")
+
+    def test_refuses_what_it_does_not_know(self):
+        self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")
+        self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 draws no plan")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,50 @@
+"""Parts of a space, searched by jobs of their own and merged, are the whole."""
+
+import h5py
+
+import support
+from support import CliTest
+
+
+class Merge(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.toml = self.scenario()
+
+    def search(self, out, *more):
+        self.output("search", self.toml, "--out", out, "--strategy", "exact", *more)
+
+    def front(self, out):
+        with h5py.File(self.folder / out) as file:
+            front = file["front"]
+            return sorted(zip(front["evaluation"][()].tolist(), front["training_time_p99"][()].tolist(), front["dominated"][()].tolist()))
+
+    def test_the_parts_are_the_whole(self):
+        self.search("whole.h5")
+        parts = []
+        for part in (1, 2, 3):
+            self.search(f"{part}.h5", "--part", f"{part}/3")
+            parts.append(f"{part}.h5")
+        text = self.output("merge", "--out", "merged.h5", "--part", *parts)
+        self.assertRegex(text, r"proved complete: 3 parts with 648 of 648 raw tuples, 272 feasible plans.*confidence 95 %")
+        self.assertEqual(self.front("merged.h5"), self.front("whole.h5"))
+        with h5py.File(self.folder / "merged.h5") as merged, h5py.File(self.folder / "whole.h5") as whole:
+            self.assertEqual(merged["space/rejected_count"][()].sum(), whole["space/rejected_count"][()].sum())
+            self.assertEqual(merged["evaluations/evaluation"][()].tolist(), whole["evaluations/evaluation"][()].tolist())
+        self.assertRegex(self.output("report", "merged.h5"), "proved complete: 3 parts")
+        # Without one part nothing is proved; twice the same is refused.
+        self.assertRegex(self.output("merge", "--out", "two.h5", "--part", *parts[:2]), r"incomplete: 2 parts")
+        self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]), r"parts do not overlap")
+        self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
+
+    def test_refuses_what_does_not_belong_together(self):
+        self.search("1.h5", "--part", "1/2")
+        self.search("2.h5", "--part", "2/2", "--seed", "5")
+        self.assertRegex(self.refusal("merge", "--out", "merged.h5", "--part", "1.h5", "2.h5"), r"another study .*seed differs")
+        self.assertRegex(self.refusal("merge", "--out", "merged.h5"), r"needs --out FILE and --part")
+        self.assertRegex(self.refusal("search", self.toml, "--part", "3/2"), r"--part 3/2 is no part")
+        self.assertRegex(self.refusal("search", self.toml, "--part", "1/2"), r"--part needs a strategy")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,168 @@
+/// The contract that every search strategy keeps.
+
+#include "tests/search/textbook.hpp"
+
+#include "search/dice.hpp"
+#include "search/exact.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two degrees, whose product must divide 64, a category and a size: 7 * 7 * 3 * 11 raw tuples.
+Space plan_like()
+{
+    Axis a{"a", true, {}};
+    for (int degree = 1; degree <= 64; degree *= 2) a.labels.push_back(std::to_string(degree));
+    Axis b = a;
+    b.name = "b";
+    Axis kind{"kind", false, {"x", "y", "z"}};
+    Axis size{"size", true, {}};
+    for (int i = 0; i < 11; ++i) size.labels.push_back(std::to_string(3 * i + 1));
+    return {{a, b, kind, size}, {{"too many", 2, [](std::span<const int> p) { return p[0] + p[1] <= 6; }}}};
+}
+
+std::vector<double> truth_of(std::span<const int> p)
+{
+    const double a = std::pow(2.0, p[0]);
+    const double b = std::pow(2.0, p[1]);
+    const double kind = 1.0 + 0.1 * ((p[2] + p[0]) % 3);
+    if (p[3] > 8 && p[0] < 2) return {};  // no room
+    return {kind * (64.0 / (a * b) + 0.2 * a + 0.1 * std::abs(p[3] - p[1])), a * b + p[3]};
+}
+
+struct Noisy {
+    Space space = plan_like();
+    int top_rung = 4;
+
+    /// One objective with common noise and a little of each point's own that shrinks with the rung; one that is exact.
+    Evaluation evaluate(std::uint64_t index, int rung) const
+    {
+        Evaluation evaluation{.index = index, .rung = rung, .draws = 64ULL << rung, .objectives = {}};
+        Dice own(static_cast<std::uint64_t>(index), static_cast<std::uint32_t>(rung));
+        const double width = std::pow(0.5, rung);
+        const double shared = 1.0 + 0.3 * width * std::sin(rung);
+        const std::vector<double> truth = truth_of(space.point(index));
+        const double seen = truth[0] * shared * (1.0 + 0.01 * width * (own.uniform() - 0.5));
+        evaluation.objectives = {{seen, 0.8 * seen, 1.3 * seen, 0.9 * truth[0], 1.5 * truth[0]}, Estimate::exact(truth[1])};
+        return evaluation;
+    }
+
+    PlayedProblem problem(double bound_share = 0.7) const
+    {
+        return {&space,
+                [bound_share](std::span<const int> point) {
+                    std::vector<double> bound = truth_of(point);
+                    for (double& b : bound) b *= bound_share;
+                    return bound;
+                },
+                [this](std::uint64_t index, int rung) { return evaluate(index, rung); }};
+    }
+
+    StudyGoal goal() const { return {.objectives = 2, .top_rung = top_rung, .bounded = {true, true}}; }
+
+    std::vector<std::uint64_t> front_at_the_top() const
+    {
+        Archive archive;
+        space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
+            if (!truth_of(point).empty()) archive.add(std::vector<Answer>{evaluate(index, top_rung)});
+        });
+        return archive.front();
+    }
+};
+
+class EachStrategy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::Values("auto", "exact", "racing", "nsga2", "nsga3", "random"),
+                         [](const auto& named) { return named.param; });
+
+TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
+{
+    const Noisy noisy;
+    const ChosenStrategy chosen = make_strategy(GetParam(), noisy.space, noisy.goal());
+    const Played played = play(noisy.problem(), *chosen.strategy);
+    EXPECT_EQ(played.front, noisy.front_at_the_top()) << played.outcome.text;
+    EXPECT_EQ(played.outcome.open, 0U);
+    EXPECT_EQ(played.outcome.proved, chosen.name == "exact");
+    for (const std::uint64_t index : played.front) EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
+}
+
+TEST_P(EachStrategy, AsksTheSameWhateverTheWayOfTelling)
+{
+    const Noisy noisy;
+    std::vector<Played> runs;
+    for (const std::size_t portion : {1000UL, 7UL, 1UL}) {
+        const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
+        runs.push_back(play(noisy.problem(), *strategy, [portion](std::size_t) { return portion; }));
+    }
+    for (const Played& run : runs) {
+        EXPECT_EQ(run.drawn, runs.front().drawn);
+        EXPECT_EQ(run.draws, runs.front().draws);
+        EXPECT_EQ(run.outcome.text, runs.front().outcome.text);
+    }
+}
+
+TEST_P(EachStrategy, DrawsNoPointThatTheSpaceForbids)
+{
+    const Noisy noisy;
+    const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
+    for (const std::uint64_t index : play(noisy.problem(), *strategy).drawn) {
+        const Point point = noisy.space.point(index);
+        EXPECT_TRUE(noisy.space.allows_all(point));
+        EXPECT_FALSE(truth_of(point).empty());
+    }
+}
+
+TEST_P(EachStrategy, KeepsToAGivenNumberOfEvaluations)
+{
+    const Noisy noisy;
+    StudyGoal goal = noisy.goal();
+    goal.max_evaluations = 40;
+    const auto strategy = make_strategy(GetParam(), noisy.space, goal).strategy;
+    const Played played = play(noisy.problem(), *strategy);
+    EXPECT_LE(played.drawn.size(), 40U);
+    EXPECT_GE(played.drawn.size(), 30U);
+    EXPECT_FALSE(played.outcome.proved);
+    EXPECT_FALSE(played.front.empty());
+}
+
+TEST_P(EachStrategy, EndsWhereNothingIsFeasible)
+{
+    const Noisy noisy;
+    PlayedProblem problem = noisy.problem();
+    problem.bound = [](std::span<const int>) { return std::vector<double>{}; };
+    const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
+    const Played played = play(problem, *strategy);
+    EXPECT_TRUE(played.front.empty());
+    EXPECT_TRUE(played.drawn.empty());
+}
+
+TEST_P(EachStrategy, RefusesAnswersToSomethingElse)
+{
+    const Noisy noisy;
+    const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
+    ASSERT_TRUE(strategy->ask().has_value());
+    EXPECT_THROW(strategy->tell(std::vector<Answer>{noisy.evaluate(5, 2)}), std::runtime_error);
+}
+
+TEST(Auto, SaysWhy)
+{
+    const Noisy noisy;
+    StudyGoal goal = noisy.goal();
+    EXPECT_THAT(make_strategy("auto", noisy.space, goal).why, HasSubstr("1,617 raw tuples can each be looked at"));
+    EXPECT_EQ(make_strategy("exact", noisy.space, goal).why, "");
+    goal.bounded = {false, false};
+    EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
+    const Space large(unit_axes(12, 10), {});
+    EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga2");
+    goal.objectives = 4;
+    goal.bounded = {true, true, true, true};
+    EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga3");
+    EXPECT_THROW(make_strategy("best", noisy.space, goal), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,73 @@
+#pragma once
+
+/// The job that brute force runs (brute_force_job.hpp) for a compiled plan.
+
+#include "tests/support/coupled_graph.hpp"
+
+#include "model/step/execution_graph.hpp"
+#include "model/workload/layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+inline BruteForceLayer brute_force_layer(const PassCost& cost)
+{
+    BruteForceLayer layer;
+    for (std::size_t i = 0; i < cost.segments.size(); ++i) {
+        BruteForceSegment& segment = layer.emplace_back();
+        segment.end = cost.ends[i];
+        for (const Kernel& kernel : cost.segments[i]) {
+            segment.kernels.push_back(brute_force_kernel(kernel.kind, kernel.seconds));
+        }
+    }
+    return layer;
+}
+
+/// Takes kernels and mean times from a plan and its graph. Each gather of a layer takes `gather_share` of a forward pass of one.
+inline void set_passes(const ParallelPlan& plan, const Setting& setting, const ExecutionGraph& graph, double gather_share,
+                       BruteForceJob& job)
+{
+    const LayerCosts costs =
+        layer_costs(setting.workload, layer_shape(plan, setting.phase.sequence, setting.workload.layers), setting.cluster);
+    const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers, plan));
+    job.shape = graph.program->shape;
+    job.widths = barrier_widths(plan);
+    job.replicas = plan.dp;
+    job.overlapped = plan.dp_overlap == DataParallelOverlap::on;
+    job.passes.assign(2 * chunks.size(), {});
+    job.gather_s.assign(graph.all_gather_s.begin(), graph.all_gather_s.end());
+    job.reduce_s.assign(graph.reduce_scatter_s.begin(), graph.reduce_scatter_s.end());
+    job.optimizer_s = static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
+    job.layer_gather_s = gather_share * costs.layer.forward.compute_s;
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+        const auto pipeline = static_cast<std::size_t>(plan.pp);
+        const std::size_t part = k % pipeline * static_cast<std::size_t>(plan.chunks) + k / pipeline;
+        for (const Pass pass : {Pass::forward, Pass::backward}) {
+            const auto of = [pass](const PartCost& cost) -> const PassCost& {
+                return pass == Pass::forward ? cost.forward : cost.backward;
+            };
+            const std::size_t i = 2 * part + static_cast<std::size_t>(pass);
+            BruteForcePass& out = job.passes[i];
+            out.layers.assign(static_cast<std::size_t>(chunks[k].layers), brute_force_layer(of(costs.layer)));
+            // Head and embedding: with the last layer, and gathered with it; their place does not matter here.
+            const auto add = [&out](const PassCost& cost) {
+                const BruteForceLayer beside = brute_force_layer(cost);
+                out.layers.back().insert(out.layers.back().end(), beside.begin(), beside.end());
+            };
+            if (chunks[k].embedding) {
+                add(of(costs.embedding));
+            }
+            if (chunks[k].head) {
+                add(of(costs.head));
+            }
+            out.communication_s = static_cast<double>(graph.law[i].communication_s);
+            out.transfer_s = static_cast<double>(graph.law[i].transfer_s);
+        }
+    }
+}
+
+}  // namespace prismopt
