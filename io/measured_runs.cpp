@@ -206,10 +206,25 @@ private:
             return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);
         }
         plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
-        plan.schedule = plan.chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
+        read_schedule(plan, run.workload.layers);
         read_recompute(plan, run.workload.layers);
         read_sharding(plan);
         return std::nullopt;
+    }
+
+    /// Zero-bubble schedules by their paper's names (Qi et al., arXiv 2401.10241), which runs them with post-validation.
+    void read_schedule(ParallelPlan& plan, int layers)
+    {
+        const std::string text = row_.text("schedule");
+        if (plan.pp > 1 && has(row_.text("vpp"), "each layer a chunk")) {
+            plan.chunks = (layers + (plan.split == LayerSplit::slots ? 2 : 0)) / plan.pp;
+        }
+        plan.schedule = has(text, "ZB-1p")   ? Schedule::zb_h1
+                        : has(text, "ZB-2p") ? Schedule::zb_h2
+                        : has(text, "ZB-V")  ? Schedule::zb_v
+                        : plan.chunks > 1    ? Schedule::interleaved
+                                             : Schedule::one_f_one_b;
+        plan.post_validation = has(text, "ZB-") ? PostValidation::on : plan.post_validation;
     }
 
     void read_recompute(ParallelPlan& plan, int layers)
