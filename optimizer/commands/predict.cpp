@@ -3,6 +3,7 @@
 #include "io/orders_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
+#include "model/step/searched_orders.hpp"
 #include "optimizer/design_map.hpp"
 #include "optimizer/evaluator.hpp"
 
@@ -132,6 +133,42 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
     return orders;
 }
 
+/// Searched for the first phase; the memory that they take is judged with the rest of the plan.
+std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_held, const Problem& problem,
+                                                                     const ParallelPlan& plan)
+{
+    constexpr double no_memory_limit = -1e3;
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, no_memory_limit});
+    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        return *refusal;
+    }
+    auto orders = searched_orders(std::get<CompiledPlan>(compiled).graph, most_held);
+    if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
+        throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
+    }
+    return std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
+}
+
+/// Sets the orders that the options ask for, or says why the plan has none.
+std::optional<Infeasible> take_orders(const po::variables_map& values, const ParallelPlan& plan, Problem& problem)
+{
+    const bool given = values.count("orders") > 0;
+    if (given && values.count("search-order") > 0) {
+        throw InputError("--orders and --search-order both say in which order tasks run; leave one out");
+    }
+    if (given) {
+        problem.orders = given_orders(values["orders"].as<std::string>(), plan, problem.phases);
+    } else if (values.count("search-order") > 0) {
+        auto orders = searched(values["search-order"].as<int>(), problem, plan);
+        if (auto* refusal = std::get_if<Infeasible>(&orders)) {
+            return *refusal;
+        }
+        problem.orders = std::get<std::shared_ptr<const PartOrders>>(orders);
+    }
+    return std::nullopt;
+}
+
 /// Of the first phase.
 void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan)
 {
@@ -163,7 +200,11 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "orders", po::value<std::string>()->value_name("FILE"),
         "tasks in the order of a file, PyTorch's table of pipeline actions (a line a rank: 0F0,0F1,0B0 ...), instead of the "
         "schedule's; the schedule says which stages a rank holds")("write-orders", po::value<std::string>()->value_name("FILE"),
-                                                                   "write the order of the plan's tasks as such a table");
+                                                                   "write the order of the plan's tasks as such a table")(
+        "search-order", po::value<int>()->value_name("HELD"),
+        "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
+        "mean "
+        "times, with at most HELD microbatches of chunks between forward and weight gradient on a stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -185,8 +226,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
-    if (!prediction.infeasible && values->count("orders") > 0) {
-        model.problem.orders = given_orders((*values)["orders"].as<std::string>(), plan, model.problem.phases);
+    if (!prediction.infeasible) {
+        prediction.infeasible = take_orders(*values, plan, model.problem);
     }
     Predictor predictor(model.problem);
     if (!prediction.infeasible) {

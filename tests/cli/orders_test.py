@@ -34,6 +34,25 @@ class Orders(CliTest):
         first = sorted((e["ts"], e["name"]) for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] == 0 and e["cat"] in ("F", "B+W"))
         self.assertEqual([name for _, name in first[:16]], [f"F {k}" for k in range(16)])
 
+    def test_a_searched_order_keeps_to_its_limit(self):
+        """What 1F1B holds, and what ZB-H2 does, as it is asked for: no longer than the rules that hold as much."""
+        steps, memory = {}, {}
+        for schedule, held in (("zb_h1", 4), ("zb_h1", 7), ("zb_h1", 1)):
+            p = json.loads(self.output(*self.arguments(schedule), "--search-order", held))
+            steps[held], memory[held] = p["noise_free_step_time_s"], p["peak_memory_bytes"]
+        for schedule, held in (("zb_h1", 4), ("zb_h2", 7)):
+            rule = json.loads(self.output(*self.arguments(schedule)))
+            self.assertLessEqual(steps[held], rule["noise_free_step_time_s"])
+            self.assertLessEqual(memory[held], rule["peak_memory_bytes"])
+        self.assertLess(memory[1], memory[4])
+        self.assertGreater(steps[1], steps[4])
+
+    def test_refuses_what_cannot_be_searched(self):
+        for schedule, held, why in (("1f1b", 4, "zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"),
+                                    ("zb_h1", 0, "one holds 1 at least"), ("zb_v v=2", 3, "raise the limit")):
+            self.assertIn(why, self.refusal(*self.arguments(schedule), "--search-order", held))
+        self.assertIn("leave one out", self.refusal(*self.arguments("zb_h1"), "--search-order", 4, "--orders", "orders.csv"))
+
     def test_refuses_what_cannot_run(self):
         path = self.folder / "orders.csv"
         self.output(*self.arguments("1f1b"), "--write-orders", path)
