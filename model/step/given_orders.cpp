@@ -120,6 +120,10 @@ private:
             (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward || order.back().chunk == chunk)) {
             return "overlaps a forward, which is modelled for stages of two chunks, one each; list them one after the other";
         }
+        const std::vector<PartTask>& row = orders_[rank];
+        if (task.pass == Pass::paired_forward && (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
+            return "overlaps a backward that does not come next; list it right after";
+        }
         for (const Result result : results) {
             if (!makes(task.pass, result)) {
                 continue;

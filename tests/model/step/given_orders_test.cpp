@@ -117,6 +117,9 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
     const auto first = std::find(pair[1].begin(), pair[1].end(), PartTask{Pass::input_gradient, 1, 0});
     first->pass = Pass::paired_backward;
     EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1B0 overlaps a forward"));
+    pair = good;
+    pair[1].front().pass = Pass::paired_forward;
+    EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1F0 overlaps a backward that does not come next"));
 }
 
 TEST(GivenOrders, NameTheCircleOfTasksThatWait)
