@@ -3,6 +3,7 @@
 #include "model/step/mean_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <limits>
 
@@ -119,9 +120,12 @@ private:
     std::vector<double> gradient_end_;  // of inputs
 };
 
-/// The rule's forwards and input gradients.
-TaskOrders without_weights(const ScheduleShape& shape)
+constexpr std::array vees{Schedule::zb_v, Schedule::v_half, Schedule::v_min};
+
+/// A rule's forwards and input gradients.
+TaskOrders without_weights(ScheduleShape shape, Schedule rule)
 {
+    shape.schedule = rule;
     TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
     for (auto& order : orders) {
         std::erase_if(order, [](const Task& task) { return task.pass == Pass::weight_gradient; });
@@ -161,8 +165,8 @@ int peak(const TaskOrders& orders, bool (*ends)(Pass))
 
 bool splits_backward(Schedule schedule)
 {
-    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 || schedule == Schedule::zb_v ||
-           schedule == Schedule::v_half || schedule == Schedule::v_min;
+    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 ||
+           std::find(vees.begin(), vees.end(), schedule) != vees.end();
 }
 
 /// The same plan with its tasks in another order.
@@ -177,12 +181,22 @@ ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
 
 }  // namespace
 
-int least_held(const ScheduleShape& shape) { return shape.chunks == 1 ? 1 : peak(without_weights(shape), gives_input_gradient); }
+int least_held(const ScheduleShape& shape)
+{
+    if (shape.chunks == 1) {
+        return 1;
+    }
+    int least = std::numeric_limits<int>::max();
+    for (const Schedule rule : vees) {
+        least = std::min(least, peak(without_weights(shape, rule), gives_input_gradient));
+    }
+    return least;
+}
 
 TaskOrders greedy_orders(const ExecutionGraph& graph, int most_held, const GreedyFlags& flags)
 {
     const ScheduleShape& shape = graph.program->shape;
-    TaskOrders orders = without_weights(shape);
+    TaskOrders orders = without_weights(shape, shape.chunks == 1 ? shape.schedule : flags.rule);
     for (int stage = 0; shape.chunks == 1 && stage < shape.stages; ++stage) {
         const int wanted = static_cast<int>(flags.ahead * (shape.stages - stage - 1)) + flags.more_ahead;
         orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, most_held - 1, shape.microbatches - 1}));
@@ -219,12 +233,24 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     if (peak(std::get<TaskOrders>(task_orders(shape)), gives_weight_gradient) <= most_held) {
         consider(graph);
     }
-    const bool one_chunk = shape.chunks == 1;
-    for (const double ahead : one_chunk ? std::vector{1.0, 1.5, 2.0, 2.5} : std::vector{1.0}) {
-        for (const int more : one_chunk ? std::vector{0, 1, 2} : std::vector{0}) {
-            for (const double gap : {1e-9, 0.25, 0.5, 0.75, 1.0}) {
-                consider(reordered(graph, greedy_orders(graph, most_held, {ahead, more, gap})));
+    std::vector<GreedyFlags> choices;
+    if (shape.chunks == 1) {
+        for (const double ahead : {1.0, 1.5, 2.0, 2.5}) {
+            for (const int more : {0, 1, 2}) {
+                choices.push_back({ahead, more});
             }
+        }
+    } else {
+        for (const Schedule rule : vees) {
+            if (peak(without_weights(shape, rule), gives_input_gradient) <= most_held) {
+                choices.push_back({1.0, 0, rule});
+            }
+        }
+    }
+    for (GreedyFlags flags : choices) {
+        for (const double gap : {1e-9, 0.25, 0.5, 0.75, 1.0}) {
+            flags.filled_gap = gap;
+            consider(reordered(graph, greedy_orders(graph, most_held, flags)));
         }
     }
     return part_orders(*best);

@@ -49,7 +49,7 @@ class Orders(CliTest):
 
     def test_refuses_what_cannot_be_searched(self):
         for schedule, held, why in (("1f1b", 4, "zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"),
-                                    ("zb_h1", 0, "one holds 1 at least"), ("zb_v v=2", 3, "raise the limit")):
+                                    ("zb_h1", 0, "one holds 1 at least"), ("zb_v v=2", 1, "raise the limit")):
             self.assertIn(why, self.refusal(*self.arguments(schedule), "--search-order", held))
         self.assertIn("leave one out", self.refusal(*self.arguments("zb_h1"), "--search-order", 4, "--orders", "orders.csv"))
 

@@ -106,6 +106,19 @@ TEST(SearchedOrders, HaveTheKnownBubblesWithEqualTimes)
     EXPECT_GE(step_of(graph, search(graph, 1)), m * 2.0 * p);
 }
 
+/// A vee may use what it is given: v_min with the memory of zb_v, which has no bubble with equal times (section 6).
+TEST(SearchedOrders, OfAVeeAreAsShortAsTheMemoryAllows)
+{
+    const ScheduleShape shape{Schedule::v_min, 4, 12, 2};
+    const ScheduleShape whole{Schedule::zb_v, 4, 12, 2};
+    ExecutionGraph graph = graph_with(shape, [] { return 0.5F; });
+    graph.ahead_s = idle_before(graph);
+    const double own = noise_free_step(graph).step_s;
+    EXPECT_LE(step_of(graph, search(graph, promised(shape))), own);
+    EXPECT_GT(own, 3.0 * 12);
+    EXPECT_EQ(step_of(graph, search(graph, promised(whole))), 3.0 * 12);
+}
+
 TEST(SearchedOrders, SayWhyThereAreNone)
 {
     const auto why_not = [](const ScheduleShape& shape, int limit) {
