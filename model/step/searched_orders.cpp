@@ -230,8 +230,14 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
             best = other.program;
         }
     };
-    if (peak(std::get<TaskOrders>(task_orders(shape)), gives_weight_gradient) <= most_held) {
-        consider(graph);
+    ScheduleShape ruled = shape;
+    for (const Schedule rule :
+         shape.chunks == 1 ? std::vector{Schedule::zb_h1, Schedule::zb_h2} : std::vector(vees.begin(), vees.end())) {
+        ruled.schedule = rule;
+        const TaskOrders orders = std::get<TaskOrders>(task_orders(ruled));
+        if (peak(orders, gives_weight_gradient) <= most_held) {
+            consider(reordered(graph, orders));
+        }
     }
     std::vector<GreedyFlags> choices;
     if (shape.chunks == 1) {

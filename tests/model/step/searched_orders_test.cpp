@@ -106,6 +106,22 @@ TEST(SearchedOrders, HaveTheKnownBubblesWithEqualTimes)
     EXPECT_GE(step_of(graph, search(graph, 1)), m * 2.0 * p);
 }
 
+/// The limit is what counts, not the name: v_min with the memory of zb_v is no longer than it, whatever the times.
+TEST(SearchedOrders, BeatAllRulesOfTheSameChunks)
+{
+    std::mt19937_64 random(5);
+    for (const auto& [named, other] : {std::pair{Schedule::v_min, Schedule::zb_v}, std::pair{Schedule::v_min, Schedule::v_half},
+                                       std::pair{Schedule::zb_h1, Schedule::zb_h2}}) {
+        const int chunks = other == Schedule::zb_h2 ? 1 : 2;
+        for (int repeat = 0; repeat < 5; ++repeat) {
+            const ScheduleShape beaten{other, 4, 9, chunks};
+            const ExecutionGraph graph = random_graph({named, 4, 9, chunks}, DataParallelOverlap::on, random);
+            const double rule = step_of(graph, std::get<TaskOrders>(task_orders(beaten)));
+            EXPECT_LE(step_of(graph, search(graph, promised(beaten))), rule) << name(other);
+        }
+    }
+}
+
 /// A vee may use what it is given: v_min with the memory of zb_v, which has no bubble with equal times (section 6).
 TEST(SearchedOrders, OfAVeeAreAsShortAsTheMemoryAllows)
 {
