@@ -23,8 +23,8 @@ int least_held(const ScheduleShape& shape);
 /// the gaps before them, or where `most_held` leaves no room, or to the end. After Qi et al., arXiv 2401.10241, section 3.1.
 TaskOrders greedy_orders(const ExecutionGraph& graph, int most_held, const GreedyFlags& flags);
 
-/// The shortest step without noise of the rules that split the backward, have the same chunks and keep to the limit, and of the greedy orders of all flags.
-/// Or why there is none: the schedule does not split its backward, or the limit is below the least.
+/// The shortest step without noise of the rules that split the backward, have the same chunks and keep to the limit, and of the
+/// greedy orders of all flags. Or why there is none: the schedule does not split its backward, or the limit is below the least.
 std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, int most_held);
 
 }  // namespace prismopt
