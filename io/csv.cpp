@@ -104,14 +104,26 @@ std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
     return rows;
 }
 
-std::vector<CsvRow> read_csv(const std::string& path)
+std::vector<std::vector<std::string>> csv_fields(const std::string& text)
+{
+    Fields fields(text);
+    std::vector<std::vector<std::string>> lines;
+    while (fields.more()) {
+        lines.push_back(fields.next_line());
+    }
+    return lines;
+}
+
+std::string read_text(const std::string& path)
 {
     std::ifstream stream(path, std::ios::binary);
     std::string text(std::istreambuf_iterator<char>(stream), {});
     if (!stream) {
         throw InputError(path + ": cannot be read");
     }
-    return parse_csv(text, path);
+    return text;
 }
+
+std::vector<CsvRow> read_csv(const std::string& path) { return parse_csv(read_text(path), path); }
 
 }  // namespace prismopt

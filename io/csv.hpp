@@ -26,6 +26,12 @@ private:
     std::map<std::string, std::string> fields_;
 };
 
+/// The fields of every line; a file of this kind need not have a header.
+std::vector<std::vector<std::string>> csv_fields(const std::string& text);
+
+/// A whole file. Throws InputError when it cannot be read.
+std::string read_text(const std::string& path);
+
 /// All lines of a file. Throws InputError when it cannot be read or a line has another number of fields than the header.
 std::vector<CsvRow> read_csv(const std::string& path);
 /// The same from text already in memory (`path` is for messages).

@@ -127,7 +127,8 @@ int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
 Predictor::Predictor(const Problem& problem) : problem_(problem)
 {
     for (const Phase& phase : problem.phases) {
-        compilers_.emplace_back(Setting{problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom});
+        compilers_.emplace_back(
+            Setting{problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
     }
 }
 

@@ -8,6 +8,7 @@
 #include "model/step/sampler.hpp"
 #include "model/training_run.hpp"
 
+#include <memory>
 #include <span>
 #include <variant>
 #include <vector>
@@ -22,6 +23,7 @@ struct Problem {
     Reliability reliability;
     double memory_headroom = 0.0;
     NoiseTables noise;
+    std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
 };
 
 /// Step times by phase, as sample_steps() returns them for one range of draws.

@@ -167,7 +167,7 @@ bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
 std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
     for (const Phase& phase : phases) {
-        if (auto refusal = undefined({plan.schedule, plan.pp, plan.microbatches(phase.global_batch), plan.chunks, plan.group})) {
+        if (auto refusal = undefined(schedule_shape(plan, phase.global_batch))) {
             return refusal;
         }
     }

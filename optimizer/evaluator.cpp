@@ -150,8 +150,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
     for (const Need& need : needs) {
         const Point point = model_.designs.space().point(need.point);
         const ParallelPlan plan = model_.designs.plan(point);
-        const int microbatches = plan.microbatches(model_.problem.phases.front().global_batch);
-        const ScheduleShape shape{plan.schedule, plan.pp, microbatches, plan.chunks, plan.group};
+        const ScheduleShape shape = schedule_shape(plan, model_.problem.phases.front().global_batch);
         alike[{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shape, plan.split}].push_back(&need);
     }
     for (const auto& [key, list] : alike) {

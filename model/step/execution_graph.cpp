@@ -121,6 +121,15 @@ void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths&
     }
 }
 
+CompiledProgram program_of(const ScheduleShape& shape, const PartOrders& orders)
+{
+    auto on_stages = orders_on_stages(shape, orders);
+    if (auto* refusal = std::get_if<Infeasible>(&on_stages)) {
+        return *refusal;
+    }
+    return compile_program(shape, std::get<TaskOrders>(on_stages));
+}
+
 /// Time of the transfer from a neighbour in the network; nothing between chunks of one stage.
 double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, const Placement& placement, const Cluster& cluster)
 {
@@ -235,8 +244,8 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
                               " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
                           0.0};
     }
-    const ScheduleShape shape{plan.schedule, plan.pp, plan.microbatches(setting_.phase.global_batch), plan.chunks, plan.group};
-    auto program = compiled_program(shape);
+    const ScheduleShape shape = schedule_shape(plan, setting_.phase.global_batch);
+    auto program = setting_.orders ? program_of(shape, *setting_.orders) : compiled_program(shape);
     if (auto* refusal = std::get_if<Infeasible>(&program)) {
         return *refusal;
     }

@@ -8,6 +8,7 @@
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
 #include "model/step/coupled_law.hpp"
+#include "model/step/given_orders.hpp"
 #include "model/step/op_law.hpp"
 #include "model/step/program.hpp"
 #include "model/workload/layer_cost.hpp"
@@ -75,7 +76,8 @@ struct Setting {
     const Phase& phase;
     const Cluster& cluster;
     const NoiseTables& noise;
-    double memory_headroom = 0.0;  // share of the accelerator's memory that must stay free
+    double memory_headroom = 0.0;                        // share of the accelerator's memory that must stay free
+    std::shared_ptr<const PartOrders> orders = nullptr;  // of all plans' tasks, instead of those of their schedule
 };
 
 /// What a graph is compiled for: its run without noise needs means only, which takes a tenth of the time.

@@ -155,6 +155,11 @@ constexpr std::int64_t most_tasks = std::int64_t{1} << 25;
 
 }  // namespace
 
+ScheduleShape schedule_shape(const ParallelPlan& plan, int global_batch)
+{
+    return {plan.schedule, plan.pp, plan.microbatches(global_batch), plan.chunks, plan.group};
+}
+
 std::optional<Infeasible> undefined(const ScheduleShape& shape)
 {
     const std::int64_t tasks = static_cast<std::int64_t>(shape.microbatches) * shape.stages * shape.chunks;

@@ -44,6 +44,9 @@ struct ScheduleShape {
     auto operator<=>(const ScheduleShape&) const = default;
 };
 
+/// Of a plan in a phase with this global batch.
+ScheduleShape schedule_shape(const ParallelPlan& plan, int global_batch);
+
 using TaskOrders = std::vector<std::vector<Task>>;  // [stage], each in the order it runs
 
 /// Orders of all stages, or why the schedule is not defined for the shape.

@@ -1,7 +1,9 @@
 #include "optimizer/commands/command.hpp"
 
+#include "io/orders_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
+#include "model/step/searched_orders.hpp"
 #include "optimizer/design_map.hpp"
 #include "optimizer/evaluator.hpp"
 
@@ -117,13 +119,70 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
                p.expected_cost_usd.value / 1e6, p.draws);
 }
 
-/// Of the first phase.
-void write_timelines(const std::vector<std::string>& paths, const Problem& problem, const ParallelPlan& plan)
+/// A file's, which must suit every phase.
+std::shared_ptr<const PartOrders> given_orders(const std::string& path, const ParallelPlan& plan,
+                                               const std::vector<Phase>& phases)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    const auto orders = std::make_shared<const PartOrders>(read_orders(path));
+    for (const Phase& phase : phases) {
+        const auto on_stages = orders_on_stages(schedule_shape(plan, phase.global_batch), *orders);
+        if (const auto* refusal = std::get_if<Infeasible>(&on_stages)) {
+            throw InputError(path + ": " + refusal->detail);
+        }
+    }
+    return orders;
+}
+
+/// Searched for the first phase; the memory that they take is judged with the rest of the plan.
+std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_held, const Problem& problem,
+                                                                     const ParallelPlan& plan)
+{
+    constexpr double no_memory_limit = -1e3;
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, no_memory_limit});
     const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-    for (const std::string& path : paths) {
-        write_timeline(path, mean_timeline(std::get<CompiledPlan>(compiled).graph));
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        return *refusal;
+    }
+    auto orders = searched_orders(std::get<CompiledPlan>(compiled).graph, most_held);
+    if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
+        throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
+    }
+    return std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
+}
+
+/// Sets the orders that the options ask for, or says why the plan has none.
+std::optional<Infeasible> take_orders(const po::variables_map& values, const ParallelPlan& plan, Problem& problem)
+{
+    const bool given = values.count("orders") > 0;
+    if (given && values.count("search-order") > 0) {
+        throw InputError("--orders and --search-order both say in which order tasks run; leave one out");
+    }
+    if (given) {
+        problem.orders = given_orders(values["orders"].as<std::string>(), plan, problem.phases);
+    } else if (values.count("search-order") > 0) {
+        auto orders = searched(values["search-order"].as<int>(), problem, plan);
+        if (auto* refusal = std::get_if<Infeasible>(&orders)) {
+            return *refusal;
+        }
+        problem.orders = std::get<std::shared_ptr<const PartOrders>>(orders);
+    }
+    return std::nullopt;
+}
+
+/// Of the first phase.
+void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler(
+        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
+    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    if (values.count("timeline") > 0) {
+        for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
+            write_timeline(path, mean_timeline(graph));
+        }
+    }
+    if (values.count("write-orders") > 0) {
+        write_orders(values["write-orders"].as<std::string>(), part_orders(*graph.program));
     }
 }
 
@@ -137,7 +196,15 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "draws", po::value<int>()->value_name("N"),
         "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
-        "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg");
+        "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg")(
+        "orders", po::value<std::string>()->value_name("FILE"),
+        "tasks in the order of a file, PyTorch's table of pipeline actions (a line a rank: 0F0,0F1,0B0 ...), instead of the "
+        "schedule's; the schedule says which stages a rank holds")("write-orders", po::value<std::string>()->value_name("FILE"),
+                                                                   "write the order of the plan's tasks as such a table")(
+        "search-order", po::value<int>()->value_name("HELD"),
+        "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
+        "mean "
+        "times, with at most HELD microbatches of chunks between forward and weight gradient on a stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -156,10 +223,13 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const int block = rung.steps * block_fleets;
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
-    Predictor predictor(model.problem);
+    StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
+    if (!prediction.infeasible) {
+        prediction.infeasible = take_orders(*values, plan, model.problem);
+    }
+    Predictor predictor(model.problem);
     if (!prediction.infeasible) {
         const auto bound = predictor.bound(plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
@@ -168,9 +238,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             const SamplerOptions sampler = model.sampler(Purpose::confirm);
             const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, sampler);
             prediction = predictor.summarise(plan, draws, rung.steps, sampler, Confidence{});
-            if (values->count("timeline") > 0) {
-                write_timelines((*values)["timeline"].as<std::vector<std::string>>(), model.problem, plan);
-            }
+            write_step(*values, model.problem, plan);
         }
     }
     const double model_error = scenario.cluster.accelerator.model_error;

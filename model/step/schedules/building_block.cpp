@@ -36,26 +36,28 @@ std::vector<Task> repeated(const Block& block, int count)
     };
     const int weight_1 = next_free(block.input_1);
     const int weight_0 = next_free(block.input_0);
-    struct Slot {
+    // Each pass has its own place in the period: one round over them a period, no sorting of microbatches.
+    struct Row {
         int at;
-        Task task;
+        Pass pass;
+        int chunk;
     };
-    std::vector<Slot> slots;
-    slots.reserve(static_cast<std::size_t>(period) * count);
-    for (int k = 0; k < count; ++k) {
-        const int later = period * k;
-        slots.push_back({block.forward_0 + later, task(Pass::forward, 0, k)});
-        slots.push_back({block.forward_1 + later, task(Pass::forward, 1, k)});
-        slots.push_back({block.input_1 + later, task(Pass::input_gradient, 1, k)});
-        slots.push_back({block.input_0 + later, task(Pass::input_gradient, 0, k)});
-        slots.push_back({weight_1 + later, task(Pass::weight_gradient, 1, k)});
-        slots.push_back({weight_0 + later, task(Pass::weight_gradient, 0, k)});
-    }
-    std::stable_sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) { return a.at < b.at; });
+    std::array<Row, period> rows{{{block.forward_0, Pass::forward, 0},
+                                  {block.forward_1, Pass::forward, 1},
+                                  {block.input_1, Pass::input_gradient, 1},
+                                  {block.input_0, Pass::input_gradient, 0},
+                                  {weight_1, Pass::weight_gradient, 1},
+                                  {weight_0, Pass::weight_gradient, 0}}};
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.at % period < b.at % period; });
     std::vector<Task> order;
-    order.reserve(slots.size());
-    for (const Slot& slot : slots) {
-        order.push_back(slot.task);
+    order.reserve(static_cast<std::size_t>(period) * count);
+    for (int round = 0; static_cast<int>(order.size()) < period * count; ++round) {
+        for (const Row& row : rows) {
+            const int k = round - row.at / period;
+            if (k >= 0 && k < count) {
+                order.push_back(task(row.pass, row.chunk, k));
+            }
+        }
     }
     return order;
 }

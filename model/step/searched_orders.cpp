@@ -1,0 +1,265 @@
+#include "model/step/searched_orders.hpp"
+
+#include "model/step/mean_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Places weight gradients between forwards and input gradients whose order is given.
+class GapFiller {
+public:
+    GapFiller(const ExecutionGraph& graph, int most_held, double filled_gap)
+        : graph_(graph), shape_(graph.program->shape), most_held_(most_held), filled_gap_(filled_gap), stages_(shape_.stages),
+          orders_(shape_.stages)
+    {
+        const std::size_t ends = static_cast<std::size_t>(shape_.stages) * shape_.chunks * shape_.microbatches;
+        forward_end_.assign(ends, never);
+        gradient_end_.assign(ends, never);
+    }
+
+    TaskOrders run(const TaskOrders& given)
+    {
+        std::vector<std::size_t> next(given.size(), 0);
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int stage = 0; stage < shape_.stages; ++stage) {
+                while (next[stage] < given[stage].size()) {
+                    const Task& task = given[stage][next[stage]];
+                    const double arrival = arrival_of(stage, task);
+                    if (arrival == never) {
+                        break;
+                    }
+                    place(stage, task, arrival);
+                    ++next[stage];
+                    moved = true;
+                }
+            }
+        }
+        for (int stage = 0; stage < shape_.stages; ++stage) {
+            while (!stages_[stage].waiting.empty()) {
+                weight(stage);
+            }
+        }
+        return std::move(orders_);
+    }
+
+private:
+    struct StageState {
+        double free = 0.0;
+        int held = 0;
+        std::deque<Task> waiting;  // weight gradients
+    };
+
+    int part(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
+    double& end_of(bool forward, const Seat& at, int microbatch)
+    {
+        return (forward ? forward_end_
+                        : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches + microbatch];
+    }
+    const OpLaw& law(int stage, const Task& task) const { return graph_.law[graph_.law_at(part(stage, task.chunk), task.pass)]; }
+    double seconds(int stage, const Task& task) const
+    {
+        return static_cast<double>(law(stage, task).compute_s) * graph_.group_mean +
+               static_cast<double>(law(stage, task).communication_s);
+    }
+
+    double arrival_of(int stage, const Task& task)
+    {
+        const Seat at{stage, task.chunk};
+        const bool forward = is_forward(task.pass);
+        const double own = forward ? 0.0 : end_of(true, at, task.microbatch);
+        const auto from = neighbour(shape_, at, forward ? -1 : 1);
+        return from ? std::max(own, end_of(forward, *from, task.microbatch) + static_cast<double>(law(stage, task).transfer_s))
+                    : own;
+    }
+
+    void place(int stage, const Task& task, double arrival)
+    {
+        StageState& own = stages_[stage];
+        while (!own.waiting.empty() && arrival - own.free >= filled_gap_ * seconds(stage, own.waiting.front())) {
+            weight(stage);
+        }
+        const bool forward = is_forward(task.pass);
+        while (forward && own.held >= most_held_ && !own.waiting.empty()) {
+            weight(stage);
+        }
+        own.free = std::max(own.free, arrival) + seconds(stage, task);
+        end_of(forward, {stage, task.chunk}, task.microbatch) = own.free;
+        orders_[stage].push_back(task);
+        if (forward) {
+            ++own.held;
+        } else {
+            own.waiting.push_back({Pass::weight_gradient, task.chunk, task.microbatch});
+        }
+    }
+
+    void weight(int stage)
+    {
+        StageState& own = stages_[stage];
+        own.free += seconds(stage, own.waiting.front());
+        orders_[stage].push_back(own.waiting.front());
+        own.waiting.pop_front();
+        --own.held;
+    }
+
+    const ExecutionGraph& graph_;
+    const ScheduleShape& shape_;
+    int most_held_;
+    double filled_gap_;
+    std::vector<StageState> stages_;
+    TaskOrders orders_;
+    std::vector<double> forward_end_;   // [(stage * v + chunk) * m + microbatch]
+    std::vector<double> gradient_end_;  // of inputs
+};
+
+constexpr std::array vees{Schedule::zb_v, Schedule::v_half, Schedule::v_min};
+
+/// A rule's forwards and input gradients.
+TaskOrders without_weights(ScheduleShape shape, Schedule rule)
+{
+    shape.schedule = rule;
+    TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
+    for (auto& order : orders) {
+        std::erase_if(order, [](const Task& task) { return task.pass == Pass::weight_gradient; });
+    }
+    return orders;
+}
+
+/// Those of one chunk, `ahead` forwards before the first input gradient.
+std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
+{
+    std::vector<Task> order;
+    for (int k = 0; k < microbatches + ahead; ++k) {
+        if (k < microbatches) {
+            order.push_back({Pass::forward, 0, static_cast<std::uint16_t>(k)});
+        }
+        if (k >= ahead) {
+            order.push_back({Pass::input_gradient, 0, static_cast<std::uint16_t>(k - ahead)});
+        }
+    }
+    return order;
+}
+
+/// The most that a stage holds until passes for which `ends` is true.
+int peak(const TaskOrders& orders, bool (*ends)(Pass))
+{
+    int most = 0;
+    for (const auto& order : orders) {
+        int held = 0;
+        for (const Task& task : order) {
+            held += is_forward(task.pass) ? 1 : 0;
+            most = std::max(most, held);
+            held -= ends(task.pass) ? 1 : 0;
+        }
+    }
+    return most;
+}
+
+bool splits_backward(Schedule schedule)
+{
+    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 ||
+           std::find(vees.begin(), vees.end(), schedule) != vees.end();
+}
+
+/// The same plan with its tasks in another order.
+ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
+{
+    graph.program = std::get<std::shared_ptr<const Program>>(compile_program(graph.program->shape, orders));
+    if (!graph.ahead_s.empty()) {
+        graph.ahead_s = idle_before(graph);
+    }
+    return graph;
+}
+
+}  // namespace
+
+int least_held(const ScheduleShape& shape)
+{
+    if (shape.chunks == 1) {
+        return 1;
+    }
+    int least = std::numeric_limits<int>::max();
+    for (const Schedule rule : vees) {
+        least = std::min(least, peak(without_weights(shape, rule), gives_input_gradient));
+    }
+    return least;
+}
+
+TaskOrders greedy_orders(const ExecutionGraph& graph, int most_held, const GreedyFlags& flags)
+{
+    const ScheduleShape& shape = graph.program->shape;
+    TaskOrders orders = without_weights(shape, shape.chunks == 1 ? shape.schedule : flags.rule);
+    for (int stage = 0; shape.chunks == 1 && stage < shape.stages; ++stage) {
+        const int wanted = static_cast<int>(flags.ahead * (shape.stages - stage - 1)) + flags.more_ahead;
+        orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, most_held - 1, shape.microbatches - 1}));
+    }
+    return GapFiller(graph, most_held, flags.filled_gap).run(orders);
+}
+
+std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, int most_held)
+{
+    const ScheduleShape& shape = graph.program->shape;
+    const std::string schedule(name(shape.schedule));
+    if (!splits_backward(shape.schedule)) {
+        return Infeasible{
+            "schedule not defined",
+            "orders are searched for schedules that split every backward (zb_h1, zb_h2, zb_v, v_half, v_min), not " + schedule,
+            0.0};
+    }
+    if (const int least = least_held(shape); most_held < least) {
+        return Infeasible{"memory limit too small",
+                          "a stage may hold " + std::to_string(most_held) + ", but with " + schedule +
+                              " pp=" + std::to_string(shape.stages) + " one holds " + std::to_string(least) +
+                              " at least (microbatches of a chunk between forward and weight gradient); raise the limit to that",
+                          static_cast<double>(least - most_held)};
+    }
+    std::shared_ptr<const Program> best;
+    double shortest = never;
+    const auto consider = [&](const ExecutionGraph& other) {
+        const double step_s = noise_free_step(other).step_s;
+        if (step_s < shortest) {
+            shortest = step_s;
+            best = other.program;
+        }
+    };
+    ScheduleShape ruled = shape;
+    for (const Schedule rule :
+         shape.chunks == 1 ? std::vector{Schedule::zb_h1, Schedule::zb_h2} : std::vector(vees.begin(), vees.end())) {
+        ruled.schedule = rule;
+        const TaskOrders orders = std::get<TaskOrders>(task_orders(ruled));
+        if (peak(orders, gives_weight_gradient) <= most_held) {
+            consider(reordered(graph, orders));
+        }
+    }
+    std::vector<GreedyFlags> choices;
+    if (shape.chunks == 1) {
+        for (const double ahead : {1.0, 1.5, 2.0, 2.5}) {
+            for (const int more : {0, 1, 2}) {
+                choices.push_back({ahead, more});
+            }
+        }
+    } else {
+        for (const Schedule rule : vees) {
+            if (peak(without_weights(shape, rule), gives_input_gradient) <= most_held) {
+                choices.push_back({1.0, 0, rule});
+            }
+        }
+    }
+    for (GreedyFlags flags : choices) {
+        for (const double gap : {1e-9, 0.25, 0.5, 0.75, 1.0}) {
+            flags.filled_gap = gap;
+            consider(reordered(graph, greedy_orders(graph, most_held, flags)));
+        }
+    }
+    return part_orders(*best);
+}
+
+}  // namespace prismopt
