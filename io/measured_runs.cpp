@@ -47,7 +47,7 @@ Precision precision_of(const std::string& text)
 /// Peak memory that the notes of a row tell.
 double memory_of(const CsvRow& row)
 {
-    static const std::regex pattern(R"((?:max memory|real peak alloc|memory) ([0-9.]+) ?(GB|GiB))");
+    static const std::regex pattern(R"((?:max memory|real peak alloc|memory) ([0-9]+(?:[.][0-9]+)?) ?(GB|GiB))");
     std::smatch match;
     const std::string notes = row.text("notes");
     if (!std::regex_search(notes, match, pattern)) {
@@ -181,6 +181,13 @@ private:
     {
         ParallelPlan& plan = run.plan;
         plan = table_.plan;
+        const int gpus = row_.count("n_gpus");
+        for (const char* column : {"tp", "pp", "cp", "ep", "etp"}) {
+            const std::string text = row_.text(column);
+            if (!text.empty() && (row_.count(column) < 1 || row_.count(column) > gpus)) {
+                return fmt::format("{} = {} on {} GPUs", column, text, gpus);
+            }
+        }
         const auto degree = [&](const char* column) { return std::max(1, row_.count(column)); };
         plan.tp = degree("tp");
         plan.pp = degree("pp");
@@ -189,18 +196,23 @@ private:
         plan.etp = degree("etp");
         plan.chunks = plan.pp > 1 ? degree("vpp") : 1;
         plan.microbatch = row_.count("micro_batch");
-        const int gpus = row_.count("n_gpus");
-        const int replica = plan.tp * plan.pp * plan.cp;
+        const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
         if (plan.microbatch == 0) {
             return "no microbatch";
+        }
+        if (plan.microbatch > run.phase.global_batch) {
+            return fmt::format("microbatch = {} of {} sequences", plan.microbatch, run.phase.global_batch);
+        }
+        if (static_cast<std::int64_t>(plan.ep) * plan.etp > gpus) {
+            return fmt::format("ep*etp = {} x {} on {} GPUs", plan.ep, plan.etp, gpus);
         }
         if (gpus % replica != 0) {
             return fmt::format("tp*pp*cp = {} does not divide {} GPUs", replica, gpus);
         }
-        plan.dp = gpus / replica;
-        if (run.phase.global_batch % (plan.dp * plan.microbatch) != 0) {
-            return fmt::format("dp*microbatch = {} does not divide the global batch {}", plan.dp * plan.microbatch,
-                               run.phase.global_batch);
+        plan.dp = static_cast<int>(gpus / replica);
+        const std::int64_t together = static_cast<std::int64_t>(plan.dp) * plan.microbatch;
+        if (run.phase.global_batch % together != 0) {
+            return fmt::format("dp*microbatch = {} does not divide the global batch {}", together, run.phase.global_batch);
         }
         if (plan.tp > 1 && run.workload.heads % plan.tp != 0) {
             return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);

@@ -58,10 +58,16 @@ Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, 
 /// Standard error of the mean of clustered draws: from blocks where there are 16 and more, else from the clusters; infinite with one.
 double mean_error(std::span<const double> draws, const Clusters& clusters);
 
-/// Quantile of C T for draws of T and an independent factor C of mean one that scales all of T, given by equally probable
-/// values: F(t) = mean over draws and values of 1{T C <= t}, so C is integrated and adds no noise. Limits as Woodruff's, from the
+/// A point of a law's quantile function.
+struct LawNode {
+    double below = 0.0;  // probability
+    double value = 0.0;
+};
+
+/// Quantile of C T for draws of T and an independent factor C that scales all of T, given by nodes from probability 0 to 1, between
+/// which its quantile function is a straight line: F(t) = mean over draws of F_C(t / T), so C is integrated and adds no noise. Limits as Woodruff's, from the
 /// variance of F between blocks, or between fleets where there are fewer than 16 blocks; infinite with fewer than 16 of those.
-Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const double> factor,
+Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const LawNode> factor,
                                   double probability, const Confidence& confidence);
 
 /// Quantile of `a` minus that of `b`, draw by draw on common random numbers: the difference of the two quantiles, with Student-t

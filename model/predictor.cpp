@@ -25,7 +25,7 @@ double mean_of(const std::vector<double>& values)
 }
 
 /// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
-TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const double> factor,
+TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const LawNode> factor,
                               const Confidence& confidence)
 {
     const auto quantile = [&](double p) {
@@ -43,15 +43,19 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
     return d;
 }
 
-/// The step-common factor at the middles of equal parts of probability.
-std::vector<double> common_step_values(const NoiseTables& noise)
+/// The step-common factor's law; none where it does not vary.
+std::vector<LawNode> common_step_law(const NoiseTables& noise)
 {
-    constexpr std::uint32_t parts = 256;  // between neighbours the draws smooth what is left
-    std::vector<double> values;
-    for (std::uint32_t k = 0; noise.step_varies && k < parts; ++k) {
-        values.push_back(static_cast<double>(noise.common_step(k * (1U << 24) + (1U << 23))));
+    std::vector<LawNode> law;
+    const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
+    for (std::size_t i = 0; noise.step_varies && i < nodes.size(); ++i) {
+        law.push_back({nodes[i].below(), noise.common_step[i]});
     }
-    return values;
+    if (!law.empty()) {
+        law.front().below = 0.0;
+        law.back().below = 1.0;
+    }
+    return law;
 }
 
 /// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
@@ -214,7 +218,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.memory_headroom = 1.0 - result.memory.total() / problem_.cluster.accelerator.memory;
     result.draws = draws.front().size();
     const auto fleet = static_cast<std::size_t>(steps);
-    result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_values(problem_.noise), confidence);
+    result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
 
     const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
     const ProductiveTimes productive = productive_times(problem_.phases, draws, steps);

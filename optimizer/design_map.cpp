@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -422,11 +423,22 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
                              "post_validation order cp ep etp shard_gpus recomputed_layers tp_overlap context_exchange offload");
         }
     }
-    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
     if (gpu_count > scenario.cluster.gpus) {
         throw InputError("--design: gpus=" + std::to_string(gpu_count) + " is more than the cluster's " +
                          std::to_string(scenario.cluster.gpus) + "; name at most that many");
     }
+    for (const auto& [key, degree] :
+         {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}}) {
+        if (degree > gpu_count) {
+            throw InputError("--design: " + std::string(key) + "=" + std::to_string(degree) +
+                             " is more than gpus=" + std::to_string(gpu_count) + "; name at most that many");
+        }
+    }
+    if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
+        throw InputError("--design: ep*etp = " + std::to_string(static_cast<std::int64_t>(plan.ep) * plan.etp) +
+                         " is more than gpus=" + std::to_string(gpu_count) + "; lower one of them");
+    }
+    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
     if (gpu_count % replica != 0) {
         throw InputError(std::string("--design: tp*pp") + (plan.cp > 1 ? "*cp" : "") + " = " + std::to_string(replica) +
                          " does not divide gpus=" + std::to_string(gpu_count) + "; change one of them");

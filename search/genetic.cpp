@@ -311,6 +311,7 @@ Outcome Genetic::outcome() const
     const bool done = !end_.empty() && race_.over();
     Outcome outcome;
     outcome.confidence = goal_.confidence;
+    outcome.pruned = excluded_;
     outcome.open = done ? 0 : reserve_.size() + 1;
     outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
                    "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(excluded_) +

@@ -95,8 +95,12 @@ void visit(NoiseTables& tables, Visit&& number)
         }
     }
     for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage,
-                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential, &tables.common_step}) {
+                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
         table(*t);
+    }
+    tables.common_step.resize(NoiseTables::step_node_probabilities().size());
+    for (double& value : tables.common_step) {
+        number(value);
     }
     number(tables.step_varies);
     pieces(tables.p2p_by_score.piece);
@@ -111,6 +115,20 @@ void visit(NoiseTables& tables, Visit&& number)
 int NoiseTables::standard_index(double skewness)
 {
     return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_laws - 1.0));
+}
+
+std::vector<TailProbability> NoiseTables::step_node_probabilities()
+{
+    constexpr int octaves = 31;
+    constexpr int per_octave = 8;
+    std::vector<TailProbability> nodes;
+    for (int k = 0; k <= octaves * per_octave; ++k) {
+        nodes.push_back({0.5 * std::exp2(static_cast<double>(k) / per_octave - octaves), false});
+    }
+    for (int k = octaves * per_octave - 1; k >= 0; --k) {
+        nodes.push_back({nodes[k].p, true});
+    }
+    return nodes;
 }
 
 QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
@@ -160,8 +178,11 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
     tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
-    tables.common_step = table(variability.common_step);
-    tables.step_varies = !LawQuantile(variability.common_step).constant();
+    const LawQuantile step(variability.common_step);
+    for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
+        tables.common_step.push_back(step(node.p, node.upper));
+    }
+    tables.step_varies = !step.constant();
     tables.node_varies = !LawQuantile(variability.node).constant();
     tables.stage_varies = !LawQuantile(variability.stage).constant();
     tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();

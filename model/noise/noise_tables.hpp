@@ -15,6 +15,14 @@
 
 namespace prismopt {
 
+/// A probability from the nearer end, so that it keeps its digits.
+struct TailProbability {
+    double p = 0.5;
+    bool upper = false;  // of what lies above
+
+    double below() const { return upper ? 1.0 - p : p; }
+};
+
 struct NoiseTables {
     /// Skewness of the standard laws: index / per_unit_skewness.
     static constexpr int per_unit_skewness = 8;
@@ -30,7 +38,8 @@ struct NoiseTables {
     std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
     QuantileTable exponential;  // mean one: gaps between failures
-    QuantileTable common_step;  // of the whole step: integrated, never drawn
+    /// Of the whole step: its quantiles at step_node_probabilities(), integrated, never drawn.
+    std::vector<double> common_step;
     bool step_varies = false;
     bool node_varies = false;
     bool stage_varies = false;
@@ -41,6 +50,9 @@ struct NoiseTables {
     StandardLaw p2p_by_score;  // the law of mean one itself, by normal scores
     bool p2p_is_smooth = false;
 
+    /// From 2^-32 up: eight an octave to a half, and so to the other end. Between two of them a quantile function is taken for a straight
+    /// line: a normal law's is, to 3e-4 of its deviation.
+    static std::vector<TailProbability> step_node_probabilities();
     /// The standard law with the nearest skewness.
     static int standard_index(double skewness);
     /// Persistent factor of a tensor parallel group whose segments have this cv: between the two nearest tables.

@@ -1,7 +1,9 @@
 #include "model/estimate.hpp"
 
+#include "model/noise/noise_tables.hpp"
 #include "model/random.hpp"
 #include "tests/support/draw_statistics.hpp"
+#include "tests/support/law_cases.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/math/distributions/normal.hpp>
@@ -270,9 +272,10 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
     std::mt19937_64 random(5);
     std::normal_distribution<double> normal;
     for (const double sigma_c : {0.03, 0.001}) {
-        std::vector<double> factor;
-        for (std::uint32_t k = 0; k < 256; ++k) {
-            factor.push_back(std::exp(sigma_c * normal_of(k * (1U << 24) + (1U << 23)) - 0.5 * sigma_c * sigma_c));
+        std::vector<LawNode> factor;
+        for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
+            const double z = normal_quantile(node.p, node.upper);
+            factor.push_back({node.below(), std::exp(sigma_c * z - 0.5 * sigma_c * sigma_c)});
         }
         for (const Level& level : levels) {
             const double sigma = std::hypot(sigma_c, sigma_t);
@@ -294,7 +297,7 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
             const SampleMoments value(estimates);
             const double gain = SampleMoments(drawn).variance / value.variance;
             const std::string name = "C " + std::to_string(100.0 * sigma_c) + " %, p = " + std::to_string(level.probability);
-            // The factor's values are 1/256 apart in probability; order statistics of n draws lie up to 1/n off.
+            // Order statistics of n draws lie up to 1/n off.
             EXPECT_NEAR(value.mean, truth, 4.0 * value.error + 1e-4 * truth) << name;
             EXPECT_GE(integrated.coverage(), 0.95 - slack) << name;
             EXPECT_GT(gain, sigma_c > sigma_t ? 20.0 : 0.7) << name;
@@ -304,10 +307,27 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
     }
 }
 
+/// Where nothing else varies the quantile is the factor's own, to the ends of its tails: a slow mode of one step in 10,000 too.
+TEST(ScaledQuantileEstimate, IsTheFactorsOwnWhereNothingElseVaries)
+{
+    for (const Law& law : {Law{LogNormal{1.0}, {}, 1000.0, "test"}, Law{Normal{0.01}, {1e-4, 3.0}, 100.0, "test"}}) {
+        const LawQuantile truth(law);
+        std::vector<LawNode> factor;
+        for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
+            factor.push_back({node.below(), truth(node.p, node.upper)});
+        }
+        const std::vector<double> draws(64, 2.0);
+        for (const double beyond : {0.5, 0.05, 0.01, 0.001, 2e-5}) {
+            const double value = scaled_quantile_estimate(draws, {}, factor, 1.0 - beyond, {}).value;
+            EXPECT_NEAR(value, 2.0 * truth(beyond, true), 1e-3 * value) << beyond;
+        }
+    }
+}
+
 /// A factor that hardly varies adds no knowledge: 64 draws still bound no p99 from above.
 TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
-    const std::vector<double> factor{0.999999, 1.0, 1.000001};
+    const std::vector<LawNode> factor{{0.0, 0.999999}, {0.5, 1.0}, {1.0, 1.000001}};
     EXPECT_EQ(scaled_quantile_estimate(counted(64), {}, factor, 0.99, {}).high, infinite);
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high, infinite);  // nor do 15 draws bound anything
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).low, -infinite);

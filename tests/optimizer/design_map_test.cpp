@@ -275,7 +275,9 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
                 HasSubstr("schedule=dualpipe3 is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1"));
     EXPECT_THAT(complaint("gpus=32"), HasSubstr("gpus=32 is more than the cluster's 24"));
     EXPECT_THAT(complaint("gpus=16 tp=3 pp=2"), HasSubstr("tp*pp = 6 does not divide gpus=16"));
-    EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp*pp = 4294967296 does not divide gpus=12"));
+    EXPECT_THAT(complaint("tp=65536 pp=65536"), HasSubstr("tp=65536 is more than gpus=12"));
+    EXPECT_THAT(complaint("gpus=16 tp=1073741824 pp=1073741824 cp=16"), HasSubstr("tp=1073741824 is more than gpus=16"));
+    EXPECT_THAT(complaint("gpus=16 tp=2 pp=1 ep=65536 etp=65536"), HasSubstr("ep=65536 is more than gpus=16"));
 }
 
 TEST(StructuralProblem, NamesTheRuleAndTheValues)
