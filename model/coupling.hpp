@@ -54,7 +54,10 @@ struct BarrierWidths {
     auto operator<=>(const BarrierWidths&) const = default;
 };
 
-/// The plan's ep*etp must divide tp*cp*dp: then `replicas()` divides dp.
+/// Whether expert groups divide the GPUs of a stage: ep*etp divides tp*cp*dp.
+bool expert_groups_divide(const ParallelPlan& plan);
+
+/// Of a plan whose expert_groups_divide(): then `replicas()` divides dp.
 BarrierWidths barrier_widths(const ParallelPlan& plan);
 
 }  // namespace prismopt

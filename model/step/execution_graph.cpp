@@ -238,7 +238,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
         return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
     }
-    if (plan.tp * plan.gradient_gpus() % (plan.ep * plan.etp) != 0) {
+    if (!expert_groups_divide(plan)) {
         return Infeasible{"ep does not divide the experts or the GPUs",
                           "ep*etp = " + std::to_string(plan.ep * plan.etp) +
                               " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
