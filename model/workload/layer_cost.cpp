@@ -2,6 +2,8 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/workload/layer_activations.hpp"
+#include "model/workload/layer_sizes.hpp"
 #include "model/workload/pass_builder.hpp"
 
 #include <algorithm>
@@ -27,8 +29,6 @@ constexpr double plain_scores_forward = 13.0;
 // Backward: gradient of the second product writes (2) and reads probabilities (2), dropout (2 + 1 + 2), softmax reads two
 // and writes one (6), gradients of the first product read twice (4).
 constexpr double plain_scores_backward = 19.0;
-// Saved per score element without recompute: softmax output, dropout mask, dropout output (Korthikanti et al., eq. 1: 5as^2b).
-constexpr double plain_scores_saved = 5.0;
 // Share of the loss's traffic that comes in the forward pass; of Megatron-LM's unfused loss 38 of 52 bytes a logit.
 constexpr double loss_forward = 0.6;
 // A tensor parallel member holds a multiple of this of the vocabulary (Megatron-LM, --make-vocab-size-divisible-by).
@@ -45,47 +45,13 @@ constexpr double unfused_softmax_kernels = 6.0;
 constexpr double cast_traffic = 4.0;
 constexpr double parameter_message = 2.0;  // bytes of a parameter gathered for its layer
 
-/// Sizes that all parts share, for one tensor parallel member. Counts of elements.
-struct Sizes {
-    double tokens;  // b s / cp
-    double hidden;  // h
-    double query;   // columns of Q on one member
-    double key;     // columns of K on one member: whole heads, copied where tp exceeds their number
-    double value;   // columns of V on one member
-    double output;  // rows of the output projection on one member
-    double inner;   // f / tp
-    double tp;
-    double scores;          // elements of the score matrices on one member
-    double attention_work;  // FLOPs of both products on one member, forward
-
-    Sizes(const Workload& w, const LayerShape& shape)
-        : tokens(static_cast<double>(shape.microbatch) * shape.sequence / shape.cp), hidden(w.hidden),
-          inner(static_cast<double>(w.feed_forward) / shape.tp), tp(shape.tp),
-          scores(tokens * shape.sequence * w.heads / shape.tp)
-    {
-        const double heads = static_cast<double>(w.heads) / shape.tp;
-        const double groups = std::max(1.0, static_cast<double>(w.kv_heads) / shape.tp);
-        const bool latent = w.latent.query_rank > 0;
-        const double key_size = latent ? w.latent.plain + w.latent.rotary : w.head_size();
-        const double value_size = latent ? w.latent.value : w.head_size();
-        query = heads * key_size;
-        key = (latent ? heads : groups) * key_size;
-        value = (latent ? heads : groups) * value_size;
-        output = heads * value_size;
-        attention_work = 2.0 * tokens * shape.sequence * heads * (key_size + value_size) *
-                         (w.causal && w.attention == AttentionKernel::flash ? 0.5 : 1.0);
-    }
-    double activation() const { return tokens * hidden; }  // elements of one full layer input
-};
-
 /// What a backward pass computes of a product.
 enum class Gradients { both, input };
 
 class LayerModel {
 public:
     LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
-        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape),
-          width_(operand_bytes(w.precision) > 2.0 ? 2.0 : 1.0)
+        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape), activations_(w, size_)
     {
     }
 
@@ -116,7 +82,7 @@ public:
                             .done();
         part.input_gradient = part.backward;  // frameworks do not put the embedding's gradient off
         pair(part);
-        part.saved_bytes = dropout(1.0) * size_.activation() / outside_split();
+        part.saved_bytes = dropout(1.0) * size_.activation() / size_.outside_split;
         return part;
     }
 
@@ -161,13 +127,14 @@ public:
             pass().kernel(KernelClass::gemm, weight_gradient).wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
         pair(part);
         part.held_bytes =
-            2.0 * width_ * size_.activation() / outside_split() + 2.0 * logits;  // product's input, logits' gradient
-        part.saved_bytes = 4.0 * width_ * size_.activation() / outside_split() + 4.0 * logits;  // norm in and out, 32-bit logits
-        part.workspace_bytes = 2.0 * logits + 4.0 * width_ * size_.activation();
+            2.0 * size_.width * size_.activation() / size_.outside_split + 2.0 * logits;  // product's input, logits' gradient
+        part.saved_bytes =
+            4.0 * size_.width * size_.activation() / size_.outside_split + 4.0 * logits;  // norm in and out, 32-bit logits
+        part.workspace_bytes = 2.0 * logits + 4.0 * size_.width * size_.activation();
         return part;
     }
 
-    double boundary_bytes() const { return 2.0 * width_ * size_.activation() / size_.tp; }
+    double boundary_bytes() const { return 2.0 * size_.width * size_.activation() / size_.tp; }
 
 private:
     struct Sharded {
@@ -185,9 +152,9 @@ private:
         part.parameters =
             part.expert_parameters +
             (w_.attention_parameters() + (mixture ? w_.shared_parameters() : w_.mlp_parameters(w_.feed_forward))) / size_.tp;
-        const double input = 2.0 * width_ * size_.activation() / outside_split();
-        const double saved = layer_saved(mixture);
-        const double cheap = recomputable(mixture);
+        const double input = 2.0 * size_.width * size_.activation() / size_.outside_split;
+        const double saved = activations_.saved(mixture);
+        const double cheap = activations_.recomputable(mixture);
         const Sharded sharded = sharded_messages(part.parameters);
         PassBuilder backward = pass();
         if (recompute == Recompute::full) {
@@ -206,7 +173,7 @@ private:
         add_backward(backward, mixture, Gradients::both);
         add_backward(input_gradient, mixture, Gradients::input);
         add_weight_gradients(weight_gradient, mixture);
-        part.held_bytes = layer_held(mixture);
+        part.held_bytes = activations_.held(mixture);
         PassBuilder forward = pass();
         add_forward(forward, mixture);
         if (shape_.offload) {
@@ -225,7 +192,7 @@ private:
         part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
         pair(part);
-        part.workspace_bytes += 2.0 * size_.activation() * 2.0 * width_;  // gathered layer input and its gradient
+        part.workspace_bytes += 2.0 * size_.activation() * 2.0 * size_.width;  // gathered layer input and its gradient
         return part;
     }
 
@@ -236,31 +203,27 @@ private:
     }
 
     PassBuilder pass() const { return PassBuilder(cluster_.stack); }
-    /// Outside the tensor parallel region a tensor is split along the sequence, or whole on each member.
-    double outside_split() const { return shape_.sequence_parallel ? size_.tp : 1.0; }
     double dropout(double bytes) const { return w_.dropout ? bytes : 0.0; }
     /// Precision of what does not follow that of the linear layers.
-    Precision wide() const { return width_ > 1.0 ? w_.precision : Precision::bf16; }
+    Precision wide() const { return size_.width > 1.0 ? w_.precision : Precision::bf16; }
     bool low() const { return operand_bytes(w_.precision) < 2.0; }
     /// `bytes`: for 16-bit elements.
-    Seconds elementwise(double bytes) const { return elementwise_time(Bytes{width_ * bytes}, gpu_); }
+    Seconds elementwise(double bytes) const { return elementwise_time(Bytes{size_.width * bytes}, gpu_); }
     Seconds outside(double bytes_per_element) const
     {
-        return elementwise(bytes_per_element * size_.activation() / outside_split());
+        return elementwise(bytes_per_element * size_.activation() / size_.outside_split);
     }
     Seconds product(double m, double n, double k) const { return gemm_time(m, n, k, gpu_, w_.precision); }
     Seconds collective(Collective kind) const
     {
-        return collective_time(kind, Bytes{2.0 * width_ * size_.activation()}, {shape_.tp, 1}, cluster_).time;
+        return collective_time(kind, Bytes{2.0 * size_.width * size_.activation()}, {shape_.tp, 1}, cluster_).time;
     }
     /// Into the region: gather the sequence, or nothing when it is whole already. Out of it: sum, and split again.
     Seconds gather() const { return collective(Collective::all_gather); }
     Seconds reduce() const { return collective(shape_.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
     Seconds enter() const { return shape_.sequence_parallel ? gather() : Seconds{0.0}; }
-    bool gated() const { return w_.gated(); }
-    double columns_of(double inner) const { return (gated() ? 2.0 : 1.0) * inner; }
     double residual_traffic() const { return residual_add_traffic + dropout(dropout_mask_traffic); }
-    double activation_traffic() const { return gated() ? swiglu_traffic : gelu_traffic; }
+    double activation_traffic() const { return w_.gated() ? swiglu_traffic : gelu_traffic; }
 
     /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
     Sharded sharded_messages(double parameters) const
@@ -296,7 +259,7 @@ private:
         if (shape_.cp == 1) {
             return;
         }
-        const double bytes = 2.0 * width_ * size_.tokens * (size_.key + size_.value) * shape_.cp;
+        const double bytes = 2.0 * size_.width * size_.tokens * (size_.key + size_.value) * shape_.cp;
         const Seconds time{times *
                            collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
         const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
@@ -344,7 +307,7 @@ private:
             return product(size_.tokens, size_.query + size_.key + size_.value, size_.hidden);
         }
         const double heads = static_cast<double>(w_.heads) / size_.tp;
-        const double split = size_.tokens / outside_split();
+        const double split = size_.tokens / size_.outside_split;
         return product(split, latent.query_rank, size_.hidden) +
                product(split, latent.key_value_rank + latent.rotary, size_.hidden) +
                product(size_.tokens, size_.query, latent.query_rank) +
@@ -372,7 +335,7 @@ private:
     void add_casts(PassBuilder& pass, double inner) const
     {
         if (low()) {
-            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size_.activation() / outside_split() +
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size_.activation() / size_.outside_split +
                                                                               size_.tokens * (size_.output + inner))));
         }
     }
@@ -405,7 +368,7 @@ private:
     void add_mlp_forward(PassBuilder& pass, double inner) const
     {
         const double t = size_.tokens;
-        const Seconds first = product(t, columns_of(inner), size_.hidden);
+        const Seconds first = product(t, size_.columns_of(inner), size_.hidden);
         add_enter(pass, first);
         pass.kernel(KernelClass::gemm, first);
         pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * t * inner));
@@ -442,7 +405,7 @@ private:
     void add_mlp_backward(PassBuilder& pass, double inner, Gradients gradients) const
     {
         const double t = size_.tokens;
-        const double columns = columns_of(inner);
+        const double columns = size_.columns_of(inner);
         add_row_gradients(pass, inner, gradients);
         pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * inner));
         add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t), gradients);
@@ -474,12 +437,12 @@ private:
         const double t = size_.tokens;
         const auto mlp = [&](double inner) {
             pass.kernel(KernelClass::gemm, product(inner, size_.hidden, t));
-            pass.kernel(KernelClass::gemm, product(size_.hidden, columns_of(inner), t));
+            pass.kernel(KernelClass::gemm, product(size_.hidden, size_.columns_of(inner), t));
         };
         if (mixture) {
             const Routing r = routing();
             pass.kernel(KernelClass::gemm, product(size_.tokens / size_.tp, w_.experts.count, size_.hidden));
-            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.columns_of(r.inner), size_.hidden, r.rows);
             add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
             if (w_.experts.shared > 0) {
                 mlp(w_.experts.shared / size_.tp);
@@ -527,7 +490,7 @@ private:
         const double own = size_.tokens / size_.tp;  // tokens that one GPU routes: members of a tensor group share them out
         const Routing r = routing();
         const double products = gradients == Gradients::both ? passes : 1.0;
-        const Bytes message{2.0 * width_ * r.routed * r.kept * size_.hidden};
+        const Bytes message{2.0 * size_.width * r.routed * r.kept * size_.hidden};
         const double copies = cluster_.stack.sends_once ? e.active : 0.0;
         const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
         const Seconds spread =
@@ -541,10 +504,10 @@ private:
                     elementwise(cluster_.stack.routing * permute_traffic * (own + 2.0 * r.routed) * size_.hidden),
                     routing_kernels);
         pass.collective(way, members).collective(spread, members);
-        add_expert_product(pass, r, r.rows, columns_of(r.inner), size_.hidden);
+        add_expert_product(pass, r, r.rows, size_.columns_of(r.inner), size_.hidden);
         add_expert_product(pass, r, r.rows, size_.hidden, r.inner);
         if (products > 1.0) {
-            add_expert_product(pass, r, columns_of(r.inner), size_.hidden, r.rows);
+            add_expert_product(pass, r, size_.columns_of(r.inner), size_.hidden, r.rows);
             add_expert_product(pass, r, size_.hidden, r.inner, r.rows);
         }
         pass.kernel(KernelClass::elementwise, elementwise(passes * activation_traffic() * r.fullest * r.inner));
@@ -565,61 +528,16 @@ private:
             add_attention_forward(pass);
         } else {
             pass.kernel(KernelClass::elementwise, outside(2.0 * norm_traffic));
-            pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * inner_elements(mixture)));
+            pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * activations_.inner_elements(mixture)));
         }
-    }
-
-    double recomputable(bool mixture) const
-    {
-        return w_.attention == AttentionKernel::plain
-                   ? plain_scores_saved * size_.scores
-                   : width_ * (2.0 * 2.0 * size_.activation() / outside_split() + 2.0 * inner_elements(mixture));
-    }
-
-    /// Elements of the MLP's inner activation on one member.
-    double inner_elements(bool mixture) const
-    {
-        const Experts& e = w_.experts;
-        return mixture ? size_.tokens / size_.tp * (e.active * e.imbalance * e.feed_forward + e.shared)
-                       : size_.tokens * size_.inner;
-    }
-
-    /// Bytes kept by one layer. Korthikanti et al., eqs. 1-4, generalised to grouped queries and gated units: two norm inputs
-    /// and two norm outputs, the latter kept split and gathered again; Q, K, V and the attention output; pre-activation(s)
-    /// and activation; dropout masks. Mixtures: also the permuted inputs and outputs of the experts.
-    double layer_saved(bool mixture) const
-    {
-        const double a = size_.activation();
-        const double t = size_.tokens;
-        const double outside_bytes = (4.0 * 2.0 * width_ * a + dropout(2.0 * a)) / outside_split();
-        const double latent = w_.latent.query_rank > 0 ? 2.0 * t * (w_.latent.query_rank + w_.latent.key_value_rank) : 0.0;
-        const double attention_bytes = 2.0 * t * (size_.query + size_.key + size_.value + size_.output) + latent;
-        const double inner = inner_elements(mixture);
-        const double mlp_bytes = 2.0 * (columns_of(inner) + inner);
-        const double permuted = mixture ? 2.0 * 2.0 * a / size_.tp * w_.experts.active * w_.experts.imbalance : 0.0;
-        const double scores = w_.attention == AttentionKernel::plain ? plain_scores_saved * size_.scores : 0.0;
-        return outside_bytes + width_ * (attention_bytes + mlp_bytes + permuted) + scores;
-    }
-
-    /// Bytes that weight gradients need: inputs of the four products, and gradients of their outputs. Dense, with f = 4h: 32 s b h
-    /// (Qi et al., arXiv 2401.10241, table 1).
-    double layer_held(bool mixture) const
-    {
-        const double split = size_.activation() / outside_split();
-        const double t = size_.tokens;
-        const double inner = inner_elements(mixture);
-        const double routed =
-            mixture ? 2.0 * size_.activation() / size_.tp * w_.experts.active * w_.experts.imbalance : 2.0 * split;
-        return 2.0 * width_ *
-               (2.0 * split + t * (size_.output + size_.query + size_.key + size_.value) + routed + inner + columns_of(inner));
     }
 
     const Workload& w_;
     const LayerShape& shape_;
     const Cluster& cluster_;
     const Accelerator& gpu_;
-    Sizes size_;
-    double width_;  // of activations, against 16 bits
+    LayerSizes size_;
+    LayerActivations activations_;
 };
 
 }  // namespace
