@@ -43,15 +43,15 @@ struct Selection {
 /// A child is repaired to meet the rules of the space and is none that was looked at before. It is then bounded without noise:
 /// where a drawn point's values dominate its bound it is not drawn, and the best bounds of several proposals are drawn first.
 /// Feasible goes before infeasible, and nearly feasible before far from it. At the end a race up the rungs decides the front.
-class Genetic final {
+class Genetic : public Strategy {
 public:
     /// The space must outlive the search.
     Genetic(const Space& space, StudyGoal goal, Selection selection, GeneticOptions options);
 
-    std::optional<std::vector<Request>> ask();
-    void tell(std::span<const Answer> answers);
-    Outcome outcome() const;
-    std::vector<std::uint64_t> front() const;
+    std::optional<std::vector<Request>> ask() final;
+    void tell(std::span<const Answer> answers) final;
+    Outcome outcome() const final;
+    std::vector<std::uint64_t> front() const final;
 
 private:
     struct Member {

@@ -3,7 +3,7 @@
 namespace prismopt {
 
 Nsga3::Nsga3(const Space& space, const StudyGoal& goal, GeneticOptions options)
-    : search_(space, goal,
+    : Genetic(space, goal,
               {.name = "nsga3",
                .survivors = [directions = reference_directions(goal.objectives, options.population)](
                                 std::span<const Values> points,
