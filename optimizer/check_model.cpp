@@ -3,7 +3,7 @@
 #include "io/published_runs.hpp"
 #include "model/predictor.hpp"
 #include "model/step/mean_step.hpp"
-#include "optimizer/design_map.hpp"
+#include "optimizer/design_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "optimizer/codesign.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "search/archive.hpp"
 #include "search/nlopt_search.hpp"
@@ -38,9 +39,7 @@ struct GridDesign {
 
 class Tuner {
 public:
-    explicit Tuner(const Scenario& scenario)
-        : scenario_(scenario), model_(scenario, build_noise_tables(scenario.variability, scenario.space.tp)),
-          problem_(model_.problem)
+    explicit Tuner(const Scenario& scenario) : scenario_(scenario), model_(scenario), problem_(model_.problem)
     {
         for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
             if (scenario.knobs[k].continuous) {

@@ -55,7 +55,7 @@ std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours",
 
 std::string dry_run_text(const Scenario& scenario)
 {
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, scenario.space.tp));
+    const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     Archive archive;
     Worker worker(model);

@@ -1,5 +1,6 @@
 #include "optimizer/evaluator.hpp"
 
+#include "optimizer/design_text.hpp"
 #include "optimizer/work_item.hpp"
 
 #include <algorithm>
@@ -36,6 +37,8 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 }
 
 }  // namespace
+
+NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario.space)); }
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)

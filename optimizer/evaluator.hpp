@@ -18,8 +18,13 @@
 
 namespace prismopt {
 
-/// What every rank needs to judge points; built alike on all of them.
+/// Tables for every plan of the scenario's space.
+NoiseTables tables_of(const Scenario& scenario);
+
+/// What every rank needs to judge points; built alike on all of them. The scenario must outlive it.
 struct StudyModel {
+    explicit StudyModel(const Scenario& of) : StudyModel(of, tables_of(of)) {}
+    /// `tables`: of another rank's tables_of(), so that all have the same bits.
     StudyModel(const Scenario& of, NoiseTables tables);
 
     const Scenario& scenario;

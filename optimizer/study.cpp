@@ -1,5 +1,4 @@
 #include "optimizer/study.hpp"
-#include "optimizer/design_map.hpp"
 
 #include "io/results_file.hpp"
 #include "optimizer/codesign.hpp"
@@ -341,8 +340,7 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         return {true, {}};
     }
     const Scenario scenario = scenario_from(record);
-    const Message tables = team.broadcast(
-        team.rank() == 0 ? build_noise_tables(scenario.variability, layer_groups(scenario.space)).encode() : Message{});
+    const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{});
     const StudyModel model(scenario, NoiseTables::decode(tables));
     Crew crew(team, Worker(model));
     if (team.rank() != 0) {

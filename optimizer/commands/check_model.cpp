@@ -1,6 +1,6 @@
 #include "optimizer/check_model.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/design_map.hpp"
+#include "optimizer/design_text.hpp"
 #include "optimizer/model_accuracy.hpp"
 
 #include <fmt/format.h>

@@ -4,8 +4,9 @@
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/step/searched_orders.hpp"
-#include "optimizer/design_map.hpp"
+#include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/plan_rules.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/design_map.hpp"
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"
@@ -22,7 +21,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, layer_groups(scenario.space)));
+    const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     Archive archive;
     archive.add(std::vector<Answer>{Worker(model).sweep({0, size})});

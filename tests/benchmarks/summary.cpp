@@ -187,7 +187,7 @@ private:
     {
         if (!study_) {
             scenario_ = std::make_unique<Scenario>(read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml"));
-            study_ = std::make_unique<StudyModel>(*scenario_, build_noise_tables(scenario_->variability, scenario_->space.tp));
+            study_ = std::make_unique<StudyModel>(*scenario_);
             worker_ = std::make_unique<Worker>(*study_);
         }
         const std::uint64_t size = study_->designs.space().size();

@@ -15,6 +15,10 @@ class DryRun(CliTest):
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
 
+    def test_context_parallel_plans(self):
+        text = self.output("search", self.scenario(pp="[1, 2, 4]\ncp = [1, 2]"), "--dry-run")
+        self.assertRegex(text, r"expected: [\d.e-]+ core-hours")
+
     def test_of_another_strategy(self):
         text = self.output("search", self.scenario(), "--dry-run", "--strategy", "racing", "--max-evaluations", 100, ranks=2)
         self.assertRegex(text, r"strategy racing\n")

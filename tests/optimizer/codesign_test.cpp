@@ -2,6 +2,7 @@
 
 #include "io/hardware_variants.hpp"
 #include "optimizer/design_map.hpp"
+#include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
@@ -102,7 +103,7 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
 
     const auto front_on = [](Scenario of, std::vector<std::vector<double>> hardware) {
         of.hardware = std::move(hardware);
-        const StudyModel model(of, build_noise_tables(of.variability, of.space.tp));
+        const StudyModel model(of);
         std::vector<std::vector<double>> bounds;
         for (const Bound& bound : Worker(model).sweep({0, model.designs.space().size()}).feasible)
             bounds.push_back(bound.objectives);

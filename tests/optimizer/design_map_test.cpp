@@ -1,4 +1,6 @@
 #include "optimizer/design_map.hpp"
+#include "optimizer/design_text.hpp"
+#include "optimizer/plan_rules.hpp"
 
 #include "tiny_study.hpp"
 
@@ -264,7 +266,7 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
         }
         return "accepted";
     };
-    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp pp v"));
+    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp pp ep etp order"));
     EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a positive whole number; write for example tp=8"));
     EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a positive whole number"));
     EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));

@@ -29,7 +29,7 @@ replicas_simulated = 2
     }
     static const StudyModel& model()
     {
-        static const StudyModel built(scenario(), build_noise_tables(scenario().variability, scenario().space.tp));
+        static const StudyModel built(scenario());
         return built;
     }
     static std::vector<std::uint64_t> feasible_points()

@@ -54,7 +54,7 @@ struct ItemTimes {
 /// The items of a study's beginning, computed here one by one.
 ItemTimes measure_items(const Scenario& scenario)
 {
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, scenario.space.tp));
+    const StudyModel model(scenario);
     Worker worker(model);
     ItemTimes times;
     std::vector<double>* list = &times.sweep_s;

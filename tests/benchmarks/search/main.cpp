@@ -4,6 +4,7 @@
 #include "tests/benchmarks/search/tracker.hpp"
 #include "tests/search/textbook.hpp"
 
+#include "optimizer/design_text.hpp"
 #include "search/exact.hpp"
 #include "search/nsga2.hpp"
 #include "search/nsga3.hpp"
@@ -259,7 +260,7 @@ std::string racing()
     const Scenario scenario = read_scenario(file);
     Scenario of_steps = scenario;
     of_steps.objectives = {"step_time_p99"};
-    const StudyModel model(of_steps, build_noise_tables(scenario.variability, scenario.space.tp));
+    const StudyModel model(of_steps);
     const Sweep sweep = Worker(model).sweep({0, model.designs.space().size()});
     std::vector<std::uint64_t> chosen;
     for (std::size_t i = 0; i < candidates && i < sweep.feasible.size(); ++i) {
@@ -362,7 +363,7 @@ std::string speed()
         "|---|---|---|---|---|---|---|\n";
     for (const Peer& peer : peers) {
         const Scenario scenario = read_scenario(peer.file);
-        const StudyModel model(scenario, build_noise_tables(scenario.variability, scenario.space.tp));
+        const StudyModel model(scenario);
         std::vector<double> times;
         Sweep sweep;
         for (int repeat = 0; repeat < 3; ++repeat) {

@@ -10,12 +10,10 @@ namespace {
 
 constexpr double reference = 1.1;
 
-NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, scenario.space.tp); }
-
 }  // namespace
 
 TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> rungs)
-    : scenario_(read_scenario(scenario_file)), model_(scenario_, tables_of(scenario_)), rungs_(std::move(rungs))
+    : scenario_(read_scenario(scenario_file)), model_(scenario_), rungs_(std::move(rungs))
 {
     sweep_ = Worker(model_).sweep({0, space().size()});
     std::vector<Request> all;
