@@ -46,7 +46,7 @@ std::size_t BoundPlan::coupled_rows() const
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
       exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), chosen_(plan.simulated),
-      chosen_path_(plan.simulated), shared_(plan.paths.size()), slot_(graph_.program->slots),
+      chosen_path_(plan.simulated), shared_(plan.paths.size()),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
@@ -59,7 +59,6 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
         run_.reduce = reduce_.data();
         run_.gradients_end = gradients_end_.data();
     }
-    run_.slot = slot_.data();
     if (plan.coupled()) {
         set_.emplace(graph_, noise.microbatch_varies);
         run_.factor_rows = set_->rows();
@@ -257,8 +256,10 @@ void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats&
     }
 }
 
-void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch)
+void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch, Floats* slots)
 {
+    run_.slot = slots;
+    slots[Program::start] = Floats{};
     run_.communication_factor = at.factors_vary || set_ ? &at.communication : nullptr;
     if (run_.communication_factor == nullptr) {
         run_.compute_factor = nullptr;
@@ -282,7 +283,7 @@ void PlanStep::end_replica(int k)
 {
     Floats end{};
     for (int stage = 0; stage < stages_; ++stage) {
-        Floats own = slot_[graph_.program->last[stage]];
+        Floats own = run_.slot[graph_.program->last[stage]];
         if (exchanges()) {
             if (!run_.overlapped) {
                 add(own, gradients_end_[stage]);

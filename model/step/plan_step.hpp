@@ -45,7 +45,8 @@ public:
     void begin(const BlockStep& at, std::vector<Floats>& factors);
     /// The k-th simulated replica: from the start of its step ... (its ops run through pipeline()) ... to its end.
     /// `microbatch`: its factors where all replicas are simulated, from which plans do not differ; empty when the law is constant.
-    void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch);
+    /// `slots`: memory for the ends of ops, Program::slots rows that are the plan's until end_replica().
+    void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch, Floats* slots);
     PipelineRun& pipeline() { return run_; }
     void end_replica(int k);
     /// Step times.
@@ -90,7 +91,6 @@ private:
     std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
     std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the replica at hand
     std::vector<Floats> gradients_end_;  // [stage]
-    std::vector<Floats> slot_;           // [slot]
     std::vector<Floats> microbatch_;     // [microbatch]: of the replica at hand, where plans choose theirs
     std::optional<CoupledSet> set_;      // at hand
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]

@@ -115,10 +115,11 @@ private:
             fill_draws(ops, keys, noise, shared, pool_draws_.data());
         }
         std::vector<Floats> factors;
+        std::vector<Floats> slots(plans * graph.program->slots);
         std::deque<PlanStep> steps;
         for (std::size_t i = 0; i < plans; ++i) {
             steps.emplace_back(plan, noise).begin(at, factors);
-            steps.back().begin_replica(at, 0, {});
+            steps.back().begin_replica(at, 0, {}, &slots[i * graph.program->slots]);
         }
         constexpr int repeats = 20;
         const double seconds = seconds_of([&] {
