@@ -71,12 +71,7 @@ QuantileTable::QuantileTable(const QuantileTable& a, const QuantileTable& b, dou
     }
 }
 
-bool QuantileTable::constant() const
-{
-    const Piece first = unpack(pieces_.front());
-    return first.rise == 0.0F &&
-           std::all_of(pieces_.begin(), pieces_.end(), [this](std::uint64_t p) { return p == pieces_.front(); });
-}
+bool QuantileTable::constant() const { return (*this)(0) == (*this)(~0U); }
 
 double QuantileTable::mean() const
 {

@@ -43,7 +43,7 @@ public:
         return piece.base + piece.rise * within;
     }
 
-    /// Whether all probabilities have one value.
+    /// Whether all probabilities have one value: the ends', as quantiles never fall.
     bool constant() const;
 
     /// Mean over all probabilities, by the same linear pieces.

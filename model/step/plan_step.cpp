@@ -44,7 +44,8 @@ std::size_t BoundPlan::coupled_rows() const
 }
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
-    : plan_(plan), graph_(plan.graph), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
+    : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
+      slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())),
       exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
@@ -75,7 +76,7 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
     if (at.factors_vary || plan_.ranks_replicas() || set_) {
         take_factors(at, factors);
     } else {
-        std::fill_n(optimizer_.at, lanes, *std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end()));
+        std::fill_n(optimizer_.at, lanes, slowest_optimizer_s_);
     }
 }
 
@@ -283,19 +284,20 @@ void PlanStep::end_replica(int k)
 {
     Floats end{};
     for (int stage = 0; stage < stages_; ++stage) {
-        Floats own = run_.slot[graph_.program->last[stage]];
-        if (exchanges()) {
-            if (!run_.overlapped) {
-                add(own, gradients_end_[stage]);
-            }
-            own = gradients_end_[stage];
+        const Floats& computed = run_.slot[graph_.program->last[stage]];
+        if (exchanges() && !run_.overlapped) {
+            add(computed, gradients_end_[stage]);
         }
-        if (!graph_.ahead_s.empty()) {
-            for (float& time : own.at) {
-                time -= graph_.ahead_s[stage];
-            }
+        const Floats& own = exchanges() ? gradients_end_[stage] : computed;
+        if (graph_.ahead_s.empty()) {
+            wait_for(own, end);
+            continue;
         }
-        wait_for(own, end);
+        Floats early = own;
+        for (float& time : early.at) {
+            time -= graph_.ahead_s[stage];
+        }
+        wait_for(early, end);
     }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {

@@ -52,7 +52,8 @@ public:
     /// Step times.
     Floats end(const BlockStep& at);
 
-    const BoundPlan& plan() const { return plan_; }
+    /// Replicas that go through the ops.
+    int simulated() const { return simulated_; }
 
 private:
     bool exchanges() const { return exchanges_; }  // gradients and parameters, between replicas or within one
@@ -73,9 +74,11 @@ private:
 
     const BoundPlan& plan_;
     const ExecutionGraph& graph_;
+    int simulated_;  // replicas
     int stages_;
     int replicas_;
     int members_;  // of all replicas
+    float slowest_optimizer_s_;
     bool exchanges_;
 
     PipelineRun run_;  // points into this object: it stays where it is

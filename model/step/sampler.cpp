@@ -156,7 +156,7 @@ private:
             if (k == 0) {
                 plan.begin(at_, factors_);
             }
-            if (k < plan.plan().simulated) {
+            if (k < plan.simulated()) {
                 plan.begin_replica(at_, k, microbatch_, &slots_[i * program_.slots % slots_.size()]);
             }
         }
@@ -167,7 +167,7 @@ private:
         for (std::size_t op = 0; op < filled.size(); op += window_) {
             const auto window = filled.subspan(op, std::min(window_, filled.size() - op));
             for (std::size_t i = first; i < end; ++i) {
-                if (k < steps_[i].plan().simulated) {
+                if (k < steps_[i].simulated()) {
                     run_window(window, draws_.data() + op, lot_.shared, steps_[i].pipeline());
                 }
             }
@@ -178,7 +178,7 @@ private:
     {
         for (std::size_t i = first; i < end; ++i) {
             PlanStep& plan = steps_[i];
-            if (k < plan.plan().simulated) {
+            if (k < plan.simulated()) {
                 plan.end_replica(k);
             }
             if (k == lot_.simulated - 1) {
