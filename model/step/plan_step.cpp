@@ -44,7 +44,8 @@ std::size_t BoundPlan::coupled_rows() const
 }
 
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
-    : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()), members_(graph_.placement.replicas),
+    : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
+      members_(graph_.placement.replicas),
       slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())),
       exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),

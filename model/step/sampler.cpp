@@ -106,7 +106,8 @@ public:
           group_(std::clamp<std::size_t>(cached_state / sizeof(Floats) / program_.slots, 1, lot.plans.size())),
           window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
           draws_(std::min(lot.plans.size() > group_ ? filled_for_groups : window_, program_.ops.size())),
-          slots_((draws_.size() == program_.ops.size() ? group_ : lot.plans.size()) * program_.slots), microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0), times_(lot.plans.size())
+          slots_((draws_.size() == program_.ops.size() ? group_ : lot.plans.size()) * program_.slots),
+          microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0), times_(lot.plans.size())
     {
         for (const std::size_t plan : lot.plans) {
             steps_.emplace_back(plans[plan], noise);
@@ -194,7 +195,8 @@ private:
     std::size_t window_;  // ops
     std::deque<PlanStep> steps_;
     std::vector<OpDraws> draws_;
-    std::vector<Floats> slots_;       // [plan * slots + slot]; of one group after the other where each runs through the whole program at once
+    std::vector<Floats>
+        slots_;  // [plan * slots + slot]; of one group after the other where each runs through the whole program at once
     std::vector<Floats> microbatch_;  // of the k-th replica
     std::vector<Floats> factors_;
     std::vector<Floats> times_;  // [plan]

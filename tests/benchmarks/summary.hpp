@@ -10,7 +10,7 @@ namespace prismopt::bench {
 ///                   at 24 bytes an op draw: reads of both draws and of the ends of the stage and of the input; writes of the
 ///                   ends of the stage and of the op (which here are one)
 /// pool_to_scalar    the same over scalar_steps() without factors
-/// pool_overhead     share of their time that the loop over ops alone, in the same windows, does not take: filling and bookkeeping;
+/// pool_overhead     share of their time that the loop over ops alone, in the same windows and groups, does not take: filling and bookkeeping;
 ///                   1,000 plans
 /// mixed_to_scalar   plans with laws of their own, every factor, common random numbers, n = 1,024, over scalar_steps()
 /// fused_to_scalar   one plan alone, every factor, over scalar_steps()
