@@ -282,6 +282,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const LayerCosts& layer = costs(plan);
     CompiledPlan result;
     result.memory = memory_use(*compiled, list, layer, plan, setting_.cluster.accelerator);
+    result.held_for_weights = std::min(1.0, layer.layer.held_bytes / layer.layer.saved_bytes);
     if (auto refusal = over_capacity(result.memory, setting_)) {
         return *refusal;
     }

@@ -144,7 +144,8 @@ std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_he
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
-    auto orders = searched_orders(std::get<CompiledPlan>(compiled).graph, most_held);
+    const auto& plan_compiled = std::get<CompiledPlan>(compiled);
+    auto orders = searched_orders(plan_compiled.graph, {most_held, plan_compiled.held_for_weights});
     if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
         throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
     }
@@ -205,7 +206,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "search-order", po::value<int>()->value_name("HELD"),
         "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
         "mean "
-        "times, with at most HELD microbatches of chunks between forward and weight gradient on a stage");
+        "times, holding at most the activations of HELD microbatches of chunks on a stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
