@@ -154,6 +154,9 @@ void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
     if (const auto value = table.find("in_network")) {
         tier.in_network = value->number(efficiency_range);
     }
+    if (const auto value = table.find("point_to_point")) {
+        tier.point_to_point = value->number(efficiency_range);
+    }
     if (const auto value = table.find("latency", keys, "latency = \"3 us\"")) {
         tier.latency = value->quantity<Seconds>("3 us", Sign::zero_or_more);
     }
@@ -176,6 +179,9 @@ void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
     }
     if (const auto value = table.find("sends_once")) {
         stack.sends_once = value->boolean();
+    }
+    if (const auto value = table.find("waits_for_chunks")) {
+        stack.waits_for_chunks = value->boolean();
     }
     if (const auto value = table.find("loss_traffic")) {
         stack.loss_traffic = value->number(loss_range);

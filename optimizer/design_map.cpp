@@ -81,6 +81,9 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
     if (plan.schedule != Schedule::interleaved) {
         plan.group = 0;  // others have none
     }
+    if (!can_validate_later(plan)) {
+        plan.post_validation = PostValidation::off;
+    }
     return plan;
 }
 
@@ -159,7 +162,7 @@ std::vector<Constraint> constraints(const Scenario& scenario)
         {"same plan under another name", context_exchange + 1,
          [s](std::span<const int> point) { return point[context_exchange] == 0 || s.cp[point[cp]] > 1; }},
         {"same plan under another name", post_validation + 1,
-         [s](std::span<const int> point) { return point[post_validation] == 0 || partial_plan(s, point).pp > 1; }},
+         [s](std::span<const int> point) { return point[post_validation] == 0 || can_validate_later(partial_plan(s, point)); }},
     };
 }
 

@@ -1,6 +1,7 @@
 #include "optimizer/design_text.hpp"
 
 #include "optimizer/plan_axes.hpp"
+#include "optimizer/plan_rules.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -111,6 +112,9 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     plan.dp = static_cast<int>(gpu_count / replica);
     if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
         plan.group = 0;
+    }
+    if (!can_validate_later(plan) && !named.contains("post_validation")) {
+        plan.post_validation = PostValidation::off;
     }
     return plan;
 }

@@ -61,6 +61,8 @@ bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
     return chunk_count(plan) <= workload.layers + (plan.split == LayerSplit::slots ? 2 : 0);
 }
 
+bool can_validate_later(const ParallelPlan& plan) { return plan.pp > 1 && splits_backward(plan.schedule); }
+
 bool one_microbatch(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
     return std::all_of(phases.begin(), phases.end(),
@@ -132,6 +134,11 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     }
     if (auto refusal = undefined_schedule(plan, scenario.phases)) {
         return refusal;
+    }
+    if (plan.post_validation == PostValidation::on && !can_validate_later(plan)) {
+        return say("nothing to validate later", "post_validation=on with pp=" + std::to_string(plan.pp) +
+                                                    " schedule=" + std::string(name(plan.schedule)) +
+                                                    "; it needs pp > 1 and a schedule that splits its backward");
     }
     if (!chunks_have_layers(plan, w)) {
         return say("fewer layers than chunks",

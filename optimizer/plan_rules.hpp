@@ -37,6 +37,9 @@ std::int64_t chunk_count(const ParallelPlan& plan);
 
 bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload);
 
+/// The optimizer of one stage runs beside another's weight gradients, which only schedules that split the backward leave to the end.
+bool can_validate_later(const ParallelPlan& plan);
+
 bool one_microbatch(const ParallelPlan& plan, const std::vector<Phase>& phases);
 
 /// Why a plan cannot run on this cluster and these phases, before any cost is computed; the constraints of the space.

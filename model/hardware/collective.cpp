@@ -153,7 +153,8 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
         const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
         share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
     }
-    return tier.latency + message / (tier.bandwidth * (tier.efficiency * share));
+    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency;
+    return tier.latency + message / (tier.bandwidth * (reached * share));
 }
 
 }  // namespace prismopt

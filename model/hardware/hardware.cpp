@@ -30,6 +30,7 @@ NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
 {
     NetworkTier result = tier;
     result.efficiency *= stack.network;
+    result.point_to_point *= stack.network;
     return result;
 }
 

@@ -64,6 +64,8 @@ struct SoftwareStack {
     double messages = 1.0;             // collectives in which the parameters of a layer are gathered
     Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
     double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
+    bool waits_for_chunks =
+        false;  // a stage of an interleaved schedule exchanges what a forward and a backward give, then goes on
 };
 
 /// The accelerator as programs of the stack find it.
@@ -81,6 +83,7 @@ struct NetworkTier {
     Seconds latency;                // one hop of a ring on this tier, of a long message
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
     double in_network = 0.0;        // share of the bandwidth that sums in the switches reach; 0: switches do not add
+    double point_to_point = 0.0;    // share of it that one GPU's message to one other reaches; 0: as large collectives
 };
 
 struct Cluster {

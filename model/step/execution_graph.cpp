@@ -98,8 +98,23 @@ DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
     return {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv), static_cast<int>(at - shapes.begin())};
 }
 
-/// Composed laws of all ops.
-void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths& widths, ChainLaws& chains, ExecutionGraph& graph)
+/// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends what a forward and a
+/// backward gave, and receives what the next two need, in one exchange, and does nothing else meanwhile. So an op holds its stage for
+/// half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
+bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return plan.schedule == Schedule::interleaved && cluster.stack.waits_for_chunks;
+}
+
+DurationLaw longer(const DurationLaw& law, float seconds)
+{
+    const float mean = law.mean_s + seconds;
+    return mean > 0.0F ? DurationLaw{mean, law.cv * law.mean_s / mean, law.shape} : law;
+}
+
+/// Composed laws of all ops. `waits`: each op's communication has a transfer's time in it.
+void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths& widths, bool waits, ChainLaws& chains,
+               ExecutionGraph& graph)
 {
     if (widths.replicas() > 1) {
         int layers = 1;
@@ -116,6 +131,9 @@ void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths&
                 OpLaw& law = graph.law[graph.law_at(part, kinds[i])];
                 law.compute = with_shape(compute[i], graph);
                 law.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
+                if (waits) {
+                    law.communication = longer(law.communication, law.transfer_s);
+                }
             }
         });
     }
@@ -173,6 +191,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     const DataParallel exchange(plan, cluster);
     std::vector<double> updated(plan.pp, 0.0);
     const bool splits = graph.passes() > static_cast<int>(Pass::weight_gradient);
+    const bool waits = waits_for_chunks(plan, cluster);
     for (int part = 0; part < parts.count(); ++part) {
         const Chunk& chunk = parts.chunk(part);
         const auto [stage, place] = parts.seat(part);
@@ -186,7 +205,12 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         for (int pass = 0; pass < graph.passes(); ++pass) {
             const auto kind = static_cast<Pass>(pass);
             const double transfer = is_forward(kind) ? forward_transfer : gives_input_gradient(kind) ? backward_transfer : 0.0;
-            graph.law[graph.law_at(part, kind)].transfer_s = static_cast<float>(transfer);
+            OpLaw& law = graph.law[graph.law_at(part, kind)];
+            law.transfer_s = static_cast<float>(waits ? 0.5 * transfer : transfer);
+            if (waits) {
+                law.communication_s += law.transfer_s;
+                law.communication = longer(law.communication, law.transfer_s);
+            }
         }
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
@@ -258,13 +282,14 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const LayerCosts& layer = costs(plan);
     CompiledPlan result;
     result.memory = memory_use(*compiled, list, layer, plan, setting_.cluster.accelerator);
+    result.held_for_weights = std::min(1.0, layer.layer.held_bytes / layer.layer.saved_bytes);
     if (auto refusal = over_capacity(result.memory, setting_)) {
         return *refusal;
     }
     const Parts parts(shape, list, layer);
     result.graph = build_graph(plan, compiled, parts, layer, setting_);
     if (purpose == CompileFor::sampling) {
-        add_noise(parts, layer, barrier_widths(plan), chains_, result.graph);
+        add_noise(parts, layer, barrier_widths(plan), waits_for_chunks(plan, setting_.cluster), chains_, result.graph);
     }
     return result;
 }

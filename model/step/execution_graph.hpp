@@ -68,6 +68,8 @@ struct ExecutionGraph {
 struct CompiledPlan {
     ExecutionGraph graph;
     MemoryUse memory;
+    double held_for_weights =
+        1.0;  // share of a layer's activations that the gradient of its input leaves for that of its weights
 };
 
 /// Everything a plan is judged against, fixed for a study and a phase.

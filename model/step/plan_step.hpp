@@ -52,8 +52,16 @@ public:
     /// Step times.
     Floats end(const BlockStep& at);
 
+    const BoundPlan& plan() const { return plan_; }
     /// Replicas that go through the ops.
     int simulated() const { return simulated_; }
+    /// Of the replica that ended last: when a stage has its gradients.
+    const Floats& stage_end(int stage) const
+    {
+        return exchanges() ? gradients_end_[stage] : run_.slot[graph_.program->last[stage]];
+    }
+    /// Seconds of the optimizer.
+    const Floats& optimizer() const { return optimizer_; }
 
 private:
     bool exchanges() const { return exchanges_; }  // gradients and parameters, between replicas or within one

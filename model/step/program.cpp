@@ -39,12 +39,13 @@ class Compiler {
 public:
     Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
     {
-        const auto seats = static_cast<std::size_t>(shape.stages) * shape.chunks;
-        waiting_.assign(2 * seats * shape.microbatches, absent);
-        forwards_.assign(seats, 0);
-        weights_.assign(seats, 0);
+        seats_ = shape.stages * shape.chunks;
+        waiting_.assign(static_cast<std::size_t>(2) * seats_ * shape.microbatches, absent);
+        forwards_.assign(seats_, 0);
+        weights_.assign(seats_, 0);
         forward_of_pair_.resize(shape.stages);
         for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+            microbatches_.push_back(microbatches_of(shape, chunk).count);
             for (int stage = 0; stage < shape.stages; ++stage) {
                 const auto at = [&](int step) {
                     const auto seat = neighbour(shape, {stage, chunk}, step);
@@ -61,34 +62,35 @@ public:
     {
         auto program = std::make_shared<Program>();
         program->shape = shape_;
-        std::vector<std::size_t> next(orders_.size(), 0);
+        std::vector<Stage> stages;
         std::size_t left = 0;
         for (const auto& order : orders_) {
+            stages.push_back({order.data(), order.data() + order.size()});
             left += order.size();
+            for (const Task& task : order) {
+                program->passes = std::max(program->passes, static_cast<int>(task.pass) + 1);
+            }
         }
+        passes_ = static_cast<std::uint32_t>(program->passes);
         program->ops.reserve(left);
         // Rounds over the stages, each taking the ops whose inputs were there before the round: near to the order in time, so
         // slots stay few; and neighbours in the program do not wait for each other, so a processor overlaps them.
-        std::vector<int> able;
+        std::vector<Able> able(stages.size());
+        std::size_t count = 0;
         do {
-            able.clear();
+            count = 0;
             for (int stage = 0; stage < shape_.stages; ++stage) {
-                if (next[stage] < orders_[stage].size() && ready(stage, orders_[stage][next[stage]])) {
-                    able.push_back(stage);
-                }
+                const Stage& at = stages[stage];
+                able[count].stage = stage;
+                count += at.next != at.end && ready(*at.next, able[count]) ? 1 : 0;
             }
-            for (const int stage : able) {
-                program->ops.push_back(emit(stage, orders_[stage][next[stage]]));
-                program->passes = std::max(program->passes, static_cast<int>(program->ops.back().pass) + 1);
-                ++next[stage];
-                --left;
+            for (std::size_t i = 0; i < count; ++i) {
+                emit(able[i], *stages[able[i].stage].next++, program->ops.emplace_back());
             }
-        } while (!able.empty());
+            left -= count;
+        } while (count > 0);
         if (left > 0) {
             return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
-        }
-        for (ProgramOp& op : program->ops) {
-            op.law = op.part * static_cast<std::uint32_t>(program->passes) + static_cast<std::uint32_t>(op.pass);
         }
         program->slots = slots_.count();
         program->last = last_;
@@ -99,83 +101,92 @@ private:
     static constexpr std::int32_t absent = -1;  // not computed yet
     static constexpr int nowhere = -1;
 
+    /// What a stage has still to do.
+    struct Stage {
+        const Task* next;
+        const Task* end;
+    };
+    /// A stage's next task that can run.
+    struct Able {
+        int stage = 0;
+        int seat = 0;
+        std::int32_t in = Program::start;  // slot of its input
+    };
+
     int seat_of(int stage, int chunk) const { return chunk * shape_.stages + stage; }
 
     /// Of the forward or of the gradient of its input.
     std::int32_t& slot_of(bool forward, int seat, int microbatch)
     {
-        const int seats = shape_.stages * shape_.chunks;
-        return waiting_[(static_cast<std::size_t>(forward ? 0 : seats) + seat) * shape_.microbatches + microbatch];
+        return waiting_[(static_cast<std::size_t>(forward ? 0 : seats_) + seat) * shape_.microbatches + microbatch];
     }
 
-    /// The op on the neighbouring chunk whose end this one needs; nullptr at the ends of the network and for weight gradients.
-    std::int32_t* feeder(int stage, const Task& t)
+    /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the network,
+    /// and none for weight gradients.
+    bool ready(const Task& t, Able& able)
     {
-        if (t.pass == Pass::weight_gradient) {
-            return nullptr;
-        }
         const bool forward = is_forward(t.pass);
-        const int from = (forward ? before_ : after_)[seat_of(stage, t.chunk)];
-        return from == nowhere ? nullptr : &slot_of(forward, from, t.microbatch);
-    }
-
-    bool ready(int stage, const Task& t)
-    {
-        const int seat = seat_of(stage, t.chunk);
-        if (!is_forward(t.pass) && slot_of(t.pass != Pass::weight_gradient, seat, t.microbatch) == absent) {
+        const bool weights = t.pass == Pass::weight_gradient;
+        able.seat = seat_of(able.stage, t.chunk);
+        able.in = Program::start;
+        if (!forward && slot_of(!weights, able.seat, t.microbatch) == absent) {
             return false;
         }
-        const std::int32_t* from = feeder(stage, t);
-        return from == nullptr || *from != absent;
+        const int from = (forward ? before_ : after_)[able.seat];
+        if (!weights && from != nowhere) {
+            able.in = slot_of(forward, from, t.microbatch);
+        }
+        return able.in != absent;
     }
 
-    ProgramOp emit(int stage, const Task& t)
+    void emit(const Able& able, const Task& t, ProgramOp& op)
     {
-        ProgramOp op;
-        op.stage = static_cast<std::uint16_t>(stage);
+        op.stage = static_cast<std::uint16_t>(able.stage);
         op.chunk = t.chunk;
         op.microbatch = t.microbatch;
         op.pass = t.pass;
-        const int seat = seat_of(stage, t.chunk);
-        op.part = static_cast<std::uint32_t>(stage * shape_.chunks + t.chunk);
-        op.first_of_chunk = is_forward(t.pass) && forwards_[seat]++ == 0;
-        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[seat] == microbatches_of(shape_, t.chunk).count;
-        if (const std::int32_t* from = feeder(stage, t)) {
-            op.in = *from;
-            slots_.read(op.in);
-        }
-        op.before = last_[stage];
+        op.part = static_cast<std::uint32_t>(able.stage * shape_.chunks + t.chunk);
+        op.law = op.part * passes_ + static_cast<std::uint32_t>(op.pass);
+        op.first_of_chunk = is_forward(t.pass) && forwards_[able.seat]++ == 0;
+        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[able.seat] == microbatches_[t.chunk];
+        op.in = able.in;
+        slots_.read(op.in);
+        op.before = last_[able.stage];
         slots_.read(op.before);
-        hand_on(stage, t, op);
-        last_[stage] = op.out;
-        return op;
+        hand_on(able, t, op);
+        last_[able.stage] = op.out;
     }
 
     /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its backward's
     /// end.
-    void hand_on(int stage, const Task& t, ProgramOp& op)
+    void hand_on(const Able& able, const Task& t, ProgramOp& op)
     {
         if (t.pass == Pass::paired_forward) {
-            forward_of_pair_[stage] = t;
+            forward_of_pair_[able.stage] = t;
         }
         if (t.pass == Pass::paired_forward || t.pass == Pass::weight_gradient) {
             op.out = slots_.take(1);
             return;
         }
-        const auto neighbours = [&](const Task& task) {
-            return (is_forward(task.pass) ? after_ : before_)[seat_of(stage, task.chunk)] != nowhere ? 1 : 0;
-        };
-        const bool paired = t.pass == Pass::paired_backward;
-        const Task& forward = forward_of_pair_[stage];
-        op.out = slots_.take(1 + neighbours(t) + (paired ? neighbours(forward) : 0));
-        slot_of(is_forward(t.pass), seat_of(stage, t.chunk), t.microbatch) = op.out;
-        if (paired) {
-            slot_of(true, seat_of(stage, forward.chunk), forward.microbatch) = op.out;
+        const auto readers = [&](bool forward, int seat) { return (forward ? after_ : before_)[seat] != nowhere ? 1 : 0; };
+        const bool forward = is_forward(t.pass);
+        if (t.pass != Pass::paired_backward) {
+            op.out = slots_.take(1 + readers(forward, able.seat));
+            slot_of(forward, able.seat, t.microbatch) = op.out;
+            return;
         }
+        const Task& beside = forward_of_pair_[able.stage];
+        const int seat = seat_of(able.stage, beside.chunk);
+        op.out = slots_.take(1 + readers(false, able.seat) + readers(true, seat));
+        slot_of(false, able.seat, t.microbatch) = op.out;
+        slot_of(true, seat, beside.microbatch) = op.out;
     }
 
     const ScheduleShape& shape_;
     const TaskOrders& orders_;
+    int seats_ = 0;
+    std::uint32_t passes_ = 0;
+    std::vector<int> microbatches_;      // [chunk]
     std::vector<int> before_;            // [seat]: of the part before, or `nowhere`
     std::vector<int> after_;             // [seat]
     std::vector<std::int32_t> waiting_;  // [(gradient * seats + seat) * m + microbatch]: slot or `absent`

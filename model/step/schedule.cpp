@@ -192,6 +192,23 @@ std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)
     return orders;
 }
 
+bool splits_backward(Schedule schedule)
+{
+    switch (schedule) {
+        case Schedule::zb_h1:
+        case Schedule::zb_h2:
+        case Schedule::zb_v:
+        case Schedule::v_half:
+        case Schedule::v_min: return true;
+        case Schedule::gpipe:
+        case Schedule::one_f_one_b:
+        case Schedule::interleaved:
+        case Schedule::dualpipe:
+        case Schedule::dualpipe_v: break;
+    }
+    return false;
+}
+
 ChunkMap chunk_map(Schedule schedule) { return rule(schedule).map; }
 
 int network_parts(Schedule schedule, int stages, int chunks)

@@ -55,6 +55,9 @@ std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape);
 /// Why the schedule is not defined for the shape, or nothing.
 std::optional<Infeasible> undefined(const ScheduleShape& shape);
 
+/// Whether every backward of the schedule is split, as those of the zero-bubble schedules are.
+bool splits_backward(Schedule schedule);
+
 /// A place that holds a part of the network.
 struct Seat {
     int stage = 0;

@@ -13,11 +13,14 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+/// Sums of shares are not exact.
+bool exceeds(double held, const HeldLimit& limit) { return held > limit.most + 1e-6; }
+
 /// Places weight gradients between forwards and input gradients whose order is given.
 class GapFiller {
 public:
-    GapFiller(const ExecutionGraph& graph, int most_held, double filled_gap)
-        : graph_(graph), shape_(graph.program->shape), most_held_(most_held), filled_gap_(filled_gap), stages_(shape_.stages),
+    GapFiller(const ExecutionGraph& graph, const HeldLimit& limit, double filled_gap)
+        : graph_(graph), shape_(graph.program->shape), limit_(limit), filled_gap_(filled_gap), stages_(shape_.stages),
           orders_(shape_.stages)
     {
         const std::size_t ends = static_cast<std::size_t>(shape_.stages) * shape_.chunks * shape_.microbatches;
@@ -54,7 +57,7 @@ public:
 private:
     struct StageState {
         double free = 0.0;
-        int held = 0;
+        double held = 0.0;
         std::deque<Task> waiting;  // weight gradients
     };
 
@@ -88,15 +91,16 @@ private:
             weight(stage);
         }
         const bool forward = is_forward(task.pass);
-        while (forward && own.held >= most_held_ && !own.waiting.empty()) {
+        while (forward && exceeds(own.held + 1.0, limit_) && !own.waiting.empty()) {
             weight(stage);
         }
         own.free = std::max(own.free, arrival) + seconds(stage, task);
         end_of(forward, {stage, task.chunk}, task.microbatch) = own.free;
         orders_[stage].push_back(task);
         if (forward) {
-            ++own.held;
+            own.held += 1.0;
         } else {
+            own.held -= 1.0 - limit_.for_weights;
             own.waiting.push_back({Pass::weight_gradient, task.chunk, task.microbatch});
         }
     }
@@ -107,12 +111,12 @@ private:
         own.free += seconds(stage, own.waiting.front());
         orders_[stage].push_back(own.waiting.front());
         own.waiting.pop_front();
-        --own.held;
+        own.held -= limit_.for_weights;
     }
 
     const ExecutionGraph& graph_;
     const ScheduleShape& shape_;
-    int most_held_;
+    const HeldLimit& limit_;
     double filled_gap_;
     std::vector<StageState> stages_;
     TaskOrders orders_;
@@ -148,25 +152,21 @@ std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
     return order;
 }
 
-/// The most that a stage holds until passes for which `ends` is true.
-int peak(const TaskOrders& orders, bool (*ends)(Pass))
+/// The most that a stage holds, of which an input gradient leaves a share for the weight gradient.
+double peak(const TaskOrders& orders, double for_weights)
 {
-    int most = 0;
+    double most = 0.0;
     for (const auto& order : orders) {
-        int held = 0;
+        double held = 0.0;
         for (const Task& task : order) {
-            held += is_forward(task.pass) ? 1 : 0;
+            held += is_forward(task.pass) ? 1.0 : 0.0;
             most = std::max(most, held);
-            held -= ends(task.pass) ? 1 : 0;
+            held -= task.pass == Pass::input_gradient    ? 1.0 - for_weights
+                    : task.pass == Pass::weight_gradient ? for_weights
+                                                         : 0.0;
         }
     }
     return most;
-}
-
-bool splits_backward(Schedule schedule)
-{
-    return schedule == Schedule::zb_h1 || schedule == Schedule::zb_h2 ||
-           std::find(vees.begin(), vees.end(), schedule) != vees.end();
 }
 
 /// The same plan with its tasks in another order.
@@ -188,23 +188,23 @@ int least_held(const ScheduleShape& shape)
     }
     int least = std::numeric_limits<int>::max();
     for (const Schedule rule : vees) {
-        least = std::min(least, peak(without_weights(shape, rule), gives_input_gradient));
+        least = std::min(least, static_cast<int>(peak(without_weights(shape, rule), 0.0)));
     }
     return least;
 }
 
-TaskOrders greedy_orders(const ExecutionGraph& graph, int most_held, const GreedyFlags& flags)
+TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags)
 {
     const ScheduleShape& shape = graph.program->shape;
     TaskOrders orders = without_weights(shape, shape.chunks == 1 ? shape.schedule : flags.rule);
     for (int stage = 0; shape.chunks == 1 && stage < shape.stages; ++stage) {
         const int wanted = static_cast<int>(flags.ahead * (shape.stages - stage - 1)) + flags.more_ahead;
-        orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, most_held - 1, shape.microbatches - 1}));
+        orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, limit.most - 1, shape.microbatches - 1}));
     }
-    return GapFiller(graph, most_held, flags.filled_gap).run(orders);
+    return GapFiller(graph, limit, flags.filled_gap).run(orders);
 }
 
-std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, int most_held)
+std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit)
 {
     const ScheduleShape& shape = graph.program->shape;
     const std::string schedule(name(shape.schedule));
@@ -214,12 +214,12 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
             "orders are searched for schedules that split every backward (zb_h1, zb_h2, zb_v, v_half, v_min), not " + schedule,
             0.0};
     }
-    if (const int least = least_held(shape); most_held < least) {
+    if (const int least = least_held(shape); limit.most < least) {
         return Infeasible{"memory limit too small",
-                          "a stage may hold " + std::to_string(most_held) + ", but with " + schedule +
+                          "a stage may hold " + std::to_string(limit.most) + ", but with " + schedule +
                               " pp=" + std::to_string(shape.stages) + " one holds " + std::to_string(least) +
                               " at least (microbatches of a chunk between forward and weight gradient); raise the limit to that",
-                          static_cast<double>(least - most_held)};
+                          static_cast<double>(least - limit.most)};
     }
     std::shared_ptr<const Program> best;
     double shortest = never;
@@ -235,7 +235,7 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
          shape.chunks == 1 ? std::vector{Schedule::zb_h1, Schedule::zb_h2} : std::vector(vees.begin(), vees.end())) {
         ruled.schedule = rule;
         const TaskOrders orders = std::get<TaskOrders>(task_orders(ruled));
-        if (peak(orders, gives_weight_gradient) <= most_held) {
+        if (!exceeds(peak(orders, limit.for_weights), limit)) {
             consider(reordered(graph, orders));
         }
     }
@@ -248,7 +248,7 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
         }
     } else {
         for (const Schedule rule : vees) {
-            if (peak(without_weights(shape, rule), gives_input_gradient) <= most_held) {
+            if (!exceeds(peak(without_weights(shape, rule), 0.0), limit)) {
                 choices.push_back({1.0, 0, rule});
             }
         }
@@ -256,7 +256,7 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     for (GreedyFlags flags : choices) {
         for (const double gap : {1e-9, 0.25, 0.5, 0.75, 1.0}) {
             flags.filled_gap = gap;
-            consider(reordered(graph, greedy_orders(graph, most_held, flags)));
+            consider(reordered(graph, greedy_orders(graph, limit, flags)));
         }
     }
     return part_orders(*best);

@@ -8,6 +8,12 @@
 
 namespace prismopt {
 
+/// What a stage may hold at once, in activations of a (chunk, microbatch).
+struct HeldLimit {
+    int most = 1;
+    double for_weights = 1.0;  // share that the gradient of the input leaves for that of the weights
+};
+
 /// Choices of the greedy rule, each of which is right for some times.
 struct GreedyFlags {
     double ahead = 1.0;  // forwards before the first backward, by stage to the end of the pipeline (schedules of one chunk) ...
@@ -20,11 +26,11 @@ struct GreedyFlags {
 int least_held(const ScheduleShape& shape);
 
 /// Forwards and input gradients in the order of a rule, or with numbers of forwards ahead; weight gradients go to
-/// the gaps before them, or where `most_held` leaves no room, or to the end. After Qi et al., arXiv 2401.10241, section 3.1.
-TaskOrders greedy_orders(const ExecutionGraph& graph, int most_held, const GreedyFlags& flags);
+/// the gaps before them, or where the limit leaves no room, or to the end. After Qi et al., arXiv 2401.10241, section 3.1.
+TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags);
 
 /// The shortest step without noise of the rules that split the backward, have the same chunks and keep to the limit, and of the
 /// greedy orders of all flags. Or why there is none: the schedule does not split its backward, or the limit is below the least.
-std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, int most_held);
+std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
 
 }  // namespace prismopt

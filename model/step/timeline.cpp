@@ -1,8 +1,10 @@
 #include "model/step/timeline.hpp"
 
 #include "model/step/mean_step.hpp"
+#include "model/step/plan_step.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace prismopt {
@@ -24,42 +26,51 @@ Activity activity_of(Pass pass)
 
 class Recorder {
 public:
-    explicit Recorder(const ExecutionGraph& graph) : graph_(graph), run_(graph, -1, 1.0) {}
-
-    std::vector<TimelineEvent> record()
+    explicit Recorder(const ExecutionGraph& graph)
+        : graph_(graph), slot_end_(graph.program->slots), busy_until_(graph.stages()), after_ops_(graph.stages())
     {
-        std::vector<double> slot_end(graph_.program->slots);
-        std::vector<double> busy_until(graph_.stages(), 0.0);
-        std::vector<int> reduced;  // parts, in the order in which their gradients are there
-        run_.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
-            if (op.in != Program::start) {
-                const double sent = slot_end[op.in];
-                const bool forward = is_forward(op.pass);
-                add({op.stage, forward ? TimelineStream::receive_activations : TimelineStream::receive_gradients,
-                     Activity::transfer, op.chunk, op.microbatch, sent,
-                     sent + static_cast<double>(graph_.law_of(op).transfer_s)});
-            }
-            add({op.stage, TimelineStream::compute, Activity::bubble, -1, -1, busy_until[op.stage], start});
-            add({op.stage, TimelineStream::compute, activity_of(op.pass), op.chunk, op.microbatch, start, end});
-            busy_until[op.stage] = end;
-            slot_end[op.out] = end;
-            if (op.last_of_chunk && graph_.dp_overlap == DataParallelOverlap::on) {
-                add_reduction(static_cast<int>(op.part), run_.gradients_end(op.stage));
-            } else if (op.last_of_chunk) {
-                reduced.push_back(static_cast<int>(op.part));
-            }
-        });
-        double last = 0.0;
-        for (const int part : reduced) {
-            const int stage = part / graph_.chunks();
-            busy_until[stage] += static_cast<double>(graph_.reduce_scatter_s[part]);
-            add_reduction(part, busy_until[stage]);
+    }
+
+    /// `transfer_s`: of its input, where it has one.
+    void op(const ProgramOp& op, double start, double end, double transfer_s)
+    {
+        if (op.in != Program::start) {
+            add({op.stage, is_forward(op.pass) ? TimelineStream::receive_activations : TimelineStream::receive_gradients,
+                 Activity::transfer, op.chunk, op.microbatch, slot_end_[op.in], slot_end_[op.in] + transfer_s});
         }
-        for (int stage = 0; stage < graph_.stages(); ++stage) {
-            last = std::max(last, run_.gradients_end(stage));
+        add({op.stage, TimelineStream::compute, Activity::bubble, -1, -1, busy_until_[op.stage], start});
+        add({op.stage, TimelineStream::compute, activity_of(op.pass), op.chunk, op.microbatch, start, end});
+        busy_until_[op.stage] = end;
+        slot_end_[op.out] = end;
+    }
+    void gather(int part, double start, double end)
+    {
+        add({part / graph_.chunks(), TimelineStream::exchange, Activity::gather, part % graph_.chunks(), -1, start, end});
+    }
+    /// `end`: where it runs beside ops. Others run after the stage's last op, one after the other.
+    void reduction(int part, double seconds, double end)
+    {
+        if (graph_.dp_overlap == DataParallelOverlap::on) {
+            add_reduction(part, end - seconds, end);
+        } else {
+            after_ops_[part / graph_.chunks()].emplace_back(part, seconds);
         }
+    }
+    void optimizer(int stage, double start, double seconds)
+    {
+        add({stage, TimelineStream::compute, Activity::optimizer, -1, -1, start, start + seconds});
+    }
+
+    std::vector<TimelineEvent> done(double step_s)
+    {
         for (int stage = 0; stage < graph_.stages(); ++stage) {
-            add_ends(stage, graph_.ahead_s.empty() ? last : run_.gradients_end(stage));
+            for (const auto& [part, seconds] : after_ops_[stage]) {
+                add_reduction(part, busy_until_[stage], busy_until_[stage] + seconds);
+                busy_until_[stage] += seconds;
+            }
+        }
+        if (!graph_.ahead_s.empty()) {
+            repeat_after(step_s);
         }
         const auto place = [](const TimelineEvent& e) { return std::tuple(e.stage, e.stream, e.start_s, e.end_s); };
         std::stable_sort(events_.begin(), events_.end(),
@@ -74,33 +85,171 @@ private:
             events_.push_back(event);
         }
     }
-
-    void add_reduction(int part, double end)
+    void add_reduction(int part, double start, double end)
     {
-        const double start = end - static_cast<double>(graph_.reduce_scatter_s[part]);
         add({part / graph_.chunks(), TimelineStream::exchange, Activity::reduction, part % graph_.chunks(), -1, start, end});
     }
 
-    /// The gathers before a stage's ops, and its optimizer.
-    void add_ends(int stage, double optimizer_start)
+    /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its beginning,
+    /// where the stage waits, as that of the step before.
+    void repeat_after(double step_s)
     {
-        double gathered = 0.0;
-        for (int chunk = 0; chunk < graph_.chunks(); ++chunk) {
-            const auto seconds = static_cast<double>(graph_.all_gather_s[stage * graph_.chunks() + chunk]);
-            add({stage, TimelineStream::exchange, Activity::gather, chunk, -1, gathered, gathered + seconds});
-            gathered += seconds;
+        std::vector<double> before(graph_.stages(), 0.0);
+        std::vector<TimelineEvent> all;
+        std::swap(all, events_);
+        for (TimelineEvent event : all) {
+            TimelineEvent rest = event;
+            event.end_s = std::min(event.end_s, step_s);
+            rest.start_s = std::max(rest.start_s, step_s) - step_s;
+            rest.end_s -= step_s;
+            add(event);
+            add(rest);
+            if (event.stream == TimelineStream::compute) {
+                before[event.stage] = std::max(before[event.stage], rest.end_s);
+            }
         }
-        add({stage, TimelineStream::compute, Activity::optimizer, -1, -1, optimizer_start,
-             optimizer_start + graph_.group_mean * static_cast<double>(graph_.optimizer_s[stage])});
+        for (TimelineEvent& event : events_) {
+            if (event.activity == Activity::bubble && event.start_s == 0.0) {
+                event.start_s = before[event.stage];
+            }
+        }
+        std::erase_if(events_, [](const TimelineEvent& event) { return event.start_s >= event.end_s; });
     }
 
     const ExecutionGraph& graph_;
-    MeanRun run_;
+    std::vector<double> slot_end_;
+    std::vector<double> busy_until_;                              // [stage]
+    std::vector<std::vector<std::pair<int, double>>> after_ops_;  // [stage]: parts with the seconds of their reductions
     std::vector<TimelineEvent> events_;
 };
 
+/// One simulated replica of a plan in one lane. Returns when its last stage is done, from when that began.
+float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, int k, int lane, Recorder& recorder)
+{
+    const ExecutionGraph& graph = step.plan().graph;
+    const PipelineRun& run = step.pipeline();
+    const SharedLaws each_its_own;
+    for (const ProgramOp& op : graph.program->ops) {
+        OpDraws draws;
+        fill_draws({&op, 1}, keys, at.noise, each_its_own, &draws);
+        const float regime = run.communication_factor != nullptr ? run.communication_factor->at[lane] : 1.0F;
+        const float transfer = graph.law_of(op).transfer_s * draws.transfer.at[lane] * regime;
+        float start = std::max(run.slot[op.before].at[lane], run.slot[op.in].at[lane] + transfer);
+        if (op.first_of_chunk && run.gathered != nullptr) {
+            start = std::max(start, run.gathered[op.part].at[lane]);
+        }
+        run_window({&op, 1}, &draws, each_its_own, run);
+        recorder.op(op, start, run.slot[op.out].at[lane], transfer);
+        if (op.last_of_chunk && run.reduce != nullptr) {
+            recorder.reduction(static_cast<int>(op.part), run.reduce[op.part].at[lane], run.gradients_end[op.stage].at[lane]);
+        }
+    }
+    step.end_replica(k);
+    float last = 0.0F;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        const float end = step.stage_end(stage).at[lane];
+        const float ahead = graph.ahead_s.empty() ? 0.0F : graph.ahead_s[stage];
+        last = std::max(last, end - ahead);
+        if (!graph.ahead_s.empty()) {
+            recorder.optimizer(stage, end, step.optimizer().at[lane]);
+        }
+    }
+    return last;
+}
+
+/// The gathers of a stage's parameters, one after the other; `seconds(part)`.
+template <class Seconds>
+void record_gathers(const ExecutionGraph& graph, Seconds&& seconds, Recorder& recorder)
+{
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        double gathered = 0.0;
+        for (int part = stage * graph.chunks(); part < (stage + 1) * graph.chunks(); ++part) {
+            recorder.gather(part, gathered, gathered + seconds(part));
+            gathered += seconds(part);
+        }
+    }
+}
+
+/// What the sampler knows of a plan that is alone.
+LotExtent extent_of(const BoundPlan& plan)
+{
+    const ExecutionGraph& graph = plan.graph;
+    return {.stages = graph.stages(),
+            .replicas = graph.placement.replicas,
+            .nodes = plan.nodes(),
+            .microbatches = graph.program->shape.microbatches,
+            .groups_vary = plan.group_varies,
+            .ranks_replicas = plan.ranks_replicas() && !plan.coupled(),
+            .first_slot = graph.first_slot};
+}
+
 }  // namespace
 
-std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph) { return Recorder(graph).record(); }
+std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
+{
+    Recorder recorder(graph);
+    MeanRun run(graph, -1, 1.0);
+    run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
+        recorder.op(op, start, end, static_cast<double>(graph.law_of(op).transfer_s));
+        if (op.last_of_chunk) {
+            recorder.reduction(static_cast<int>(op.part), static_cast<double>(graph.reduce_scatter_s[op.part]),
+                               run.gradients_end(op.stage));
+        }
+    });
+    record_gathers(
+        graph, [&](int part) { return static_cast<double>(graph.all_gather_s[part]); }, recorder);
+    double last = 0.0;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        last = std::max(last, run.gradients_end(stage));
+    }
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        recorder.optimizer(stage, graph.ahead_s.empty() ? last : run.gradients_end(stage),
+                           graph.group_mean * static_cast<double>(graph.optimizer_s[stage]));
+    }
+    return recorder.done(noise_free_step(graph).step_s);
+}
+
+std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
+                                         int fleet, int step_of_fleet)
+{
+    const BoundPlan plan(graph, options.replicas_simulated);
+    const LotExtent extent = extent_of(plan);
+    BlockStep at(noise, options, extent);
+    at.begin(fleet / block_fleets * block_fleets, step_of_fleet);
+    const int lane = fleet % block_fleets;
+    PlanStep step(plan, noise);
+    std::vector<Floats> slots(graph.program->slots);
+    std::vector<Floats> factors;
+    std::vector<Floats> microbatch(noise.microbatch_varies ? graph.program->shape.microbatches : 0);
+    std::optional<Recorder> slowest;
+    float last = 0.0F;
+    for (int k = 0; k < plan.simulated; ++k) {
+        const auto replica = static_cast<std::uint32_t>(k);
+        const DrawKeys keys{at.philox, options.purpose, step_replica(at.step, replica), extent.first_slot.data()};
+        at.draw_microbatches(replica, microbatch);
+        if (k == 0) {
+            step.begin(at, factors);
+        }
+        step.begin_replica(at, k, microbatch, slots.data());
+        Recorder recorder(graph);
+        const float end = record_replica(at, keys, step, k, lane, recorder);
+        if (!slowest || end > last) {
+            last = end;
+            slowest.emplace(std::move(recorder));
+        }
+    }
+    const Floats* gathers = step.pipeline().gathered;
+    const auto seconds = [&](int part) {
+        const auto until = [&](int p) { return static_cast<double>(gathers[p].at[lane]); };
+        return gathers == nullptr ? 0.0 : part % graph.chunks() == 0 ? until(part) : until(part) - until(part - 1);
+    };
+    record_gathers(graph, seconds, *slowest);
+    const double end = step.end(at).at[lane];
+    for (int stage = 0; graph.ahead_s.empty() && stage < graph.stages(); ++stage) {
+        const double seconds_of_optimizer = step.optimizer().at[lane];
+        slowest->optimizer(stage, end - seconds_of_optimizer, seconds_of_optimizer);
+    }
+    return slowest->done(end);
+}
 
 }  // namespace prismopt

@@ -1,8 +1,9 @@
 #pragma once
 
-/// What every stage does when in the step with all durations at their means: for people to look at.
+/// What every stage does when in a step, with all durations at their means or as drawn: for people to look at.
 
 #include "model/step/execution_graph.hpp"
+#include "model/step/sampler.hpp"
 
 #include <vector>
 
@@ -24,7 +25,13 @@ struct TimelineEvent {
 };
 
 /// By stage, and in time on each stream; events that take no time are left out. A pair shows its backward's microbatch.
-/// Transfers whose times overlap share a link in full here.
+/// Transfers whose times overlap share a link in full here. With post-validation, what a stage does after the step's length is shown at
+/// its beginning, as that of the step before; an event may be cut in two there.
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
+
+/// The same of one draw of sample_steps(), with its random numbers: the replica that is the last of those simulated. Ends with that
+/// draw's step time. The optimizer starts when all replicas are done.
+std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
+                                         int fleet, int step_of_fleet);
 
 }  // namespace prismopt

@@ -144,7 +144,8 @@ std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_he
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
-    auto orders = searched_orders(std::get<CompiledPlan>(compiled).graph, most_held);
+    const auto& plan_compiled = std::get<CompiledPlan>(compiled);
+    auto orders = searched_orders(plan_compiled.graph, {most_held, plan_compiled.held_for_weights});
     if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
         throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
     }
@@ -170,16 +171,47 @@ std::optional<Infeasible> take_orders(const po::variables_map& values, const Par
     return std::nullopt;
 }
 
+/// Which draw --timeline shows; nothing: mean times.
+std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung)
+{
+    if (values.count("draw") == 0) {
+        return std::nullopt;
+    }
+    const int draw = values["draw"].as<int>();
+    if (values.count("timeline") == 0) {
+        throw InputError(fmt::format("--draw {} says which draw --timeline shows; add --timeline FILE or leave it out", draw));
+    }
+    if (draw < 0 || draw >= rung.fleets * rung.steps) {
+        throw InputError(
+            fmt::format("--draw {} is not one of the {} draws; write for example --draw 0", draw, rung.fleets * rung.steps));
+    }
+    return draw;
+}
+
+/// A plan that cannot run has no step to write.
+void refuse_files(const po::variables_map& values, const Infeasible& why)
+{
+    for (const char* option : {"timeline", "write-orders"}) {
+        if (values.count(option) > 0) {
+            throw InputError(
+                fmt::format("--{}: nothing is written, the plan cannot run: {}: {}; change the plan or leave --{} out", option,
+                            why.reason, why.detail, option));
+        }
+    }
+}
+
 /// Of the first phase.
-void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan)
+void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan, std::optional<int> draw,
+                const Rung& rung, const SamplerOptions& sampler)
 {
     PlanCompiler compiler(
         {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
-    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    const auto compiled = compiler.compile(plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     if (values.count("timeline") > 0) {
         for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
-            write_timeline(path, mean_timeline(graph));
+            write_timeline(path, draw ? draw_timeline(graph, problem.noise, sampler, *draw / rung.steps, *draw % rung.steps)
+                                      : mean_timeline(graph));
         }
     }
     if (values.count("write-orders") > 0) {
@@ -198,6 +230,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
         "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg")(
+        "draw", po::value<int>()->value_name("N"), "let --timeline show draw N, from 0, instead of mean times")(
         "orders", po::value<std::string>()->value_name("FILE"),
         "tasks in the order of a file, PyTorch's table of pipeline actions (a line a rank: 0F0,0F1,0B0 ...), instead of the "
         "schedule's; the schedule says which stages a rank holds")("write-orders", po::value<std::string>()->value_name("FILE"),
@@ -205,7 +238,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "search-order", po::value<int>()->value_name("HELD"),
         "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
         "mean "
-        "times, with at most HELD microbatches of chunks between forward and weight gradient on a stage");
+        "times, holding at most the activations of HELD microbatches of chunks on a stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -224,6 +257,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const int block = rung.steps * block_fleets;
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
+    const std::optional<int> draw = chosen_draw(*values, rung);
     StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
@@ -239,7 +273,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             const SamplerOptions sampler = model.sampler(Purpose::confirm);
             const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, sampler);
             prediction = predictor.summarise(plan, draws, rung.steps, sampler, Confidence{});
-            write_step(*values, model.problem, plan);
+            write_step(*values, model.problem, plan, draw, rung, sampler);
         }
     }
     const double model_error = scenario.cluster.accelerator.model_error;
@@ -247,6 +281,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", to_json(prediction, plan, model_error).dump(2));
     } else {
         print_text(prediction, plan, model_error);
+    }
+    if (prediction.infeasible) {
+        refuse_files(*values, *prediction.infeasible);
     }
     return exit_done;
 }

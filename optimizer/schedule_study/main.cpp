@@ -1,5 +1,6 @@
 /// Which pipeline schedule is best as ops vary, as stages lie further apart, and with one slow stage: jobs/schedule_study.
 
+#include "optimizer/schedule_study/bubble_rates.hpp"
 #include "optimizer/schedule_study/cases.hpp"
 
 #include <fmt/format.h>
@@ -173,7 +174,7 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
         }
         text += '\n';
     }
-    return text;
+    return text + bubble_rates_section();
 }
 
 void write(const std::string& path, const std::string& text)

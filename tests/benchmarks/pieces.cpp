@@ -130,5 +130,26 @@ void compile_and_mean(benchmark::State& state)
 }
 BENCHMARK(compile_and_mean)->Unit(benchmark::kMicrosecond);
 
+/// A schedule's orders and their program, p = 128, m = 1,024: once for all plans that share the shape.
+void compile_schedule(benchmark::State& state, Schedule schedule, int chunks)
+{
+    const ScheduleShape shape{schedule, 128, 1024, chunks};
+    for (auto _ : state) {
+        const TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
+        benchmark::DoNotOptimize(compile_program(shape, orders));
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK_CAPTURE(compile_schedule, gpipe, Schedule::gpipe, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, 1f1b, Schedule::one_f_one_b, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, interleaved, Schedule::interleaved, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, zb_h1, Schedule::zb_h1, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, zb_h2, Schedule::zb_h2, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, zb_v, Schedule::zb_v, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, v_half, Schedule::v_half, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, v_min, Schedule::v_min, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, dualpipe, Schedule::dualpipe, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_schedule, dualpipe_v, Schedule::dualpipe_v, 2)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace prismopt::bench

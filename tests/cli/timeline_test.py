@@ -11,14 +11,16 @@ DESIGN = "gpus=32 tp=2 pp=4 microbatch=1 "
 
 
 class Timeline(CliTest):
-    def trace(self, design):
+    def trace(self, design, *options):
         path = self.folder / "step.json"
-        p = json.loads(self.output("predict", support.SMALL, "--draws", 64, "--json", "--design", DESIGN + design, "--timeline", path))
+        p = json.loads(self.output("predict", support.SMALL, "--draws", 64, "--json", "--design", DESIGN + design, "--timeline", path,
+                                   *options))
         return p, json.loads(path.read_text())
 
     def test_follows_the_trace_event_format(self):
         """Trace Event Format, JSON object form: complete events with ts and dur in microseconds that nest or are apart on a thread."""
-        for design in ("schedule=1f1b", "schedule=zb_h2", "schedule=zb_v v=2", "schedule=dualpipe v=2"):
+        for design in ("schedule=1f1b", "schedule=zb_h2", "schedule=zb_v v=2", "schedule=dualpipe v=2",
+                       "schedule=zb_h2 post_validation=on"):
             p, trace = self.trace(design)
             self.assertIsInstance(trace["traceEvents"], list)
             threads = collections.defaultdict(list)
@@ -50,6 +52,31 @@ class Timeline(CliTest):
         for stage in range(4):
             for kind in "FBW":
                 self.assertEqual(count[stage, kind], 16)  # 64 sequences on 4 replicas
+
+    def test_shows_one_draw(self):
+        def end(*options):
+            _, trace = self.trace("schedule=zb_h1", *options)
+            return max(e["ts"] + e["dur"] for e in trace["traceEvents"] if e["ph"] == "X")
+
+        self.assertEqual(end("--draw", 3), end("--draw", 3))
+        self.assertEqual(len({end(), end("--draw", 0), end("--draw", 3)}), 3)
+        for draw in (-1, 128):  # the scenario takes two steps of 64 fleets
+            run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN, "--timeline", self.folder / "step.json",
+                                   f"--draw={draw}")
+            self.assertEqual(run.returncode, support.WRONG_INPUT)
+            self.assertIn("not one of the 128 draws", run.stderr)
+        run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN, "--draw", 0)
+        self.assertEqual(run.returncode, support.WRONG_INPUT)
+        self.assertIn("add --timeline", run.stderr)
+
+    def test_says_that_an_infeasible_plan_has_no_step(self):
+        for option in ("--timeline", "--write-orders"):
+            path = self.folder / "none.json"
+            run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN + "schedule=zb_v v=3", option, path)
+            self.assertEqual(run.returncode, support.WRONG_INPUT)
+            self.assertIn("the plan cannot run: schedule not defined", run.stderr)
+            self.assertIn("infeasible: schedule not defined", run.stdout)
+            self.assertFalse(path.exists())
 
     def test_draws_a_picture(self):
         path = self.folder / "step.svg"

@@ -42,6 +42,12 @@ auto as_tuple(const ParallelPlan& p)
                       p.post_validation);
 }
 
+bool validates_later(const ParallelPlan& plan)
+{
+    const std::set split{Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::v_half, Schedule::v_min};
+    return plan.pp > 1 && split.contains(plan.schedule);
+}
+
 /// The plan with every choice that has no effect on it at one fixed value: equal for two names of one plan.
 ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
 {
@@ -61,7 +67,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
     if (plan.cp * plan.dp == 1 || plan.pp == 1) {
         plan.order = PlacementOrder::tp_pp_dp;
     }
-    if (plan.pp == 1) {
+    if (!validates_later(plan)) {
         plan.post_validation = PostValidation::off;
     }
     if (plan.pp * plan.chunks == 1) {
@@ -114,7 +120,7 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
         } else if (axis == "group") {
             plan.group = plan.schedule == Schedule::interleaved ? std::stoi(label) : 0;  // the schedule's axis comes before
         } else if (axis == "post_validation") {
-            plan.post_validation = *parse<PostValidation>(label);
+            plan.post_validation = validates_later(plan) ? *parse<PostValidation>(label) : PostValidation::off;
         } else if (axis == "recompute") {
             plan.recompute = *parse<Recompute>(label);
         } else if (axis == "sharding") {
@@ -298,6 +304,8 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk a stage; set v=1"));
     EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"), HasSubstr("zb_v has two chunks a stage; set v=2"));
     EXPECT_THAT(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"), HasSubstr("leaves a last group of"));
+    EXPECT_EQ(problem("gpus=2 pp=2 schedule=zb_h1 post_validation=on"), "none");
+    EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"), HasSubstr("nothing to validate later: post_validation=on with pp=2"));
     EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
 }
 

@@ -205,6 +205,16 @@ TEST(PointToPoint, TakesTheInnermostTierThatHoldsBoth)
     EXPECT_EQ(point_to_point_time(3_GB, 0, 64, 8, c), point_to_point_time(3_GB, 0, 64, 1, c));
 }
 
+TEST(PointToPoint, OneMessageMayReachLessThanCollectives)
+{
+    Cluster c = cluster();
+    const Seconds gathered = collective_time(Collective::all_gather, 3_GB, {8, 1}, c).time;
+    c.tiers.front().point_to_point = 0.125;
+    EXPECT_NEAR(point_to_point_time(3_GB, 0, 7, 1, c).si, 3e9 / (0.125 * 300e9) + 3e-6, 1e-12);
+    EXPECT_EQ(point_to_point_time(3_GB, 7, 8, 1, c), point_to_point_time(3_GB, 7, 8, 1, cluster()));
+    EXPECT_EQ(collective_time(Collective::all_gather, 3_GB, {8, 1}, c).time, gathered);
+}
+
 TEST(MembersInside, CountsWhoSharesAUnit)
 {
     const Cluster c = cluster();

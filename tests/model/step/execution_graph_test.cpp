@@ -83,6 +83,32 @@ TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
     EXPECT_THAT(graph.first_slot, testing::ElementsAre(0, 9, 5, 13));  // stage 0: chunks 0, 2 of the network
 }
 
+/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two each holds the stage for half.
+TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
+{
+    ParallelPlan plan = plan_of(8, 2, 2);
+    plan.schedule = Schedule::interleaved;
+    plan.chunks = 2;
+    Problem waiting = problem();
+    waiting.cluster.stack.waits_for_chunks = true;
+    const ExecutionGraph overlapped = graph_of(plan);
+    const ExecutionGraph waits = graph_of(waiting, plan);
+    for (std::size_t i = 0; i < overlapped.law.size(); ++i) {
+        const OpLaw& usual = overlapped.law[i];
+        const OpLaw& held = waits.law[i];
+        EXPECT_FLOAT_EQ(held.transfer_s, 0.5F * usual.transfer_s);
+        EXPECT_FLOAT_EQ(held.communication_s, usual.communication_s + 0.5F * usual.transfer_s);
+        EXPECT_FLOAT_EQ(held.communication.mean_s, usual.communication.mean_s + 0.5F * usual.transfer_s);
+        // What varies stays as long.
+        EXPECT_NEAR(held.communication.mean_s * held.communication.cv, usual.communication.mean_s * usual.communication.cv,
+                    1e-6 * usual.communication.mean_s);
+        EXPECT_EQ(held.compute_s, usual.compute_s);
+    }
+    plan.schedule = Schedule::zb_v;
+    EXPECT_EQ(graph_of(waiting, plan).law[0].communication_s, graph_of(plan).law[0].communication_s);
+    EXPECT_EQ(graph_of(waiting, plan).law[3].transfer_s, graph_of(plan).law[3].transfer_s);
+}
+
 /// The layers' work is split, not changed: sums over all parts do not depend on pp and v.
 TEST(ExecutionGraph, PartsSumToTheNetwork)
 {

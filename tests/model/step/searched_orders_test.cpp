@@ -36,22 +36,24 @@ double step_of(ExecutionGraph graph, const TaskOrders& orders)
 }
 
 /// Orders that the search found, which must be whole and run.
-TaskOrders search(const ExecutionGraph& graph, int most_held)
+TaskOrders search(const ExecutionGraph& graph, int most_held, double for_weights = 1.0)
 {
-    const auto found = searched_orders(graph, most_held);
+    const auto found = searched_orders(graph, {most_held, for_weights});
     const auto checked = orders_on_stages(graph.program->shape, std::get<PartOrders>(found));
     return std::get<TaskOrders>(checked);
 }
 
-int held_at_most(const TaskOrders& orders)
+double held_at_most(const TaskOrders& orders, double for_weights = 1.0)
 {
-    int most = 0;
+    double most = 0.0;
     for (const auto& order : orders) {
-        int held = 0;
+        double held = 0.0;
         for (const Task& task : order) {
-            held += is_forward(task.pass) ? 1 : 0;
+            held += is_forward(task.pass) ? 1.0 : 0.0;
             most = std::max(most, held);
-            held -= gives_weight_gradient(task.pass) ? 1 : 0;
+            held -= task.pass == Pass::input_gradient    ? 1.0 - for_weights
+                    : task.pass == Pass::weight_gradient ? for_weights
+                                                         : 0.0;
         }
     }
     return most;
@@ -106,6 +108,23 @@ TEST(SearchedOrders, HaveTheKnownBubblesWithEqualTimes)
     EXPECT_GE(step_of(graph, search(graph, 1)), m * 2.0 * p);
 }
 
+/// Where the gradient of the input frees half of the activations, more weight gradients can wait for gaps.
+TEST(SearchedOrders, UseTheMemoryThatInputGradientsFree)
+{
+    constexpr int p = 6;
+    ExecutionGraph graph = graph_with({Schedule::zb_h2, p, 24, 1}, [] { return 1.0F; });
+    for (int stage = 0; stage < p; ++stage) {
+        graph.law[graph.law_at(stage, Pass::weight_gradient)].compute_s = 0.6F;
+    }
+    graph.ahead_s = idle_before(graph);
+    const TaskOrders whole = search(graph, 2 * p);
+    const TaskOrders freed = search(graph, 2 * p, 0.5);
+    EXPECT_LE(held_at_most(whole), 2 * p);
+    EXPECT_LE(held_at_most(freed, 0.5), 2 * p + 1e-9);
+    EXPECT_GT(held_at_most(freed), 2 * p);
+    EXPECT_LT(step_of(graph, freed), 0.98 * step_of(graph, whole));
+}
+
 /// The limit is what counts, not the name: v_min with the memory of zb_v is no longer than it, whatever the times.
 TEST(SearchedOrders, BeatAllRulesOfTheSameChunks)
 {
@@ -138,7 +157,7 @@ TEST(SearchedOrders, OfAVeeAreAsShortAsTheMemoryAllows)
 TEST(SearchedOrders, SayWhyThereAreNone)
 {
     const auto why_not = [](const ScheduleShape& shape, int limit) {
-        const auto found = searched_orders(graph_with(shape, [] { return 1.0F; }), limit);
+        const auto found = searched_orders(graph_with(shape, [] { return 1.0F; }), {limit});
         return std::get<Infeasible>(found).detail;
     };
     EXPECT_THAT(why_not({Schedule::one_f_one_b, 4, 8, 1}, 4), HasSubstr("zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"));

@@ -1,0 +1,47 @@
+#pragma once
+
+/// Bubble rates that the authors of the zero-bubble schedules calculated, beside ours.
+
+#include "model/step/execution_graph.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// Share of the longest stage's time, from its first op to its last, that is not work.
+double bubble_rate(const ExecutionGraph& graph);
+
+/// One network of Qi et al. on so many stages.
+struct RatedNetwork {
+    std::string_view name;
+    int layers, hidden, heads, stages, microbatch;
+};
+
+/// What a stage in the middle takes for one microbatch, in our model.
+struct RatedTimes {
+    StageTimes stage;
+    double transfer = 0.0;  // of a message to the next stage, mean over the pipeline
+};
+
+struct RatedSchedule {
+    std::string name;  // as its authors call it
+    int microbatches = 0;
+    double published = 0.0;
+    double ours = 0.0;
+};
+
+struct RatedCase {
+    RatedNetwork network;
+    RatedTimes times;
+    std::vector<RatedSchedule> schedules;
+};
+
+/// Qi et al., arXiv 2401.10241, tables 5 and 8.
+std::vector<RatedCase> rated_cases();
+
+/// The same as a section of the study.
+std::string bubble_rates_section();
+
+}  // namespace prismopt
