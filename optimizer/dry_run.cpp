@@ -100,6 +100,11 @@ std::string dry_run_text(const Scenario& scenario)
     text += fmt::format("{:.3g} plans drawn to the first rung {}\n", drawn, hours(first_s));
     text += fmt::format("{:.3g} plans drawn to the top rung   {}\n", drawn, hours(top_s));
     const bool exact = plan.chosen.name == "exact";
+    if (exact || plan.chosen.name == "racing") {
+        const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
+        text += fmt::format("memory of rank 0 for bounds: {:.2g} GB ({:.3g} plans, never more than {}) and for what is drawn\n",
+                            kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
+    }
     text += fmt::format("expected: {} to {} ({})\n", hours(exact ? sweep_all_s : sweep_all_s + first_s),
                         hours(exact ? sweep_all_s + top_s : sweep_all_s + 3.0 * first_s),
                         exact ? "between bounds that exclude all but the front, and none" : "the race after the first rung");

@@ -3,6 +3,7 @@
 /// Textbook problems over a space of labels, and a player of the evaluator, for tests and benchmarks of strategies.
 
 #include "search/archive.hpp"
+#include "search/kept_bounds.hpp"
 #include "search/strategy.hpp"
 
 #include <algorithm>
@@ -97,13 +98,15 @@ inline Played play(
         if (enough(played)) break;
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
-                Sweep sweep{.range = *range, .feasible = {}, .rejected = {}};
+                Sweep sweep;
+                KeptBounds kept(*range);
                 std::uint64_t refused = 0;
                 const auto judge = [&](std::uint64_t index, std::span<const int> point) {
                     const std::vector<double> bound = problem.bound(point);
-                    bound.empty() ? static_cast<void>(++refused) : sweep.feasible.push_back({index, bound});
+                    bound.empty() ? static_cast<void>(++refused) : kept.add({index, bound});
                 };
                 sweep.rejected = problem.space->enumerate(range->begin, range->end, judge);
+                kept.move_to(sweep);
                 if (refused > 0) sweep.rejected.push_back({.reason = "infeasible", .count = refused, .miss = 1.0, .nearest = {}});
                 played.looked_at += range->end - range->begin == 1 ? 1 : 0;
                 outstanding.emplace_back(std::move(sweep));
