@@ -273,8 +273,7 @@ Outcome Exact::outcome() const
     const std::uint64_t feasible = feasible_count_;
     const bool swept = started_ && swept_ == ranges_.size();
     const std::uint64_t excluded = feasible_.excluded() + (open_ranges() ? 0 : not_kept());
-    Outcome outcome{
-        .confidence = options_.confidence, .text = {}, .pruned = excluded, .open = feasible - excluded - settled_};
+    Outcome outcome{.confidence = options_.confidence, .text = {}, .pruned = excluded, .open = feasible - excluded - settled_};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 

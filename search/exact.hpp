@@ -18,10 +18,10 @@ struct ExactOptions {
     std::uint64_t space_size = 0;         // raw tuples
     std::vector<SweepRange> ranges = {};  // to be swept, and what to keep of each, instead of the whole space
     std::size_t objectives = 0;
-    int top_rung = 2;                   // what the members of the front are drawn up to
-    std::uint64_t sweep_ranges = 64;    // parts that the space is swept in, at most
+    int top_rung = 2;                             // what the members of the front are drawn up to
+    std::uint64_t sweep_ranges = 64;              // parts that the space is swept in, at most
     std::uint64_t kept_again = most_kept_bounds;  // bounds handed back at most by one round of looking again
-    std::size_t batch = 64;             // points asked for before looking at the answers, at most
+    std::size_t batch = 64;                       // points asked for before looking at the answers, at most
     std::vector<bool> bounded;          // by objective: a sweep's bound holds; otherwise nothing is known before drawing
     double confidence = 0.95;           // of all safe limits together
     std::uint64_t max_evaluations = 0;  // no new point is drawn beyond these; 0: no limit
@@ -82,7 +82,7 @@ private:
     ExactOptions options_;
     std::vector<SweepRange> ranges_;
     bool started_ = false;
-    std::size_t swept_ = 0;  // ranges told
+    std::size_t swept_ = 0;             // ranges told
     std::vector<Sweep> withheld_;       // with points left out that no limit excludes so far; without those handed over
     std::vector<std::uint64_t> known_;  // while ranges are looked at again: the points handed over before, ascending
     std::uint64_t feasible_count_ = 0;

@@ -136,11 +136,12 @@ std::vector<Genetic::Member> Genetic::first_proposals()
     return first;
 }
 
-const Genetic::Member& Genetic::parent(Dice& dice) const
+const Point& Genetic::parent(Dice& dice) const
 {
+    if (!front_points_.empty() && dice.chance(options_.elite)) return front_points_[dice.below(front_points_.size())];
     std::size_t chosen = dice.below(population_.size());
     if (selection_.tournament) chosen = std::min(chosen, dice.below(population_.size()));
-    return population_[chosen];
+    return population_[chosen].point;
 }
 
 std::vector<Genetic::Member> Genetic::proposals()
@@ -161,10 +162,11 @@ std::optional<Genetic::Member> Genetic::child(Dice& dice)
         if (population_.empty() || tries > child_tries / 2) {
             point = moves_.any(dice);
         } else {
-            point = parent(dice).point;
+            point = parent(dice);
             const bool crossed = dice.chance(options_.crossover);
-            if (crossed) point = moves_.cross(point, parent(dice).point, dice);
-            if (!dice.chance(options_.shift) || !moves_.shift_factor(point, dice)) moves_.mutate(point, rate, dice);
+            if (crossed) point = moves_.cross(point, parent(dice), dice);
+            const bool enough = crossed && tries < child_tries / 4 && dice.chance(options_.pure);
+            if (!enough && !(dice.chance(options_.shift) && moves_.shift_factor(point, dice))) moves_.mutate(point, rate, dice);
         }
         const auto allowed = moves_.repaired(point);
         std::vector<Member> made;
@@ -266,8 +268,16 @@ void Genetic::note_front(const Member& member)
     for (const Values& value : front_) {
         if (dominates(value, member.value)) return;
     }
-    std::erase_if(front_, [&](const Values& value) { return dominates(member.value, value); });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < front_.size(); ++i) {
+        if (dominates(member.value, front_[i])) continue;
+        std::swap(front_[kept], front_[i]);
+        std::swap(front_points_[kept++], front_points_[i]);
+    }
+    front_.resize(kept);
+    front_points_.resize(kept);
     front_.push_back(member.value);
+    front_points_.push_back(member.point);
 }
 
 /// Feasible members by the kind's own rule, then infeasible ones by how little they miss.

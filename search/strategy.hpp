@@ -98,9 +98,9 @@ public:
 
 /// Feasible points whose bounds a search of the whole space keeps after looking at each, at most. Beyond these it keeps only what
 /// no upper limit excludes, which is what it draws. A kept bound costs rank 0 about `bytes_of_bound` in the end: as an answer, in
-/// the strategy, in the archive and as a row of the results (measured).
+/// the strategy, in the archive and as a row of the results (measured: 0.6 GB for 488,253 of them, three objectives).
 constexpr std::uint64_t most_kept_bounds = 1 << 20;
-constexpr double bytes_of_bound = 1000.0;
+constexpr double bytes_of_bound = 1250.0;
 
 /// Ranges of the part of the space that a goal names, in a number that depends on the size only; none where there are more parts
 /// than tuples. Together they keep `most_kept_bounds` at most.

@@ -212,8 +212,8 @@ TEST(Auto, SaysWhy)
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
     const Space large(unit_axes(12, 10), {});
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga2");
-    goal.objectives = 4;
-    goal.bounded = {true, true, true, true};
+    goal.objectives = 3;
+    goal.bounded = {true, true, true};
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga3");
     EXPECT_THROW(make_strategy("best", noisy.space, goal), std::invalid_argument);
 }
