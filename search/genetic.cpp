@@ -234,6 +234,7 @@ void Genetic::take(const Answer& answer, const Awaited& awaited)
         Member& member = batch.proposed[batch.swept++];
         const Sweep& sweep = expected(answer, {member.index, member.index + 1});
         member.feasible = !sweep.feasible.empty();
+        feasible_ += member.feasible ? 1 : 0;
         if (member.feasible) member.bound = usable(sweep.feasible.front(), goal_);
         for (const Rejected& rejected : sweep.rejected) member.miss = rejected.count > 0 ? rejected.miss : member.miss;
     } else {
@@ -324,9 +325,9 @@ Outcome Genetic::outcome() const
     outcome.pruned = excluded_;
     outcome.open = done ? 0 : reserve_.size() + 1;
     outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
-                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(excluded_) +
-                   " excluded by their bound, " + grouped(drawn_) + " drawn, " + grouped(race_.front().size()) + " on the front" +
-                   (end_.empty() ? "" : "; stopped because " + end_);
+                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(feasible_) +
+                   " of them feasible, " + grouped(excluded_) + " excluded by their bound, " + grouped(drawn_) + " drawn, " +
+                   grouped(race_.front().size()) + " on the front" + (end_.empty() ? "" : "; stopped because " + end_);
     return outcome;
 }
 

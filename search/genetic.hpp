@@ -112,6 +112,7 @@ private:
     std::vector<Request> ready_;   // to be asked
     std::uint32_t children_ = 0;
     std::uint64_t drawn_ = 0;
+    std::uint64_t feasible_ = 0;  // of known_, told
     std::uint64_t excluded_ = 0;
     std::size_t idle_batches_ = 0;  // in a row, without gain
     Values reference_;              // of the hypervolume; from the first population
