@@ -22,7 +22,8 @@ inline std::vector<Axis> unit_axes(std::size_t variables, int steps)
 {
     std::vector<Axis> axes(variables);
     for (std::size_t v = 0; v < variables; ++v) {
-        axes[v].name = "x" + std::to_string(v);
+        axes[v].name = 'x';
+        axes[v].name += std::to_string(v);  // g++ 12 warns wrongly of "x" + here
         for (int i = 0; i < steps; ++i) axes[v].labels.push_back("at" + std::to_string(i));
     }
     return axes;
