@@ -18,6 +18,7 @@ std::vector<int> thinned(int labels, int keep)
 {
     if (keep == 1) return {labels / 2};
     std::vector<int> chosen;
+    chosen.reserve(static_cast<std::size_t>(keep));
     for (int i = 0; i < keep; ++i) {
         chosen.push_back(static_cast<int>(std::lround(static_cast<double>(i) * (labels - 1) / (keep - 1))));
     }
@@ -35,8 +36,9 @@ std::vector<std::vector<int>> coarse_grid(const std::vector<Axis>& axes, std::si
     }
     while (tuples > static_cast<double>(most)) {
         const auto longest = std::max_element(keep.begin(), keep.end());
-        tuples *= static_cast<double>((*longest + 1) / 2) / *longest;
-        *longest = (*longest + 1) / 2;
+        const int half = (*longest + 1) / 2;
+        tuples *= static_cast<double>(half) / *longest;
+        *longest = half;
     }
     std::vector<std::vector<int>> labels;
     for (std::size_t a = 0; a < axes.size(); ++a) labels.push_back(thinned(static_cast<int>(axes[a].labels.size()), keep[a]));
@@ -191,6 +193,7 @@ void Genetic::choose_draws(Batch& batch)
         return std::any_of(front_.begin(), front_.end(), [&](const Values& value) { return dominates(value, member.bound); });
     });
     std::vector<Values> bounds;
+    bounds.reserve(candidates.size());
     for (const Member& member : candidates) bounds.push_back(member.bound);
     const std::uint64_t left = goal_.max_evaluations - std::min(drawn_, goal_.max_evaluations);
     const std::uint64_t most = std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);

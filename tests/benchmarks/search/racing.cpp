@@ -42,6 +42,7 @@ std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::v
     Crew crew(alone, Worker(model));
     Evaluator evaluator(model, crew, {{fleets, 1}});
     std::vector<Request> requests;
+    requests.reserve(points.size());
     for (const std::uint64_t index : points) requests.emplace_back(PointRequest{index, 1});
     evaluator.submit(requests);
     std::map<std::uint64_t, double> values;
@@ -84,6 +85,7 @@ Raced race_of(const StudyModel& model, const std::vector<std::uint64_t>& chosen)
         }
     };
     std::vector<Request> first;
+    first.reserve(chosen.size());
     for (const std::uint64_t index : chosen) first.emplace_back(PointRequest{index, 1});
     run(first);
     for (auto next = race.next(); !next.empty(); next = race.next()) run({next.begin(), next.end()});
@@ -117,6 +119,7 @@ std::string top_ten_row(const std::string& file, std::uint64_t seed, const std::
     promising.erase(std::unique(promising.begin(), promising.end()), promising.end());
     const auto truth = values_of(held_out, promising, truth_fleets);
     std::vector<double> best;
+    best.reserve(truth.size());
     for (const auto& entry : truth) best.push_back(entry.second);
     std::sort(best.begin(), best.end());
     double found = 0.0;
