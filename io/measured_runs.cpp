@@ -17,6 +17,9 @@ namespace prismopt {
 
 namespace {
 
+/// A week; the longest published step is of minutes. Longer ones are slips of the pen.
+constexpr double longest_step_s = 7.0 * 86'400.0;
+
 using Refusal = std::string;
 
 std::string lower(std::string text)
@@ -84,6 +87,9 @@ public:
         run.memory_allocated = has(row_.text("notes"), "peak alloc");
         if (run.measured_s <= 0.0) {
             return "no step time";
+        }
+        if (run.measured_s > longest_step_s) {
+            return fmt::format("a step time of {:.3g} s is not plausible", run.measured_s);
         }
         for (const auto part : {&RowReader::read_workload, &RowReader::read_cluster, &RowReader::read_plan}) {
             if (auto refusal = (this->*part)(run)) {

@@ -16,8 +16,6 @@ namespace {
 
 using namespace literals;
 
-constexpr double usd_per_million = 1e6;
-
 double days(double seconds) { return Seconds{seconds} / 1_day; }
 double percent(double share) { return 100.0 * share; }
 
@@ -110,8 +108,13 @@ std::string aligned(const std::vector<Row>& rows, std::size_t left)
 std::string front_table(const Results& results)
 {
     constexpr std::size_t plan_column = 2;
+    double dearest = 0.0;
+    for (const FrontPoint& point : results.front) {
+        dearest = std::max(dearest, point.prediction.cost_usd.value);
+    }
+    const CostUnit cost = cost_unit(dearest);
     std::vector<Row> rows{{"point", "GPUs", "plan", "p99 training time", "cost", "step p50/p99", "mem", "MFU", "ETTR"},
-                          {"", "", "", "days (95 %)", "M USD", "s", "free %", "%", "%"}};
+                          {"", "", "", "days (95 %)", cost.name, "s", "free %", "%", "%"}};
     for (const FrontPoint& point : results.front) {
         const Prediction& p = point.prediction;
         const double time = days(p.training.p99.value);
@@ -120,7 +123,7 @@ std::string front_table(const Results& results)
         const int places = decimals_between(time, low, high);
         rows.push_back({fmt::format("{}{}", point.dominated ? "*" : "", point.index), std::to_string(p.gpus),
                         plan(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
-                        significant(p.cost_usd.value / usd_per_million, 4),
+                        significant(p.cost_usd.value / cost.usd, 4),
                         significant(p.step.p50.value, 4) + "/" + significant(p.step.p99.value, 4),
                         fmt::format("{:.0f}", percent(p.memory_headroom)), fmt::format("{:.1f}", percent(p.mfu)),
                         fmt::format("{:.1f}", percent(p.ettr))});
@@ -164,10 +167,23 @@ std::string share_of(std::uint64_t part, std::uint64_t whole)
     return fmt::format("{:.1f} %", whole == 0 ? 0.0 : percent(static_cast<double>(part) / static_cast<double>(whole)));
 }
 
+/// A search that does not go through the whole space judges some of its tuples only.
+std::uint64_t judged_tuples(const Results& results)
+{
+    std::uint64_t judged = results.feasible;
+    for (const Rejected& rejected : results.rejected) {
+        judged += rejected.count;
+    }
+    return judged;
+}
+
 std::string space_section(const Results& results)
 {
-    std::string text = fmt::format("Space: {} raw tuples, {} feasible ({})", results.raw_tuples, results.feasible,
-                                   share_of(results.feasible, results.raw_tuples));
+    const std::uint64_t judged = judged_tuples(results);
+    std::string text = fmt::format("Space: {} raw tuples, ", results.raw_tuples);
+    text += judged < results.raw_tuples ? fmt::format("of which {} were looked at, {} of them feasible ({})", judged,
+                                                      results.feasible, share_of(results.feasible, judged))
+                                        : fmt::format("{} feasible ({})", results.feasible, share_of(results.feasible, judged));
     if (results.rejected.empty()) {
         return text + "\n";
     }
@@ -177,7 +193,7 @@ std::string space_section(const Results& results)
         if (rejected.count == 0) {
             continue;
         }
-        rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, results.raw_tuples), rejected.reason});
+        rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, judged), rejected.reason});
     }
     text += rows.empty() ? "\n" : "; rejected:\n" + aligned(rows, reason_column);
     if (results.feasible > 0) {
@@ -236,6 +252,14 @@ std::string search_section(const Results& results)
 }
 
 }  // namespace
+
+CostUnit cost_unit(double usd)
+{
+    if (usd >= 1e6) {
+        return {"M USD", 1e6};
+    }
+    return usd >= 1e3 ? CostUnit{"k USD", 1e3} : CostUnit{"USD", 1.0};
+}
 
 std::string text_report(const Results& results)
 {

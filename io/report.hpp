@@ -12,6 +12,13 @@ namespace prismopt {
 /// and how far to trust it.
 std::string text_report(const Results& results);
 
+/// The unit in which a sum of money is easily read.
+struct CostUnit {
+    const char* name;
+    double usd;
+};
+CostUnit cost_unit(double usd);
+
 /// The front as CSV: one line a point, a header with units in the column names.
 std::string front_csv(const Results& results);
 

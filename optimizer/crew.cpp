@@ -20,22 +20,46 @@ constexpr int most_in_flight = 2;
 /// 5 % of an item in waiting: in a team of more than about twenty that is more than the item is worth.
 constexpr int largest_team_where_rank_0_computes = 16;
 
-/// Items and results travel with the number of the item; an empty message is the release, and an account has this number.
-constexpr auto account_number = std::numeric_limits<std::uint64_t>::max();
+/// Items travel with their number, results with it and with the account of who worked; an empty message is the release, and what
+/// answers it has this number.
+constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
 
 struct Parcel {
     std::uint64_t number = 0;
     Message content;
 };
 
-Message pack(std::uint64_t number, const void* content, std::size_t bytes)
+Message pack(std::uint64_t number, const Message& content)
 {
-    Message message(sizeof number + bytes);
+    Message message(sizeof number + content.size());
     std::memcpy(message.data(), &number, sizeof number);
-    if (bytes > 0) {
-        std::memcpy(message.data() + sizeof number, content, bytes);
-    }
+    std::copy(content.begin(), content.end(), message.begin() + sizeof number);
     return message;
+}
+
+Message pack_result(std::uint64_t number, const Crew::Account& account, const Message& content)
+{
+    Message message(sizeof number + sizeof account + content.size());
+    std::memcpy(message.data(), &number, sizeof number);
+    std::memcpy(message.data() + sizeof number, &account, sizeof account);
+    std::copy(content.begin(), content.end(), message.begin() + sizeof number + sizeof account);
+    return message;
+}
+
+struct ResultParcel {
+    std::uint64_t number = 0;
+    Crew::Account account;
+    Message content;
+};
+
+ResultParcel unpack_result(const Message& message)
+{
+    ResultParcel parcel;
+    assert(message.size() >= sizeof parcel.number + sizeof parcel.account);
+    std::memcpy(&parcel.number, message.data(), sizeof parcel.number);
+    std::memcpy(&parcel.account, message.data() + sizeof parcel.number, sizeof parcel.account);
+    parcel.content.assign(message.begin() + sizeof parcel.number + sizeof parcel.account, message.end());
+    return parcel;
 }
 
 Parcel unpack(const Message& message)
@@ -110,13 +134,21 @@ void Crew::release()
     }
     for (int missing = team_.size() - 1; missing > 0;) {
         const auto arrival = receive();
-        const Parcel parcel = unpack(arrival.second);
-        if (parcel.number == account_number) {
-            std::memcpy(&accounts_[arrival.first], parcel.content.data(), sizeof(Account));
-            --missing;
-        }
+        const ResultParcel parcel = unpack_result(arrival.second);
+        accounts_[arrival.first] = parcel.account;
+        missing -= parcel.number == last_number ? 1 : 0;
     }
     results_.clear();
+}
+
+double Crew::idle_share() const
+{
+    double idle_s = 0.0;
+    for (const Account& account : accounts_) {
+        idle_s += account.idle_s;
+    }
+    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - start_;
+    return idle_s / (so_far.count() * static_cast<double>(accounts_.size()));
 }
 
 void Crew::serve()
@@ -146,9 +178,9 @@ void Crew::work_until_released()
         const Parcel parcel = unpack(items.front());
         items.pop_front();
         const Message result = compute(parcel.content);
-        team_.send(0, pack(parcel.number, result.data(), result.size()));
+        team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], result));
     }
-    team_.send(0, pack(account_number, &accounts_[team_.rank()], sizeof(Account)));
+    team_.send(0, pack_result(last_number, accounts_[team_.rank()], {}));
 }
 
 Message Crew::compute(const Message& item)
@@ -177,7 +209,7 @@ void Crew::hand_out()
         const std::uint64_t number = oldest_ + results_.size() - waiting_.size();
         const Message item = std::move(waiting_.front());
         waiting_.pop_front();
-        team_.send(static_cast<int>(least - in_flight_.begin()) + 1, pack(number, item.data(), item.size()));
+        team_.send(static_cast<int>(least - in_flight_.begin()) + 1, pack(number, item));
         ++*least;
     }
 }
@@ -185,7 +217,8 @@ void Crew::hand_out()
 /// Files a worker's result and gives the worker something new.
 void Crew::keep(const Arrival& arrival)
 {
-    Parcel parcel = unpack(arrival.second);
+    ResultParcel parcel = unpack_result(arrival.second);
+    accounts_[arrival.first] = parcel.account;
     results_[parcel.number - oldest_] = std::move(parcel.content);
     --in_flight_[arrival.first - 1];
     hand_out();

@@ -4,6 +4,7 @@
 
 #include "optimizer/communicator.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -36,8 +37,10 @@ public:
     /// The other ranks: works until released. What `work` throws is printed and ends the program on all ranks with code 1.
     void serve();
 
-    /// By rank; of ranks other than this one only after `release`, on rank 0.
+    /// By rank; of ranks other than this one on rank 0 only, as of their newest result, and after `release` to their end.
     const std::vector<Account>& accounts() const { return accounts_; }
+    /// Of the time of all ranks since the crew began, by these accounts.
+    double idle_share() const;
 
 private:
     Message compute(const Message& item);
@@ -49,6 +52,7 @@ private:
     Communicator& team_;
     Work work_;
     std::vector<Account> accounts_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     std::vector<int> in_flight_;                  // items that a worker has: in_flight_[rank - 1]
     std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
     std::deque<std::optional<Message>> results_;  // of items oldest_, oldest_ + 1, ...

@@ -7,13 +7,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <numbers>
 
 namespace prismopt {
 
 namespace {
 
 constexpr std::uint64_t most_looked_at = 2'000'000;
-constexpr std::uint64_t samples = 256;  // ranges of a space that is larger
+constexpr std::uint64_t samples = 16'384;  // ranges of a space that is larger
 constexpr std::size_t drawn_points = 8;
 
 class Stopwatch {
@@ -24,12 +26,20 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The whole space, or ranges evenly spread over it.
+/// The whole space, or ranges spread over it: one in each of equal parts, at places that no axis can be in step with (multiples of
+/// the golden ratio, whose fractions are as even as can be). Whole ranges of the innermost axes only say little of the others.
 std::vector<SweepRange> ranges_of(std::uint64_t size)
 {
-    std::vector<SweepRange> ranges = split_space(size, size <= most_looked_at ? 1 : samples);
-    for (SweepRange& range : ranges) {
-        range.end = std::min(range.end, range.begin + most_looked_at / ranges.size());
+    if (size <= most_looked_at) {
+        return {{.begin = 0, .end = size}};
+    }
+    std::vector<SweepRange> ranges = split_space(size, samples);
+    const std::uint64_t length = most_looked_at / ranges.size();
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        SweepRange& range = ranges[i];
+        const double place = std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0);
+        range.begin += static_cast<std::uint64_t>(place * static_cast<double>(range.end - range.begin - length));
+        range.end = range.begin + length;
     }
     return ranges;
 }
@@ -100,6 +110,11 @@ std::string dry_run_text(const Scenario& scenario)
     text += fmt::format("{:.3g} plans drawn to the first rung {}\n", drawn, hours(first_s));
     text += fmt::format("{:.3g} plans drawn to the top rung   {}\n", drawn, hours(top_s));
     const bool exact = plan.chosen.name == "exact";
+    if (exact || plan.chosen.name == "racing") {
+        const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
+        text += fmt::format("memory of rank 0 for bounds: {:.2g} GB ({:.3g} plans, never more than {}) and for what is drawn\n",
+                            kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
+    }
     text += fmt::format("expected: {} to {} ({})\n", hours(exact ? sweep_all_s : sweep_all_s + first_s),
                         hours(exact ? sweep_all_s + top_s : sweep_all_s + 3.0 * first_s),
                         exact ? "between bounds that exclude all but the front, and none" : "the race after the first rung");

@@ -2,6 +2,7 @@
 
 #include "optimizer/design_text.hpp"
 #include "optimizer/work_item.hpp"
+#include "search/kept_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +72,7 @@ Message Worker::operator()(const Message& bytes)
 Sweep Worker::sweep(const SweepRange& range)
 {
     Sweep result;
-    result.range = range;
+    KeptBounds kept(range);
     std::vector<Rejected> by_model;
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         const ParallelPlan plan = model_.designs.plan(point);
@@ -85,9 +86,10 @@ Sweep Worker::sweep(const SweepRange& range)
             objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound))
                                                    : -std::numeric_limits<double>::infinity());
         }
-        result.feasible.push_back({index, std::move(objectives)});
+        kept.add({index, std::move(objectives)});
     };
     result.rejected = model_.designs.space().enumerate(range.begin, range.end, judge);
+    kept.move_to(result);
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short
         std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });

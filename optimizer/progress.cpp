@@ -58,31 +58,61 @@ double Progress::hypervolume_of_front(const Archive& archive)
     return hypervolume(points, std::vector<double>(low_.size(), 1.0));
 }
 
-void Progress::update(const Archive& archive, std::uint64_t draws, std::uint64_t open)
+void Progress::record(const Archive& archive)
+{
+    const std::size_t evaluated = archive.evaluations().size();
+    if (evaluated > 0) {
+        curve_.push_back({evaluated, archive.draws(), hypervolume_of_front(archive), elapsed()});
+    }
+}
+
+bool Progress::due() const { return elapsed() - shown_s_ >= (terminal_ ? bar_interval_s : line_interval_s); }
+
+/// At the mean pace since there was most left, or since a limit excluded half of it at once, which says nothing of the pace.
+std::string Progress::time_left(std::uint64_t left)
 {
     const double now = elapsed();
-    const std::size_t evaluated = archive.evaluations().size();
-    std::size_t front = 0;
-    if (evaluated > 0) {
-        front = archive.front().size();
-        curve_.push_back({evaluated, archive.draws(), hypervolume_of_front(archive), now});
+    const bool fewer_at_once = left < last_left_ / 2;
+    last_left_ = left;
+    if (left >= most_left_ || fewer_at_once) {
+        most_left_ = left;
+        most_left_s_ = now;
+        return left == 0 ? "0 s" : "unknown";
     }
-    if (now - shown_s_ < (terminal_ ? bar_interval_s : line_interval_s)) {
-        return;
-    }
+    const double pace = static_cast<double>(most_left_ - left) / (now - most_left_s_);
+    return fmt::format("{:.0f} s", static_cast<double>(left) / pace);
+}
+
+void Progress::show(const Archive& archive, const State& state)
+{
+    const double now = elapsed();
     shown_s_ = now;
-    const std::string state =
-        fmt::format("{} feasible, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s", archive.feasible(),
-                    evaluated, open, front, curve_.empty() ? 0.0 : curve_.back().hypervolume,
-                    static_cast<double>(draws) / std::max(now, 1e-3));
+    const std::size_t evaluated = archive.evaluations().size();
+    const bool sweeping = evaluated == 0;
+    const std::uint64_t waiting = state.asked - state.answered;
+    if (sweeping != sweeping_) {
+        sweeping_ = sweeping;
+        most_left_ = 0;
+        last_left_ = 0;
+    }
+    std::string text = fmt::format("{} found feasible, ", archive.feasible());
+    if (sweeping) {
+        text += fmt::format("{} of {} parts of the space looked at", state.answered, state.asked);
+    } else {
+        text += fmt::format("{} evaluated, {} pruned, {} left, front {}, hypervolume {:.4f}, {:.3g} draws/s", evaluated,
+                            state.pruned, state.open, archive.front().size(), curve_.empty() ? 0.0 : curve_.back().hypervolume,
+                            static_cast<double>(state.draws) / now);
+    }
+    text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
+    text += ", ETA " + time_left(sweeping ? waiting : state.open);
     if (terminal_) {
-        const double done = static_cast<double>(archive.feasible() - std::min(open, archive.feasible())) /
-                            static_cast<double>(std::max<std::uint64_t>(1, archive.feasible()));
+        const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
+        const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);
         const auto filled = static_cast<std::size_t>(20.0 * done);
-        fmt::print(stderr, "\r\033[K[{}{}] {:.0f} s  {}", std::string(filled, '#'), std::string(20 - filled, '.'), now, state);
+        fmt::print(stderr, "\r\033[K[{}{}] {:.0f} s  {}", std::string(filled, '#'), std::string(20 - filled, '.'), now, text);
         std::fflush(stderr);
     } else {
-        spdlog::info("{:.0f} s: {}", now, state);
+        spdlog::info("{:.0f} s: {}", now, text);
     }
 }
 

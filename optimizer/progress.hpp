@@ -6,6 +6,8 @@
 #include "search/archive.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -14,8 +16,21 @@ class Progress {
 public:
     Progress();
 
-    /// Records the state after a batch of answers and shows it, at most every few seconds (a bar: several times a second).
-    void update(const Archive& archive, std::uint64_t draws, std::uint64_t open);
+    /// What is shown beside the archive.
+    struct State {
+        std::uint64_t draws = 0;     // made
+        std::uint64_t pruned = 0;    // plans that a bound excluded
+        std::uint64_t open = 0;      // plans neither evaluated to the end nor excluded
+        std::uint64_t answered = 0;  // requests
+        std::uint64_t asked = 0;     // requests
+        double idle_share = 0.0;     // of the ranks
+    };
+
+    /// Adds a point to the curve: the state after a batch of answers.
+    void record(const Archive& archive);
+    /// Whether it is time to show something, which is at most every few seconds (a bar: several times a second).
+    bool due() const;
+    void show(const Archive& archive, const State& state);
     void finish() const;
 
     const std::vector<ProgressPoint>& curve() const { return curve_; }
@@ -23,9 +38,14 @@ public:
 private:
     double hypervolume_of_front(const Archive& archive);
     double elapsed() const;
+    std::string time_left(std::uint64_t left);
 
     std::chrono::steady_clock::time_point start_;
     double shown_s_ = -1e9;
+    bool sweeping_ = true;
+    std::uint64_t most_left_ = 0;  // of what the time left is reckoned from
+    double most_left_s_ = 0.0;
+    std::uint64_t last_left_ = 0;  // at the last show
     bool terminal_;
     std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
     std::vector<double> high_;

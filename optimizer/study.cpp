@@ -81,7 +81,7 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 class Search {
 public:
     Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
-        : model_(model), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
+        : model_(model), crew_(crew), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
           strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)),
           journal_(journal_path(options.out), model.scenario, options.resume), stop_(options.max_time)
     {
@@ -104,7 +104,10 @@ public:
             const std::vector<Answer> answer{next_answer()};
             strategy_->tell(answer);
             archive_.add(answer);
+            ++answered_;
+            if (progress_.due()) show_progress();
         }
+        progress_.record(archive_);
         show_progress();
         journal_.sync();
         progress_.finish();
@@ -183,7 +186,8 @@ private:
             evaluator_.compare_at_once(archive_.feasible());
             warn_of_short_ladder();
         }
-        show_progress();
+        progress_.record(archive_);
+        asked_count_ += requests.size();
         asked_.insert(asked_.end(), requests.begin(), requests.end());
         const std::size_t known = std::min(journal_.known(), asked_.size());
         const std::size_t already = asked_.size() - requests.size();  // asked before: known, or submitted
@@ -218,9 +222,19 @@ private:
         return answer;
     }
 
-    void show_progress() { progress_.update(archive_, evaluator_.draws_made(), strategy_->outcome().open); }
+    void show_progress()
+    {
+        const Outcome outcome = strategy_->outcome();
+        progress_.show(archive_, {.draws = evaluator_.draws_made(),
+                                  .pruned = outcome.pruned,
+                                  .open = outcome.open,
+                                  .answered = answered_,
+                                  .asked = asked_count_,
+                                  .idle_share = crew_.idle_share()});
+    }
 
     const StudyModel& model_;
+    const Crew& crew_;
     const StudyOptions& options_;
     std::string name_;
     int top_fleets_;
@@ -232,6 +246,8 @@ private:
     StudyJournal journal_;
     StopRequest stop_;
     std::deque<Request> asked_;  // not answered yet
+    std::uint64_t asked_count_ = 0;
+    std::uint64_t answered_ = 0;
 };
 
 StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)

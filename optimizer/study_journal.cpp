@@ -1,6 +1,7 @@
 #include "optimizer/study_journal.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "io/results_file.hpp"
 #include "optimizer/bytes.hpp"
 #include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
@@ -25,6 +26,17 @@ std::uint64_t hash_of(const Scenario& scenario)
         options += hardware_text(scenario.knobs, values) + ' ';
     }
     return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
+}
+
+/// Throws InputError when a file is no results file: then no search of ours has ended there.
+void refuse_no_results(const std::string& path)
+{
+    try {
+        read_results(path);
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("nothing to resume: {}\ngive the --out of a search that was stopped, or its journal, {}",
+                                     error.what(), journal_path("OUT")));
+    }
 }
 
 bool answers(const Answer& answer, const Request& request)
@@ -104,6 +116,7 @@ Scenario journaled_scenario(const std::string& path)
     const std::string journal = journal_path(results_path_of(path));
     if (!file_exists(journal)) {
         if (file_exists(results_path_of(path))) {
+            refuse_no_results(results_path_of(path));
             throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}",
                                          path, journal, results_path_of(path)));
         }

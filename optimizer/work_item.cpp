@@ -48,7 +48,7 @@ Message encode(const WorkItem& item)
     Packer out;
     out << static_cast<std::uint8_t>(item.index());
     if (const auto* range = std::get_if<SweepRange>(&item)) {
-        out << *range;
+        out << range->begin << range->end << range->keep << range->again << range->limits;
     } else {
         const auto& block = std::get<DrawBlock>(item);
         out << block.points << block.range << block.purpose;
@@ -63,7 +63,7 @@ WorkItem decode_item(const Message& bytes)
     in >> kind;
     if (kind == 0) {
         SweepRange range;
-        in >> range;
+        in >> range.begin >> range.end >> range.keep >> range.again >> range.limits;
         return range;
     }
     DrawBlock block;
@@ -98,7 +98,7 @@ Message encode(const Answer& answer)
     Packer out;
     out << static_cast<std::uint8_t>(answer.index());
     if (const auto* sweep = std::get_if<Sweep>(&answer)) {
-        out << sweep->range;
+        out << sweep->range.begin << sweep->range.end << sweep->range.again << sweep->excluded << sweep->left_out << sweep->floor;
         put_list(out, sweep->feasible);
         put_list(out, sweep->rejected);
     } else {
@@ -115,7 +115,7 @@ Answer decode_answer(std::span<const std::byte> bytes)
     in >> kind;
     if (kind == 0) {
         Sweep sweep;
-        in >> sweep.range;
+        in >> sweep.range.begin >> sweep.range.end >> sweep.range.again >> sweep.excluded >> sweep.left_out >> sweep.floor;
         sweep.feasible = get_list<Bound>(in);
         sweep.rejected = get_list<Rejected>(in);
         return sweep;

@@ -132,6 +132,12 @@ void Archive::add(const Sweep& sweep)
     if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {
         std::inplace_merge(bounds_.begin(), bounds_.begin() + known, bounds_.end(), by_index);
     }
+    if (sweep.range.again) {
+        const auto same = [](const Bound& a, const Bound& b) { return a.index == b.index; };
+        bounds_.erase(std::unique(bounds_.begin(), bounds_.end(), same), bounds_.end());
+        return;
+    }
+    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
 
     for (const Rejected& rejected : sweep.rejected) {
         const auto same = std::find_if(rejected_.begin(), rejected_.end(),

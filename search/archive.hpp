@@ -47,16 +47,16 @@ private:
 
 class Archive {
 public:
-    /// Sweep ranges must not overlap those added before.
+    /// Sweep ranges must not overlap those added before, but for those that are looked at again.
     void add(std::span<const Answer> answers);
 
     /// Each evaluated point at the highest rung it reached, by index.
     const std::map<std::uint64_t, Evaluation>& evaluations() const { return evaluations_; }
-    /// The feasible points of the sweeps, in index order.
+    /// The feasible points of the sweeps that were handed over, in index order.
     const std::vector<Bound>& bounds() const { return bounds_; }
     /// By reason, in order of first appearance.
     const std::vector<Rejected>& rejected() const { return rejected_; }
-    std::uint64_t feasible() const { return bounds_.size(); }
+    std::uint64_t feasible() const { return feasible_; }
     /// Draws behind the kept evaluations.
     std::uint64_t draws() const { return draws_; }
     /// Indices of the evaluated points that are non-dominated by value, ascending.
@@ -68,6 +68,7 @@ private:
 
     std::map<std::uint64_t, Evaluation> evaluations_;
     std::vector<Bound> bounds_;
+    std::uint64_t feasible_ = 0;
     std::vector<Rejected> rejected_;
     std::uint64_t draws_ = 0;
 };

@@ -3,6 +3,7 @@
 #include "search/archive.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace prismopt {
@@ -20,24 +21,28 @@ std::span<const double> BoundLayers::bound(std::size_t place) const
 
 void BoundLayers::put_in_order()
 {
-    std::vector<std::size_t> order(index_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    const auto lower = [this](std::size_t a, std::size_t b) {
         const auto [left, right] = std::mismatch(bound(a).begin(), bound(a).end(), bound(b).begin());
         return left == bound(a).end() ? index_[a] < index_[b] : *left < *right;
-    });
+    };
+    std::vector<std::size_t> order(index_.size() - ordered_);
+    std::iota(order.begin(), order.end(), ordered_);
+    std::sort(order.begin(), order.end(), lower);
     std::vector<std::uint64_t> index;
     std::vector<double> bounds;
-    index.reserve(index_.size());
-    bounds.reserve(bounds_.size());
+    index.reserve(order.size());
+    bounds.reserve(order.size() * objectives_);
     for (const std::size_t place : order) {
         index.push_back(index_[place]);
         bounds.insert(bounds.end(), bound(place).begin(), bound(place).end());
     }
-    index_ = std::move(index);
-    bounds_ = std::move(bounds);
-    alive_ = std::move(order);
-    std::iota(alive_.begin(), alive_.end(), std::size_t{0});
+    std::copy(index.begin(), index.end(), index_.begin() + static_cast<std::ptrdiff_t>(ordered_));
+    std::copy(bounds.begin(), bounds.end(), bounds_.begin() + static_cast<std::ptrdiff_t>(ordered_ * objectives_));
+    std::iota(order.begin(), order.end(), ordered_);
+    std::vector<std::size_t> alive;
+    std::merge(alive_.begin(), alive_.end(), order.begin(), order.end(), std::back_inserter(alive), lower);
+    alive_ = std::move(alive);
+    ordered_ = index_.size();
 }
 
 /// Takes the next layer out of the alive points, dropping on the way those that are excluded; false: none left.

@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// Points have a *place*: their position in the lexicographic order of bounds, once all are added and in order.
+/// Points have a *place* once they are in order: their position in the lexicographic order of the bounds that were added together,
+/// behind those that were in order before.
 class BoundLayers {
 public:
     explicit BoundLayers(std::size_t objectives) : objectives_(objectives) {}
@@ -36,8 +37,9 @@ private:
 
     std::size_t objectives_;
     std::vector<std::uint64_t> index_;
+    std::size_t ordered_ = 0;         // places
     std::vector<double> bounds_;      // place * objectives + objective
-    std::vector<std::size_t> alive_;  // places, ascending: neither handed out nor excluded nor in the layer
+    std::vector<std::size_t> alive_;  // places by bound: neither handed out nor excluded nor in the layer
     std::vector<std::size_t> layer_;  // places by index
     std::size_t layer_done_ = 0;
     std::uint64_t layer_tested_ = 0;  // the newest limit that the layer was tested against

@@ -15,6 +15,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Ranges with points left out that are looked at again at once, and the parts that each is cut into.
+constexpr std::size_t ranges_again = 64;
+constexpr std::uint64_t parts_again = 8;
+
 /// Relative difference that the order of a sum may cause between a bound and an exact value.
 constexpr double rounding = 1e-12;
 
@@ -85,6 +89,7 @@ void Exact::take(const Sweep& sweep)
         refuse_order("sweep range " + std::to_string(sweep.range.begin) + " to " + std::to_string(sweep.range.end));
     }
     for (const Bound& feasible : sweep.feasible) {
+        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
         check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
         std::vector<double> least = feasible.objectives;
         for (std::size_t k = 0; k < options_.objectives; ++k) {
@@ -93,7 +98,52 @@ void Exact::take(const Sweep& sweep)
         }
         feasible_.add(feasible.index, least);
     }
-    if (++swept_ == ranges_.size()) feasible_.put_in_order();
+    if (!ranges_[swept_].again) feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    if (sweep.left_out > 0) {
+        withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},
+                             .feasible = {},
+                             .rejected = {},
+                             .left_out = sweep.left_out,
+                             .floor = sweep.floor});
+        for (std::vector<double>& low : withheld_.back().floor) {
+            for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = options_.bounded[k] ? low[k] : -infinity;
+        }
+    }
+    if (++swept_ == ranges_.size()) {
+        feasible_.put_in_order();
+        known_.clear();
+    }
+}
+
+/// Adds parts of withheld ranges to what is to be swept, unless limits exclude all that they hold or no more may be drawn.
+void Exact::look_again()
+{
+    if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
+    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
+    const std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
+    std::erase_if(withheld_, [&](const Sweep& sweep) {
+        return std::all_of(sweep.floor.begin(), sweep.floor.end(), [&](const std::vector<double>& low) {
+            return std::any_of(limits.begin(), limits.end(), [&](const auto& high) { return dominates(high, low); });
+        });
+    });
+    const std::size_t first = ranges_.size();
+    const std::size_t chosen = std::min(withheld_.size(), ranges_again);
+    for (std::size_t w = 0; w < chosen; ++w) {
+        const SweepRange whole = withheld_[w].range;
+        for (SweepRange part : split_space(whole.end - whole.begin, parts_again)) {
+            part.begin += whole.begin;
+            part.end += whole.begin;
+            part.again = true;
+            part.limits = limits;
+            ranges_.push_back(std::move(part));
+        }
+    }
+    withheld_.erase(withheld_.begin(), withheld_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    for (std::size_t r = first; r < ranges_.size(); ++r) {
+        ranges_[r].keep = std::max<std::uint64_t>(1, options_.kept_again / (ranges_.size() - first));
+    }
+    for (std::size_t place = 0; place < feasible_.size() && chosen > 0; ++place) known_.push_back(feasible_.index(place));
+    std::sort(known_.begin(), known_.end());
 }
 
 void Exact::take(const Evaluation& evaluation)
@@ -210,7 +260,8 @@ std::vector<Request> Exact::next_requests()
     asked_ = unsettled_leaders();
     if (asked_.empty()) asked_ = first_looks();
     if (asked_.empty()) asked_ = rivals();
-    std::vector<Request> requests;
+    if (asked_.empty()) look_again();
+    std::vector<Request> requests(ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end());
     for (const std::size_t c : asked_) {
         requests.emplace_back(PointRequest{feasible_.index(candidates_[c].place), candidates_[c].rung + 1});
     }
@@ -219,12 +270,10 @@ std::vector<Request> Exact::next_requests()
 
 Outcome Exact::outcome() const
 {
-    const std::uint64_t feasible = feasible_.size();
+    const std::uint64_t feasible = feasible_count_;
     const bool swept = started_ && swept_ == ranges_.size();
-    Outcome outcome{.confidence = options_.confidence,
-                    .text = {},
-                    .pruned = feasible_.excluded(),
-                    .open = feasible - feasible_.excluded() - settled_};
+    const std::uint64_t excluded = feasible_.excluded() + (open_ranges() ? 0 : not_kept());
+    Outcome outcome{.confidence = options_.confidence, .text = {}, .pruned = excluded, .open = feasible - excluded - settled_};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
@@ -238,7 +287,7 @@ Outcome Exact::outcome() const
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
-        text << grouped(feasible) << " feasible plans, " << grouped(feasible_.excluded()) << " excluded by their bound, "
+        text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their bound, "
              << grouped(evaluated_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";
         text << " (confidence " << 100.0 * options_.confidence << " %)";

@@ -18,6 +18,7 @@ std::vector<int> thinned(int labels, int keep)
 {
     if (keep == 1) return {labels / 2};
     std::vector<int> chosen;
+    chosen.reserve(static_cast<std::size_t>(keep));
     for (int i = 0; i < keep; ++i) {
         chosen.push_back(static_cast<int>(std::lround(static_cast<double>(i) * (labels - 1) / (keep - 1))));
     }
@@ -35,8 +36,9 @@ std::vector<std::vector<int>> coarse_grid(const std::vector<Axis>& axes, std::si
     }
     while (tuples > static_cast<double>(most)) {
         const auto longest = std::max_element(keep.begin(), keep.end());
-        tuples *= static_cast<double>((*longest + 1) / 2) / *longest;
-        *longest = (*longest + 1) / 2;
+        const int half = (*longest + 1) / 2;
+        tuples *= static_cast<double>(half) / *longest;
+        *longest = half;
     }
     std::vector<std::vector<int>> labels;
     for (std::size_t a = 0; a < axes.size(); ++a) labels.push_back(thinned(static_cast<int>(axes[a].labels.size()), keep[a]));
@@ -136,11 +138,12 @@ std::vector<Genetic::Member> Genetic::first_proposals()
     return first;
 }
 
-const Genetic::Member& Genetic::parent(Dice& dice) const
+const Point& Genetic::parent(Dice& dice) const
 {
+    if (!front_points_.empty() && dice.chance(options_.elite)) return front_points_[dice.below(front_points_.size())];
     std::size_t chosen = dice.below(population_.size());
     if (selection_.tournament) chosen = std::min(chosen, dice.below(population_.size()));
-    return population_[chosen];
+    return population_[chosen].point;
 }
 
 std::vector<Genetic::Member> Genetic::proposals()
@@ -161,10 +164,11 @@ std::optional<Genetic::Member> Genetic::child(Dice& dice)
         if (population_.empty() || tries > child_tries / 2) {
             point = moves_.any(dice);
         } else {
-            point = parent(dice).point;
+            point = parent(dice);
             const bool crossed = dice.chance(options_.crossover);
-            if (crossed) point = moves_.cross(point, parent(dice).point, dice);
-            if (!dice.chance(options_.shift) || !moves_.shift_factor(point, dice)) moves_.mutate(point, rate, dice);
+            if (crossed) point = moves_.cross(point, parent(dice), dice);
+            const bool enough = crossed && tries < child_tries / 4 && dice.chance(options_.pure);
+            if (!enough && !(dice.chance(options_.shift) && moves_.shift_factor(point, dice))) moves_.mutate(point, rate, dice);
         }
         const auto allowed = moves_.repaired(point);
         std::vector<Member> made;
@@ -189,6 +193,7 @@ void Genetic::choose_draws(Batch& batch)
         return std::any_of(front_.begin(), front_.end(), [&](const Values& value) { return dominates(value, member.bound); });
     });
     std::vector<Values> bounds;
+    bounds.reserve(candidates.size());
     for (const Member& member : candidates) bounds.push_back(member.bound);
     const std::uint64_t left = goal_.max_evaluations - std::min(drawn_, goal_.max_evaluations);
     const std::uint64_t most = std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);
@@ -232,6 +237,7 @@ void Genetic::take(const Answer& answer, const Awaited& awaited)
         Member& member = batch.proposed[batch.swept++];
         const Sweep& sweep = expected(answer, {member.index, member.index + 1});
         member.feasible = !sweep.feasible.empty();
+        feasible_ += member.feasible ? 1 : 0;
         if (member.feasible) member.bound = usable(sweep.feasible.front(), goal_);
         for (const Rejected& rejected : sweep.rejected) member.miss = rejected.count > 0 ? rejected.miss : member.miss;
     } else {
@@ -266,8 +272,16 @@ void Genetic::note_front(const Member& member)
     for (const Values& value : front_) {
         if (dominates(value, member.value)) return;
     }
-    std::erase_if(front_, [&](const Values& value) { return dominates(member.value, value); });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < front_.size(); ++i) {
+        if (dominates(member.value, front_[i])) continue;
+        std::swap(front_[kept], front_[i]);
+        std::swap(front_points_[kept++], front_points_[i]);
+    }
+    front_.resize(kept);
+    front_points_.resize(kept);
     front_.push_back(member.value);
+    front_points_.push_back(member.point);
 }
 
 /// Feasible members by the kind's own rule, then infeasible ones by how little they miss.
@@ -314,9 +328,9 @@ Outcome Genetic::outcome() const
     outcome.pruned = excluded_;
     outcome.open = done ? 0 : reserve_.size() + 1;
     outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
-                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(excluded_) +
-                   " excluded by their bound, " + grouped(drawn_) + " drawn, " + grouped(race_.front().size()) + " on the front" +
-                   (end_.empty() ? "" : "; stopped because " + end_);
+                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(feasible_) +
+                   " of them feasible, " + grouped(excluded_) + " excluded by their bound, " + grouped(drawn_) + " drawn, " +
+                   grouped(race_.front().size()) + " on the front" + (end_.empty() ? "" : "; stopped because " + end_);
     return outcome;
 }
 

@@ -19,12 +19,14 @@
 namespace prismopt {
 
 struct GeneticOptions {
-    std::size_t population = 96;
+    std::size_t population = 24;     // few: parents improve quickly, and the front is kept beside them
     std::size_t batch = 16;          // points drawn at once
     std::size_t lag = 2;             // batches under way: batch b is made from the results of batches up to b - lag
     std::size_t screened = 4;        // proposals looked at without noise for each point drawn, where bounds hold
+    double elite = 0.2;              // probability per parent, of any non-dominated point instead of one of the population
     double crossover = 0.9;          // probability per child
-    double shift = 0.25;             // of moving a factor between two degrees instead of mutating
+    double pure = 0.8;               // of leaving a crossed child as it is, for the first quarter of the tries to make it new
+    double shift = 0.25;             // otherwise, of moving a factor between two degrees instead of mutating
     std::size_t coarse_grid = 4096;  // tuples of the grid whose front the search starts from, at most
     std::size_t patience = 60;       // batches in a row without gain before it stops
     double gain = 1e-5;              // relative growth of the hypervolume that counts as one
@@ -80,7 +82,7 @@ private:
     std::vector<Member> proposals();
     std::optional<Member> child(Dice& dice);
     bool add_if_new(const Point& point, std::vector<Member>& to);
-    const Member& parent(Dice& dice) const;
+    const Point& parent(Dice& dice) const;
 
     void advance();
     bool ask_sweeps();
@@ -102,13 +104,15 @@ private:
     std::unordered_set<std::uint64_t> known_;
     std::vector<Member> population_;  // the best first; feasible before infeasible
     std::vector<Member> reserve_;     // feasible, bounded, not drawn yet
-    std::vector<Values> front_;       // values of the drawn that no other drawn dominates
-    std::vector<Batch> batches_;      // merged ones are emptied
-    std::size_t merged_ = 0;          // batches
-    std::deque<Awaited> awaited_;     // in the order of the requests
-    std::vector<Request> ready_;      // to be asked
+    std::vector<Point> front_points_;
+    std::vector<Values> front_;    // values of the drawn that no other drawn dominates
+    std::vector<Batch> batches_;   // merged ones are emptied
+    std::size_t merged_ = 0;       // batches
+    std::deque<Awaited> awaited_;  // in the order of the requests
+    std::vector<Request> ready_;   // to be asked
     std::uint32_t children_ = 0;
     std::uint64_t drawn_ = 0;
+    std::uint64_t feasible_ = 0;  // of known_, told
     std::uint64_t excluded_ = 0;
     std::size_t idle_batches_ = 0;  // in a row, without gain
     Values reference_;              // of the hypervolume; from the first population

@@ -4,7 +4,7 @@
 
 namespace prismopt {
 
-/// Evolution by layers and crowding, for up to three objectives.
+/// Evolution by layers and crowding, for two objectives.
 /// Source: Deb, Pratap, Agarwal, Meyarivan, IEEE Trans. Evol. Comput. 6 (2002) 182-197; what differs is in genetic.hpp.
 class Nsga2 final : public Genetic {
 public:

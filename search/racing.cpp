@@ -7,14 +7,12 @@
 namespace prismopt {
 namespace {
 
-constexpr std::uint64_t sweep_ranges = 64;
 constexpr std::uint64_t most_entrants = 20'000;  // without a limit by the user
 
 }  // namespace
 
 Racing::Racing(const Space& space, const StudyGoal& goal)
-    : goal_(goal), ranges_(ranges_of(goal, space.size(), sweep_ranges)), feasible_(goal.objectives),
-      race_({.top_rung = goal.top_rung})
+    : goal_(goal), ranges_(ranges_of(goal, space.size())), feasible_(goal.objectives), race_({.top_rung = goal.top_rung})
 {
 }
 
@@ -57,9 +55,9 @@ void Racing::tell(std::span<const Answer> answers)
 {
     for (const Answer& answer : answers) {
         if (swept_ < ranges_.size()) {
-            for (const Bound& bound : expected(answer, ranges_[swept_]).feasible) {
-                feasible_.add(bound.index, usable(bound, goal_));
-            }
+            const Sweep& sweep = expected(answer, ranges_[swept_]);
+            for (const Bound& bound : sweep.feasible) feasible_.add(bound.index, usable(bound, goal_));
+            left_out_ += sweep.left_out;
             if (++swept_ == ranges_.size()) feasible_.put_in_order();
         } else {
             race_.add(expected(answer, awaited_));
@@ -69,7 +67,7 @@ void Racing::tell(std::span<const Answer> answers)
 
 Outcome Racing::outcome() const
 {
-    const std::uint64_t feasible = feasible_.size();
+    const std::uint64_t feasible = feasible_.size() + left_out_;
     const bool done = entered_ && awaited_.empty() && race_.over();
     Outcome outcome;
     outcome.confidence = goal_.confidence;

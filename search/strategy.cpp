@@ -13,13 +13,18 @@
 namespace prismopt {
 namespace {
 
-/// Raw tuples that a sweep gets through in some core-hours; their bounds fit the memory of a node.
+/// Parts of a sweep: enough for some ranks, then more so that ranges stay small, until their answers would be many.
+constexpr std::uint64_t fewest_ranges = 64;
+constexpr std::uint64_t most_in_range = 1 << 20;
+constexpr std::uint64_t most_ranges = 1 << 14;
+
+/// Raw tuples that a sweep gets through in some core-hours.
 constexpr std::uint64_t most_to_sweep = 2'000'000'000;
 
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
     ExactOptions options;
-    options.ranges = ranges_of(goal, space.size(), options.sweep_ranges);
+    options.ranges = ranges_of(goal, space.size());
     options.objectives = goal.objectives;
     options.top_rung = goal.top_rung;
     options.bounded = goal.bounded;
@@ -49,7 +54,7 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
     const std::string tuples = grouped(space.size()) + " raw tuples";
     if (space.size() > most_to_sweep) {
-        const bool few = goal.objectives <= 3;
+        const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return {few ? "nsga2" : "nsga3",
                 tuples + " are too many to look at each; " + std::to_string(goal.objectives) + " objectives are " +
                     (few ? "few enough for crowding" : "too many for crowding, so niches along reference directions"),
@@ -71,19 +76,24 @@ std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts)
     std::uint64_t begin = 0;
     for (std::uint64_t part = 0; part < parts; ++part) {
         const std::uint64_t end = begin + size / parts + (part < size % parts ? 1 : 0);
-        ranges.push_back({begin, end});
+        ranges.push_back({.begin = begin, .end = end});
         begin = end;
     }
     return ranges;
 }
 
-std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size, std::uint64_t ranges)
+std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size)
 {
     const std::vector<SweepRange> parts = split_space(size, goal.parts);
     if (goal.part > parts.size()) return {};
     const SweepRange part = parts[goal.part - 1];
-    std::vector<SweepRange> within = split_space(part.end - part.begin, ranges);
-    for (SweepRange& range : within) range = {range.begin + part.begin, range.end + part.begin};
+    const std::uint64_t tuples = part.end - part.begin;
+    std::vector<SweepRange> within = split_space(tuples, std::clamp(tuples / most_in_range, fewest_ranges, most_ranges));
+    for (SweepRange& range : within) {
+        range.begin += part.begin;
+        range.end += part.begin;
+        range.keep = most_kept_bounds / within.size();
+    }
     return within;
 }
 

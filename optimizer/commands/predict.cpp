@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/orders_file.hpp"
+#include "io/report.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/step/searched_orders.hpp"
@@ -116,8 +117,9 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
         p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
-    fmt::print("cost {:.4g} M USD at p99, {:.4g} M USD expected; {} step draws\n", p.cost_usd.value / 1e6,
-               p.expected_cost_usd.value / 1e6, p.draws);
+    const CostUnit unit = cost_unit(p.cost_usd.value);
+    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected; {} step draws\n", p.cost_usd.value / unit.usd, unit.name,
+               p.expected_cost_usd.value / unit.usd, unit.name, p.draws);
 }
 
 /// A file's, which must suit every phase.

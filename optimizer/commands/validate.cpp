@@ -24,7 +24,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     Archive archive;
-    archive.add(std::vector<Answer>{Worker(model).sweep({0, size})});
+    archive.add(std::vector<Answer>{Worker(model).sweep({.begin = 0, .end = size, .keep = 1024})});
     if (archive.feasible() == 0) {
         refuse_infeasible(scenario, archive);
     }

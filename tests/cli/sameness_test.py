@@ -1,6 +1,7 @@
 """One study gives the same results file for any number of ranks and threads."""
 
 import pathlib
+import re
 
 import h5py
 
@@ -37,6 +38,10 @@ class Sameness(CliTest):
                         self.assertEqual(file["ranks"].attrs["threads"], threads)
 
     def test_each_strategy(self):
+        # No bound holds for a median, so none excludes a plan before the last evaluation.
+        text, count = re.subn(r"(?m)^minimise = .*$", 'minimise = ["training_time_p50", "memory", "gpus"]', self.scenario.read_text())
+        self.assertEqual(count, 1)
+        self.scenario.write_text(text)
         for strategy in ("racing", "nsga2", "nsga3", "random"):
             with self.subTest(strategy):
                 self.search(f"{strategy}.h5", "--strategy", strategy, "--max-evaluations", 60)

@@ -210,6 +210,32 @@ class Stop(CliTest):
         self.assertRegex(self.refusal("resume", "none.h5"), r"none\.h5: nothing to resume: there is neither .*none\.h5\.journal; give")
 
 
+    def test_resume_of_a_foreign_file(self):
+        for name, content in {"notes.txt": "hello\n", "empty.h5": "", "study.toml": self.toml.read_text()}.items():
+            self.write(content, name)
+            for ranks in (0, 2):
+                errors = self.refusal("resume", name, ranks=ranks)
+                self.assertRegex(errors, rf"(?s)nothing to resume: {name}.*give the --out of a search that was stopped")
+                self.assertNotIn("has ended", errors)
+        with support.h5py.File(self.folder / "other.h5", "w") as other:
+            other["x"] = 1.0
+        self.assertRegex(self.refusal("resume", "other.h5"), r"nothing to resume: other\.h5")
+
+    def test_a_journal_stands_soon_after_sigterm_to_mpirun(self):
+        """mpirun kills its ranks about a second after the signal; what stands 0.7 s after it must do."""
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.7)
+        journal = self.journal_bytes() and self.journal.read_bytes()
+        self.assertNotEqual(self.end(process)[0], DONE)
+        if not journal:  # the search was faster
+            self.skipTest("the search ended within 0.7 s")
+        (self.folder / "study.h5").unlink(missing_ok=True)
+        self.journal.write_bytes(journal)
+        self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .*undamaged')
+        self.assert_resumes_to_the_end(ranks=2)
+
+
 def kill_the_program(process, ranks):
     """Under mpirun one rank of it."""
     if ranks == 0:

@@ -59,7 +59,8 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
               "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,5,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"  // 20 of 64
               "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,7,512,full,fp16,1F1B,,3.5,m,,\n"  // 56 of 512
               "7,GPT 3.6B,30,3072,32,12288,50257,2048,T4,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"    // no such machine
-              "8,GPT 3.6B,,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n");  // no layers
+              "8,GPT 3.6B,,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"    // no layers
+              "9,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,1e300,m,,\n");
     write("of_somebody.csv", std::string(header) + "1," + good);
     const MeasuredRuns runs = read();
     EXPECT_EQ(runs.runs.size(), 1U);
@@ -73,6 +74,7 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
                                      table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
                                      table + "6: dp*microbatch = 56 does not divide the global batch 512",
                                      table + "7: no description of T4", table + "8: no layers (no model card in the catalog)",
+                                     table + "9: a step time of 1e+300 s is not plausible",
                                      "of_somebody: no description of this table (1 rows)"));
 }
 

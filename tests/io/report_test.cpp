@@ -91,6 +91,22 @@ Search: nothing to search
 )");
 }
 
+TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
+{
+    Results results = sample_results();
+    results.raw_tuples = 640;  // 32 of them judged
+    EXPECT_THAT(text_report(results), HasSubstr("Space: 640 raw tuples, of which 32 were looked at, 3 of them feasible (9.4 %)"));
+}
+
+TEST(TextReport, ChoosesTheUnitOfCostsByTheirSize)
+{
+    EXPECT_STREQ(cost_unit(0.3).name, "USD");
+    EXPECT_STREQ(cost_unit(999.0).name, "USD");
+    EXPECT_STREQ(cost_unit(1e3).name, "k USD");
+    EXPECT_STREQ(cost_unit(2.5e6).name, "M USD");
+    for (const double usd : {1.0, 5e4, 1e9}) EXPECT_GE(usd / cost_unit(usd).usd, 1.0);
+}
+
 TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
 {
     Results results = plain();

@@ -41,6 +41,7 @@ TEST(CrewOfOne, ComputesOnlyWhatIsAskedFor)
     EXPECT_EQ(crew.outstanding(), 0u);
     ASSERT_EQ(crew.accounts().size(), 1u);
     EXPECT_EQ(crew.accounts()[0].items, 1u);
+    EXPECT_EQ(crew.idle_share(), 0.0);  // alone it never waits
 }
 
 TEST(CrewOfOne, PassesOnWhatTheWorkThrows)

@@ -22,9 +22,13 @@ Evaluation evaluation() { return {1ULL << 33, 2, 4096, {{1.0, 0.9, 1.1, 0.5, inf
 
 TEST(WorkItem, SweepRangeComesBack)
 {
-    const auto back = std::get<SweepRange>(decode_item(encode(WorkItem{SweepRange{3, 1ULL << 50}})));
+    const SweepRange range{.begin = 3, .end = 1ULL << 50, .keep = 7, .again = true, .limits = {{1.0, infinity}, {2.0, 0.5}}};
+    const auto back = std::get<SweepRange>(decode_item(encode(WorkItem{range})));
     EXPECT_EQ(back.begin, 3U);
     EXPECT_EQ(back.end, 1ULL << 50);
+    EXPECT_EQ(back.keep, 7U);
+    EXPECT_TRUE(back.again);
+    EXPECT_EQ(back.limits, range.limits);
 }
 
 TEST(WorkItem, DrawBlockComesBack)
@@ -49,8 +53,16 @@ TEST(WorkItem, DrawsComeBackBitForBit)
 
 TEST(WorkItem, SweepComesBack)
 {
-    const Sweep told = sweep();
+    Sweep told = sweep();
+    told.range.again = true;
+    told.excluded = 11;
+    told.left_out = 12;
+    told.floor = {{0.5, -infinity}};
     const auto back = std::get<Sweep>(decode_answer(encode(Answer{told})));
+    EXPECT_TRUE(back.range.again);
+    EXPECT_EQ(back.excluded, 11U);
+    EXPECT_EQ(back.left_out, 12U);
+    EXPECT_EQ(back.floor, told.floor);
     EXPECT_EQ(back.range.begin, told.range.begin);
     EXPECT_EQ(back.range.end, told.range.end);
     ASSERT_EQ(back.feasible.size(), told.feasible.size());

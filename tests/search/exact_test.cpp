@@ -1,6 +1,7 @@
 #include "search/exact.hpp"
 
 #include "search/archive.hpp"
+#include "search/kept_bounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,13 +55,15 @@ struct Problem {
 
     Sweep sweep(SweepRange range) const
     {
-        Sweep sweep{.range = range, .feasible = {}, .rejected = {}};
+        KeptBounds kept(range);
         for (std::uint64_t index = range.begin; index < range.end; ++index) {
             if (truth[index].empty()) continue;
             Bound bound{index, truth[index]};
             for (double& value : bound.objectives) value *= bound_share;
-            sweep.feasible.push_back(bound);
+            kept.add(bound);
         }
+        Sweep sweep;
+        kept.move_to(sweep);
         return sweep;
     }
 
@@ -265,6 +268,38 @@ TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
         chosen.sweep_ranges = static_cast<std::uint64_t>(ranges);
         EXPECT_EQ(play(problem, chosen).asked, whole.asked);
     }
+}
+
+TEST(Exact, ProvesTheSameFrontHoweverFewBoundsAreKept)
+{
+    Problem nothing_known = zdt1(20);
+    nothing_known.infinite_first_rung = true;
+    nothing_known.half_width = {0.02};
+    for (const Problem& problem : {zdt1(40), lattice(1, 500, 3), nothing_known}) {
+        ExactOptions chosen = options(problem, problem.truth.front().size());
+        const Search whole = play(problem, chosen);
+        expect_proved(problem, whole);
+        for (const std::uint64_t keep : {1, 7, 100}) {
+            chosen.ranges = split_space(problem.truth.size(), 5);
+            for (SweepRange& range : chosen.ranges) range.keep = keep;
+            chosen.kept_again = 5 * keep;
+            const Search run = play(problem, chosen);
+            expect_proved(problem, run);
+            EXPECT_EQ(play(problem, chosen, [](std::size_t) { return std::size_t{1}; }).asked, run.asked);
+        }
+    }
+}
+
+TEST(Exact, WithTooFewEvaluationsWhatWasNotKeptStaysOpen)
+{
+    const Problem problem = zdt1(40);
+    ExactOptions chosen = options(problem, 2);
+    chosen.ranges = {{.begin = 0, .end = problem.truth.size(), .keep = 50}};
+    chosen.max_evaluations = 20;
+    const Search run = play(problem, chosen);
+    EXPECT_EQ(run.evaluated.size(), 20U);
+    EXPECT_FALSE(run.outcome.proved);
+    EXPECT_GE(run.outcome.open, problem.feasible() - 50);
 }
 
 TEST(Exact, WaitsForAnswersAndKeepsToTheBatch)

@@ -35,6 +35,23 @@ std::vector<double> truth_of(std::span<const int> p)
     return {kind * (64.0 / (a * b) + 0.2 * a + 0.1 * std::abs(p[3] - p[1])), a * b + p[3]};
 }
 
+/// 2^30 raw tuples, 55 * 2^15 of them feasible: three degrees whose product is 512, and four sizes.
+Space large()
+{
+    std::vector<Axis> axes = unit_axes(7, 16);
+    for (std::size_t degree = 0; degree < 3; ++degree) axes[degree] = unit_axes(3, 32)[degree];
+    axes[6].labels.resize(8);
+    return {std::move(axes),
+            {{"product too large", 2, [](std::span<const int> p) { return p[0] + p[1] <= 9; }},
+             {"product", 3, [](std::span<const int> p) { return p[0] + p[1] + p[2] == 9; }}}};
+}
+
+std::vector<double> large_truth(std::span<const int> p)
+{
+    const double spread = 1.0 + 0.01 * p[3] + 0.02 * std::abs(p[4] - p[0]) + 0.03 * ((p[5] * 7 + p[6]) % 16);
+    return {spread * (100.0 + p[0] * p[0]), spread * (200.0 - 3.0 * p[0] + p[1])};
+}
+
 struct Noisy {
     Space space = plan_like();
     int top_rung = 4;
@@ -148,6 +165,43 @@ TEST_P(EachStrategy, RefusesAnswersToSomethingElse)
     EXPECT_THROW(strategy->tell(std::vector<Answer>{noisy.evaluate(5, 2)}), std::runtime_error);
 }
 
+TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
+{
+    const Space space = large();
+    ASSERT_EQ(space.size(), std::uint64_t{1} << 30);
+    const PlayedProblem problem{&space,
+                                [](std::span<const int> point) {
+                                    std::vector<double> bound = large_truth(point);
+                                    for (double& b : bound) b *= 0.99;
+                                    return bound;
+                                },
+                                [&](std::uint64_t index, int rung) {
+                                    Evaluation evaluation{.index = index, .rung = rung, .draws = 1, .objectives = {}};
+                                    for (const double value : large_truth(space.point(index))) {
+                                        evaluation.objectives.push_back(Estimate::exact(value));
+                                    }
+                                    return evaluation;
+                                }};
+    const StudyGoal goal{.objectives = 2, .top_rung = 1, .bounded = {true, true}};
+    const ChosenStrategy chosen = make_strategy("auto", space, goal);
+    EXPECT_EQ(chosen.name, "exact");
+    const Played played = play(problem, *chosen.strategy);
+    EXPECT_TRUE(played.outcome.proved) << played.outcome.text;
+    EXPECT_EQ(played.archive.feasible(), 55U << 15);
+    EXPECT_LE(played.archive.bounds().size(), most_kept_bounds + played.drawn.size());
+
+    std::vector<std::uint64_t> feasible;
+    std::vector<std::vector<double>> values;
+    space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int> point) {
+        feasible.push_back(index);
+        values.push_back(large_truth(point));
+    });
+    std::vector<std::uint64_t> front;
+    for (const std::size_t position : non_dominated(values)) front.push_back(feasible[position]);
+    EXPECT_EQ(played.front, front);
+    EXPECT_GT(front.size(), 1U);
+}
+
 TEST(Auto, SaysWhy)
 {
     const Noisy noisy;
@@ -158,8 +212,8 @@ TEST(Auto, SaysWhy)
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
     const Space large(unit_axes(12, 10), {});
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga2");
-    goal.objectives = 4;
-    goal.bounded = {true, true, true, true};
+    goal.objectives = 3;
+    goal.bounded = {true, true, true};
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga3");
     EXPECT_THROW(make_strategy("best", noisy.space, goal), std::invalid_argument);
 }

@@ -3,6 +3,7 @@
 /// Textbook problems over a space of labels, and a player of the evaluator, for tests and benchmarks of strategies.
 
 #include "search/archive.hpp"
+#include "search/kept_bounds.hpp"
 #include "search/strategy.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ inline std::vector<Axis> unit_axes(std::size_t variables, int steps)
 {
     std::vector<Axis> axes(variables);
     for (std::size_t v = 0; v < variables; ++v) {
-        axes[v].name = "x" + std::to_string(v);
+        axes[v].name = 'x';
+        axes[v].name += std::to_string(v);  // g++ 12 warns wrongly of "x" + here
         for (int i = 0; i < steps; ++i) axes[v].labels.push_back("at" + std::to_string(i));
     }
     return axes;
@@ -97,13 +99,15 @@ inline Played play(
         if (enough(played)) break;
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
-                Sweep sweep{.range = *range, .feasible = {}, .rejected = {}};
+                Sweep sweep;
+                KeptBounds kept(*range);
                 std::uint64_t refused = 0;
                 const auto judge = [&](std::uint64_t index, std::span<const int> point) {
                     const std::vector<double> bound = problem.bound(point);
-                    bound.empty() ? static_cast<void>(++refused) : sweep.feasible.push_back({index, bound});
+                    bound.empty() ? static_cast<void>(++refused) : kept.add({index, bound});
                 };
                 sweep.rejected = problem.space->enumerate(range->begin, range->end, judge);
+                kept.move_to(sweep);
                 if (refused > 0) sweep.rejected.push_back({.reason = "infeasible", .count = refused, .miss = 1.0, .nearest = {}});
                 played.looked_at += range->end - range->begin == 1 ? 1 : 0;
                 outstanding.emplace_back(std::move(sweep));

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 namespace prismopt::bench {
 namespace {
@@ -100,7 +101,9 @@ std::string report(const Scenario& scenario, int ranks, double small, double lar
     // What rank 0 spends on an item: taking the result, filing it, sending the next. A message between nodes takes about this long.
     const CrewCosts costs{1.0 / small, 5e-6};
     std::string text = fmt::format(
-        "# Scaling over ranks\n\nWritten by `mpirun -n {} prismopt-scaling {} results/scaling.md`.\n\n"
+        "# Scaling over ranks\n\nWritten by `mpirun -n {} prismopt-scaling {} results/scaling.md` on {} hardware threads. Where "
+        "other "
+        "programs ran beside it, times and their variation are upper bounds.\n\n"
         "Coordinator, {} ranks on shared memory: {:.0f} empty items a second, {:.0f} with 1 kB each way.\n\n"
         "Items of the study: {} sweep ranges of {:.2f} ms in the mean (coefficient of variation {:.2f}), {} draw blocks of "
         "{:.2f} ms "
@@ -109,8 +112,9 @@ std::string report(const Scenario& scenario, int ranks, double small, double lar
         "item, {:.0f} "
         "us a message, two items in flight a worker. Not simulated: waiting of the strategy between its requests.\n\n"
         "| ranks | idle share of the workers | coordinator busy | efficiency of all ranks |\n|---|---|---|---|\n",
-        ranks, scenario.path, ranks, small, large, items.sweep_s.size(), 1e3 * mean(items.sweep_s), variation(items.sweep_s),
-        items.draw_s.size(), 1e3 * mean(items.draw_s), variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
+        ranks, scenario.path, std::thread::hardware_concurrency(), ranks, small, large, items.sweep_s.size(),
+        1e3 * mean(items.sweep_s), variation(items.sweep_s), items.draw_s.size(), 1e3 * mean(items.draw_s),
+        variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
     std::string plot;
     for (std::size_t team = 16; team <= 4096; team *= 2) {
         const std::size_t workers = team - 1;

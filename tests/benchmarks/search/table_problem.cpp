@@ -10,10 +10,17 @@ namespace {
 
 constexpr double reference = 1.1;
 
+Scenario with_other_draws(const std::string& file, std::uint64_t other_draws)
+{
+    Scenario scenario = read_scenario(file);
+    scenario.seed += other_draws;
+    return scenario;
+}
+
 }  // namespace
 
-TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> rungs)
-    : scenario_(read_scenario(scenario_file)), model_(scenario_), rungs_(std::move(rungs))
+TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> rungs, std::uint64_t other_draws)
+    : scenario_(with_other_draws(scenario_file, other_draws)), model_(scenario_), rungs_(std::move(rungs))
 {
     sweep_ = Worker(model_).sweep({0, space().size()});
     std::vector<Request> all;
@@ -54,6 +61,16 @@ StudyGoal TableProblem::goal() const
     goal.top_rung = static_cast<int>(rungs_.size());
     goal.bounded = model_.bounded;
     return goal;
+}
+
+PlayedProblem TableProblem::played() const
+{
+    return {&space(),
+            [this](std::span<const int> point) {
+                const auto found = feasible_.find(space().index(point));
+                return found == feasible_.end() ? std::vector<double>{} : found->second.objectives;
+            },
+            [this](std::uint64_t index, int rung) { return at(index, rung); }};
 }
 
 std::vector<std::uint64_t> TableProblem::front() const

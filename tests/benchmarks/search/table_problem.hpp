@@ -4,6 +4,7 @@
 
 #include "optimizer/evaluator.hpp"
 #include "search/archive.hpp"
+#include "tests/search/textbook.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,8 +15,8 @@ namespace prismopt::bench {
 
 class TableProblem {
 public:
-    /// Draws all plans at all of these rungs.
-    TableProblem(const std::string& scenario_file, std::vector<Rung> rungs);
+    /// Draws all plans at all of these rungs; `other_draws` is added to the scenario's seed.
+    TableProblem(const std::string& scenario_file, std::vector<Rung> rungs, std::uint64_t other_draws = 0);
 
     const Scenario& scenario() const { return scenario_; }
     const StudyModel& model() const { return model_; }
@@ -27,6 +28,8 @@ public:
     /// Values at the top rung.
     std::vector<double> truth(std::uint64_t index) const;
     StudyGoal goal() const;
+    /// As a strategy meets it; the table must outlive it.
+    PlayedProblem played() const;
 
     /// Indices of the plans that no other dominates at the top rung.
     std::vector<std::uint64_t> front() const;
