@@ -1,5 +1,7 @@
 #include "model/predictor.hpp"
 
+#include "model/run/drift.hpp"
+#include "model/run/histories.hpp"
 #include "model/step/mean_step.hpp"
 
 #include <boost/math/distributions/complement.hpp>
@@ -109,6 +111,16 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     return result;
 }
 
+/// The speed of the whole job changes slowly: each fleet has its own mean of that over the run.
+void drift(ProductiveTimes& productive, const Problem& problem, const SamplerOptions& options)
+{
+    const double cv = mean_drift_cv(problem.reliability.drift, productive.mean);
+    for (std::size_t f = 0; cv > 0.0 && f < productive.seconds.size(); ++f) {
+        productive.seconds[f] *=
+            drift_factor(cv, problem.noise.scores, options.seed, options.purpose, static_cast<std::uint32_t>(f));
+    }
+}
+
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
@@ -128,12 +140,18 @@ int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
 
 }  // namespace
 
-Predictor::Predictor(const Problem& problem) : problem_(problem)
+Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(
             Setting{problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
     }
+}
+
+FailureModel Predictor::failures(const ParallelPlan& plan) const
+{
+    return failure_model(problem_.reliability,
+                         {nodes_used(plan, problem_.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
 }
 
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
@@ -151,12 +169,12 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
         bound.step_s = phase == 0 ? step_s : bound.step_s;
         bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);
     }
-    const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
-    if (failures.hopeless()) {
+    const FailureModel failure_model = failures(plan);
+    if (failure_model.hopeless()) {
         return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
     }
     bound.gpus = plan.gpus();
-    bound.training_s = expected_training_time(productive_s, failures);
+    bound.training_s = least_mean_training_time(productive_s, failure_model);
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
     }
@@ -220,14 +238,12 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     const auto fleet = static_cast<std::size_t>(steps);
     result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
 
-    const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
-    const ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
-    std::vector<double> training;
-    training.reserve(productive.seconds.size());
-    for (const double seconds : productive.seconds) {
-        training.push_back(sampled_training_time(seconds, failures, problem_.noise.exponential, options.seed, options.purpose,
-                                                 static_cast<std::uint32_t>(training.size())));
-    }
+    ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
+    drift(productive, problem_, options);
+    const RunPart run{failures(plan), plan.gpus(), productive.seconds};
+    const Histories histories =
+        sample_histories({&run, 1}, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
+    const std::vector<double>& training = histories.seconds;
     result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
     // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
     const double stretch = mean_of(training) / productive.mean;

@@ -4,9 +4,10 @@
 
 #include "model/objective.hpp"
 #include "model/prediction.hpp"
+#include "model/run/failure_model.hpp"
+#include "model/run/failure_tables.hpp"
 #include "model/step/execution_graph.hpp"
 #include "model/step/sampler.hpp"
-#include "model/training_run.hpp"
 
 #include <memory>
 #include <span>
@@ -51,8 +52,11 @@ public:
                          const Confidence& confidence);
 
 private:
+    FailureModel failures(const ParallelPlan& plan) const;
+
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
+    FailureTables failure_tables_;
 };
 
 }  // namespace prismopt
