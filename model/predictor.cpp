@@ -4,11 +4,13 @@
 #include "model/run/histories.hpp"
 #include "model/step/mean_step.hpp"
 
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -138,6 +140,77 @@ int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
     return (plan.gpus() + cluster.gpus_per_node() - 1) / cluster.gpus_per_node();
 }
 
+int spare_gpus(const FailureModel& model, const Cluster& cluster)
+{
+    return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
+}
+
+/// Spares and checkpoints that do not suit the cluster or the run.
+std::optional<Infeasible> run_problem(const ParallelPlan& plan, const Problem& problem, const FailureModel& model,
+                                      double productive_s)
+{
+    const int held = plan.gpus() + spare_gpus(model, problem.cluster);
+    if (held > problem.cluster.gpus) {
+        return Infeasible{"more spares than nodes",
+                          std::to_string(plan.gpus()) + " GPUs and " + std::to_string(model.spares) + " spare nodes of " +
+                              std::to_string(problem.cluster.gpus_per_node()) + " are more than the cluster's " +
+                              std::to_string(problem.cluster.gpus) + " GPUs; keep fewer spares or use fewer GPUs",
+                          static_cast<double>(held - problem.cluster.gpus)};
+    }
+    const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
+    if (given && model.interval_s > productive_s) {
+        return Infeasible{"checkpoint interval longer than the run",
+                          std::to_string(std::lround(model.interval_s)) + " s for a run of " +
+                              std::to_string(std::lround(productive_s)) + " s; give a shorter one, or 0 s for Young's",
+                          model.interval_s - productive_s};
+    }
+    if (model.interval_s < model.lag_s) {
+        return Infeasible{"checkpoints overlap",
+                          "a write takes " + std::to_string(std::lround(model.lag_s)) + " s, longer than the interval of " +
+                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
+                          model.lag_s - model.interval_s};
+    }
+    return std::nullopt;
+}
+
+/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent runs.
+Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
+{
+    const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
+    const auto count = static_cast<double>(runs.size());
+    using Law = boost::math::binomial;
+    const auto low = [&](double level) { return Law::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    const auto high = [&](double level) { return Law::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
+}
+
+RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
+                   const Confidence& confidence)
+{
+    RunOutlook run;
+    const std::vector<Cause> causes = all_causes(problem.reliability);
+    for (std::size_t c = 0; c < causes.size(); ++c) {
+        run.losses.push_back({causes[c].name, histories.cause[c]});
+    }
+    run.checkpoint_gpu_s = histories.checkpoint_gpu_s;
+    const double rate = model.rate();
+    constexpr double never = std::numeric_limits<double>::infinity();
+    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : never;
+    run.interval_s = model.interval_s;
+    run.young_s = rate > 0.0 ? young_interval(rate, model.stall_s) : never;
+    run.daly_s = rate > 0.0 ? daly_interval(rate, model.stall_s) : never;
+    run.optimal_s = rate > 0.0 ? optimal_interval(rate, model.stall_s) : never;
+    run.spare_gpus = spare_gpus(model, problem.cluster);
+    run.deadline = problem.deadline;
+    if (problem.deadline.si > 0.0) {
+        run.miss_probability = share_beyond(histories.seconds, problem.deadline.si, confidence);
+    }
+    const double held = result.gpus + run.spare_gpus;
+    run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
+    run.carbon_kg = problem.power.carbon.si * run.energy_j;
+    return run;
+}
+
 }  // namespace
 
 Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
@@ -173,12 +246,18 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     if (failure_model.hopeless()) {
         return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
     }
+    if (auto refusal = run_problem(plan, problem_, failure_model, productive_s)) {
+        return *refusal;
+    }
     bound.gpus = plan.gpus();
     bound.training_s = least_mean_training_time(productive_s, failure_model);
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
     }
-    bound.cost_usd = bound.gpus * problem_.cluster.gpu_price.si * bound.training_s;
+    const double held = bound.gpus + spare_gpus(failure_model, problem_.cluster);
+    bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
+    bound.energy_j = held * power_per_gpu(problem_.power, problem_.cluster.accelerator.power).si * bound.training_s;
+    bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
     return bound;
 }
 
@@ -240,7 +319,8 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
-    const RunPart run{failures(plan), plan.gpus(), productive.seconds};
+    const FailureModel model = failures(plan);
+    const RunPart run{model, plan.gpus(), productive.seconds};
     const Histories histories =
         sample_histories({&run, 1}, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
@@ -262,7 +342,8 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
-    const double price = result.gpus * problem_.cluster.gpu_price.si;
+    result.run = outlook(problem_, model, histories, result, confidence);
+    const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;
     return result;

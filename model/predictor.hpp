@@ -2,6 +2,7 @@
 
 /// Judges a plan: a sound bound without noise, draws of the step, and what they say of the step and of the training run.
 
+#include "model/hardware/power.hpp"
 #include "model/objective.hpp"
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
@@ -25,6 +26,8 @@ struct Problem {
     double memory_headroom = 0.0;
     NoiseTables noise;
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
+    Power power{};
+    Seconds deadline{};  // zero: none
 };
 
 /// Step times by phase, as sample_steps() returns them for one range of draws.

@@ -19,7 +19,7 @@ constexpr std::size_t item_points = 16;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
-    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables)};
+    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables), nullptr, s.power, s.deadline};
 }
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)

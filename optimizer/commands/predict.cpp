@@ -52,6 +52,36 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
+/// GPU-hours are what is lost; lists are by cause.
+nlohmann::json to_json(const RunOutlook& run)
+{
+    constexpr double gpu_hour = 3600.0;
+    nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
+                        {"checkpoint_interval_s", number(run.interval_s)},
+                        {"young_interval_s", number(run.young_s)},
+                        {"daly_interval_s", number(run.daly_s)},
+                        {"optimal_interval_s", number(run.optimal_s)},
+                        {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
+                        {"spare_gpus", run.spare_gpus},
+                        {"energy_j", run.energy_j.value},
+                        {"carbon_kg", run.carbon_kg.value}};
+    if (run.deadline.si > 0.0) {
+        json["deadline_s"] = run.deadline.si;
+        json["miss_probability"] = run.miss_probability.value;
+        json["miss_probability_low"] = run.miss_probability.low;
+        json["miss_probability_high"] = run.miss_probability.high;
+    }
+    json["causes"] = nlohmann::json::array();
+    for (const NamedLoss& row : run.losses) {
+        json["causes"].push_back({{"name", row.name},
+                                  {"failures", row.loss.failures},
+                                  {"rework_gpu_hours", row.loss.rework_gpu_s / gpu_hour},
+                                  {"down_gpu_hours", row.loss.down_gpu_s / gpu_hour},
+                                  {"waiting_gpu_hours", row.loss.waiting_gpu_s / gpu_hour}});
+    }
+    return json;
+}
+
 nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error)
 {
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
@@ -68,6 +98,7 @@ nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double mod
     json["mfu"] = p.mfu;
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
+    json["run"] = to_json(p.run);
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -95,6 +126,27 @@ void print_distribution(const char* title, const char* unit_name, double unit, c
                d.p99.value * (1.0 - model_error) / unit, d.p99.value * (1.0 + model_error) / unit);
 }
 
+void print_run(const RunOutlook& run)
+{
+    constexpr double gpu_hour = 3600.0;
+    constexpr double megawatt_hour = 3.6e9;
+    const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
+    fmt::print("a failure every {:.3g} h; a checkpoint every {} (Young {}, Daly {}, optimal {})\n",
+               run.mean_time_between_failures_s / 3600.0, minutes(run.interval_s), minutes(run.young_s), minutes(run.daly_s),
+               minutes(run.optimal_s));
+    fmt::print("lost GPU-hours, mean: {:.4g} for checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
+    for (const NamedLoss& row : run.losses) {
+        fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
+                   row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
+                   row.loss.waiting_gpu_s / gpu_hour);
+    }
+    if (run.deadline.si > 0.0) {
+        fmt::print("longer than {:.4g} days with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n",
+                   run.deadline.si / 86400.0, run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
+    }
+    fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
+}
+
 void print_text(const Prediction& p, const ParallelPlan& plan, double model_error)
 {
     constexpr double day = 86400.0;
@@ -110,6 +162,7 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
+    print_run(p.run);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
