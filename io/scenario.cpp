@@ -47,6 +47,12 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.cluster =
         read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
     refuse_missing_precision(scenario, *top.find("workload"));
+    for (const Phase& phase : scenario.phases) {
+        if (phase.gpus > scenario.cluster.gpus) {
+            top.find("phase")->fail({fmt::format("has one on {} GPUs", phase.gpus),
+                                     fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+    }
     if (const auto memory = top.find("memory")) {
         Table table = memory->table("[memory] with headroom = 0.05");
         scenario.memory_headroom = table.at("headroom", "headroom = 0.05").number(headroom_range);

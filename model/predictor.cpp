@@ -1,5 +1,6 @@
 #include "model/predictor.hpp"
 
+#include "model/phase_plan.hpp"
 #include "model/run/drift.hpp"
 #include "model/run/histories.hpp"
 #include "model/step/mean_step.hpp"
@@ -113,6 +114,21 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     return result;
 }
 
+/// Of the productive time, by the mean steps.
+std::vector<double> phase_shares(const std::vector<Phase>& phases, const PhaseDraws& draws)
+{
+    std::vector<double> shares;
+    double sum = 0.0;
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        shares.push_back(phases[phase].steps() * mean_of(draws[phase]));
+        sum += shares.back();
+    }
+    for (double& share : shares) {
+        share /= sum;
+    }
+    return shares;
+}
+
 /// The speed of the whole job changes slowly: each fleet has its own mean of that over the run.
 void drift(ProductiveTimes& productive, const Problem& problem, const SamplerOptions& options)
 {
@@ -146,13 +162,13 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster)
 }
 
 /// Spares and checkpoints that do not suit the cluster or the run.
-std::optional<Infeasible> run_problem(const ParallelPlan& plan, const Problem& problem, const FailureModel& model,
-                                      double productive_s)
+std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
 {
-    const int held = plan.gpus() + spare_gpus(model, problem.cluster);
+    const FailureModel& model = part.model;
+    const int held = part.gpus + spare_gpus(model, problem.cluster);
     if (held > problem.cluster.gpus) {
         return Infeasible{"more spares than nodes",
-                          std::to_string(plan.gpus()) + " GPUs and " + std::to_string(model.spares) + " spare nodes of " +
+                          std::to_string(part.gpus) + " GPUs and " + std::to_string(model.spares) + " spare nodes of " +
                               std::to_string(problem.cluster.gpus_per_node()) + " are more than the cluster's " +
                               std::to_string(problem.cluster.gpus) + " GPUs; keep fewer spares or use fewer GPUs",
                           static_cast<double>(held - problem.cluster.gpus)};
@@ -227,34 +243,72 @@ FailureModel Predictor::failures(const ParallelPlan& plan) const
                          {nodes_used(plan, problem_.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
 }
 
+std::vector<RunPart> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                                      const std::vector<double>& share) const
+{
+    std::vector<RunPart> parts;
+    std::vector<double> shares;
+    for (std::size_t phase = 0; phase < share.size(); ++phase) {
+        const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
+        if (parts.empty() || parts.back().gpus != here.gpus()) {
+            parts.push_back({failures(here), here.gpus(), {}});
+            shares.push_back(0.0);
+        }
+        shares.back() += share[phase];
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i].productive_s = productive_s;
+        for (double& seconds : parts[i].productive_s) {
+            seconds *= parts.size() > 1 ? shares[i] : 1.0;
+        }
+    }
+    return parts;
+}
+
+int Predictor::most_gpus(const ParallelPlan& plan) const
+{
+    int most = 0;
+    for (const Phase& phase : problem_.phases) {
+        most = std::max(most, plan_in_phase(plan, phase).gpus());
+    }
+    return most;
+}
+
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
 {
     NoiseFree bound;
     double productive_s = 0.0;
+    std::vector<double> phase_s;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             return *refusal;
         }
         const auto& result = std::get<CompiledPlan>(compiled);
         const double step_s = noise_free_step(result.graph).step_s * (1.0 - single_precision);
-        productive_s += problem_.phases[phase].steps() * step_s;
+        phase_s.push_back(problem_.phases[phase].steps() * step_s);
+        productive_s += phase_s.back();
         bound.step_s = phase == 0 ? step_s : bound.step_s;
         bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);
     }
-    const FailureModel failure_model = failures(plan);
-    if (failure_model.hopeless()) {
-        return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
+    for (double& share : phase_s) {
+        share /= productive_s;
     }
-    if (auto refusal = run_problem(plan, problem_, failure_model, productive_s)) {
-        return *refusal;
+    const std::vector<RunPart> run = parts(plan, {productive_s}, phase_s);
+    for (const RunPart& part : run) {
+        if (part.model.hopeless()) {
+            return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
+        }
+        if (auto refusal = run_problem(part, plan, problem_, productive_s)) {
+            return *refusal;
+        }
+        bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
     }
-    bound.gpus = plan.gpus();
-    bound.training_s = least_mean_training_time(productive_s, failure_model);
+    bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
     }
-    const double held = bound.gpus + spare_gpus(failure_model, problem_.cluster);
+    const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
     bound.energy_j = held * power_per_gpu(problem_.power, problem_.cluster.accelerator.power).si * bound.training_s;
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
@@ -265,10 +319,10 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
                                           const SamplerOptions& options)
 {
     std::vector<PhaseDraws> draws(plans.size());
-    for (PlanCompiler& compiler : compilers_) {
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         std::vector<CompiledPlan> compiled;
         for (const ParallelPlan& plan : plans) {
-            auto result = compiler.compile(plan);
+            auto result = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]));
             if (auto* refusal = std::get_if<Infeasible>(&result)) {
                 throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
             }
@@ -295,9 +349,9 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
                                 const Confidence& confidence)
 {
     Prediction result;
-    result.gpus = plan.gpus();
+    result.gpus = most_gpus(plan);
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             result.infeasible = *refusal;
             return result;
@@ -319,10 +373,9 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
-    const FailureModel model = failures(plan);
-    const RunPart run{model, plan.gpus(), productive.seconds};
+    const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
     const Histories histories =
-        sample_histories({&run, 1}, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
+        sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
     result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
     // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
@@ -338,11 +391,11 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     const Phase& first = problem_.phases.front();
     const double flops = model_flops_per_sequence(problem_.workload, first.sequence) * first.global_batch;
-    result.tflops_per_gpu = flops / result.step.mean.value / result.gpus / 1e12;
+    result.tflops_per_gpu = flops / result.step.mean.value / plan.gpus() / 1e12;
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
-    result.run = outlook(problem_, model, histories, result, confidence);
+    result.run = outlook(problem_, run.front().model, histories, result, confidence);
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;

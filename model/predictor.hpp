@@ -56,6 +56,10 @@ public:
 
 private:
     FailureModel failures(const ParallelPlan& plan) const;
+    /// Phases in a row on equally many GPUs: one part. `share[phase]`: of the productive time.
+    std::vector<RunPart> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                               const std::vector<double>& share) const;
+    int most_gpus(const ParallelPlan& plan) const;
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]

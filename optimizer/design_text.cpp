@@ -129,6 +129,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 std::string seconds_text(Seconds time)
 {
     std::ostringstream text;
+    text.precision(15);
     text << time.si << 's';
     return text.str();
 }

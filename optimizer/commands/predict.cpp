@@ -3,6 +3,7 @@
 #include "io/orders_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
+#include "model/phase_plan.hpp"
 #include "model/step/searched_orders.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace prismopt {
@@ -277,7 +277,12 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const int block = rung.steps * block_fleets;
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
-    StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    StudyModel model(scenario, build_noise_tables(scenario.variability, groups));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
     if (!prediction.infeasible) {

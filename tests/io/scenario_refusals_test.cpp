@@ -352,6 +352,17 @@ TEST(ScenarioRefuses, BadSearchSettings)
               "minimise = \"training_time_p99\" is listed twice (each objective counts once); remove one of the two");
 }
 
+TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
+{
+    EXPECT_EQ(refusal("global_batch = 512", "global_batch = 512\ngpus = 64", 1),
+              "gpus = 64 is of the first phase (that one runs the plan as it is); give it in [space], or to a later phase");
+    const std::string second =
+        "global_batch = 512\n\n[[phase]]\ntokens = 1e9\nsequence_length = 8192\nglobal_batch = 128\ncp = 2\ngpus = ";
+    EXPECT_EQ(parse_scenario(with("global_batch = 512", second + "32"), "x.toml").phases.at(1).gpus, 32);
+    EXPECT_THAT(refusal("global_batch = 512", second + "128"),
+                HasSubstr("has one on 128 GPUs ([cluster] has 64); give that phase fewer GPUs"));
+}
+
 TEST(ScenarioRefuses, BadFailures)
 {
     EXPECT_EQ(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = 6.5"),

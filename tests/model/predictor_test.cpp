@@ -1,5 +1,7 @@
 #include "model/predictor.hpp"
 
+#include "model/phase_plan.hpp"
+
 #include "tests/support/example_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -186,6 +188,60 @@ TEST(Predictor, PaysForSparesAndDrifts)
     const Prediction drifting = predict(third, 1024, 2, 1);
     EXPECT_GT(drifting.training.p99.value, plain.training.p99.value * 1.08);  // 2.3 deviations of 5 %
     EXPECT_NEAR(drifting.training.mean.value, plain.training.mean.value, 4.0 * 0.05 / 32.0 * plain.training.mean.value);
+}
+
+/// A second phase on twice the GPUs, with contexts shared by two: its own plan, the same fleet and history.
+TEST(Predictor, RunsAPhaseOnItsOwnGpus)
+{
+    constexpr std::array both_widths{2, 4};
+    Problem problem = example_problem(lively_variability(), 8, both_widths);
+    problem.reliability.node_failure_rate = PerSecond{2.0 / 86400.0};
+    Phase second = problem.phases.front();
+    second.sequence *= 2;
+    second.global_batch /= 2;
+    second.gpus = 16;
+    second.cp = 2;
+    const auto training = [&](const std::vector<Phase>& phases) {
+        Problem p = problem;
+        p.phases = phases;
+        Predictor predictor(p);
+        const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
+        const Prediction prediction = predict(predictor, 1024, 2, 1);
+        EXPECT_LE(bound.training_s, prediction.training.mean.high);
+        return prediction;
+    };
+    const Phase first = problem.phases.front();
+    Phase alone = second;
+    alone.gpus = 0;
+    alone.cp = 0;
+    ParallelPlan wide = small_plan();
+    wide.cp = 2;
+    wide.dp = 2;
+    ASSERT_EQ(plan_in_phase(small_plan(), second).gpus(), wide.gpus());
+    const Prediction both = training({first, second});
+    const Prediction one = training({first});
+    Problem other = problem;
+    other.phases = {alone};
+    Predictor predictor(other);
+    const SamplerOptions options{1, Purpose::search, 4};
+    const Prediction two = predictor.summarise(wide, predictor.sample(wide, {0, 1024, 2}, options), 2, options, Confidence{});
+    const double sum = one.training.mean.value + two.training.mean.value;
+    EXPECT_NEAR(both.training.mean.value, sum, 0.01 * sum);
+    EXPECT_EQ(both.gpus, 16);
+    const double failures = one.run.losses[0].loss.failures + two.run.losses[0].loss.failures;
+    EXPECT_NEAR(both.run.losses[0].loss.failures, failures, 0.1 * failures);
+}
+
+/// Phases on the same GPUs are one part of the run, however they are written.
+TEST(Predictor, AnOwnNumberOfGpusThatIsThePlansChangesNothing)
+{
+    Problem problem = example_problem(lively_variability(), 8, widths);
+    problem.phases.push_back(problem.phases.front());
+    Predictor plain(problem);
+    const Prediction expected = predict(plain, 256, 2, 1);
+    problem.phases.back().gpus = small_plan().gpus();
+    Predictor own(problem);
+    EXPECT_EQ(predict(own, 256, 2, 1).training.quantiles, expected.training.quantiles);
 }
 
 }  // namespace
