@@ -49,6 +49,7 @@ GapLaw read_gaps(Table& table)
     GapLaw law;
     if (const auto value = table.find("gaps")) {
         std::vector<std::string> names;
+        names.reserve(families.size());
         for (const auto& row : families) {
             names.emplace_back(row.first);
         }
@@ -139,7 +140,7 @@ void read_checkpoints(Table& table, Reliability& reliability)
         }
     }
     if (const auto value = table.find("memory_checkpoints")) {
-        Table memory = value->table("{ interval = \"1 min\", stall = \"0.5 s\" }");
+        Table memory = value->table(R"({ interval = "1 min", stall = "0.5 s" })");
         reliability.memory.interval = memory.at("interval", "interval = \"1 min\"").quantity<Seconds>("1 min");
         reliability.memory.stall = time_at(memory, "stall", "0.5 s");
         memory.refuse_unknown_keys();
