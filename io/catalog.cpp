@@ -17,6 +17,8 @@ constexpr const char* links = "links.toml";
 constexpr const char* workloads = "workloads.toml";
 constexpr const char* variabilities = "variability.toml";
 constexpr const char* stacks = "stacks.toml";
+constexpr const char* powers = "power.toml";
+constexpr const char* prices = "prices.toml";
 
 /// By file name; parsed once.
 const TomlFile& parsed(const std::string& name)
@@ -69,6 +71,7 @@ std::vector<std::string> catalog_links() { return names(links); }
 std::vector<std::string> catalog_workloads() { return names(workloads); }
 std::vector<std::string> catalog_variabilities() { return names(variabilities); }
 std::vector<std::string> catalog_stacks() { return names(stacks); }
+std::vector<std::string> catalog_powers() { return names(powers); }
 
 Accelerator catalog_accelerator(const std::string& name)
 {
@@ -84,6 +87,16 @@ Workload catalog_workload(const std::string& name) { return named(workloads, nam
 NetworkTier catalog_link(const std::string& name) { return named(links, name, read_link_fields); }
 
 SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, read_stack_fields); }
+
+Power catalog_power(const std::string& name) { return named(powers, name, read_power_fields); }
+
+DollarsPerSecond catalog_price(const std::string& accelerator)
+{
+    Table table = entry(prices, accelerator);
+    const auto price = table.at("list", "list = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
+    table.refuse_unknown_keys();
+    return price;
+}
 
 Variability catalog_variability(const std::string& name)
 {

@@ -58,6 +58,11 @@ constexpr std::array units{
     Unit{"USD/h", Dimension::price, 1.0 / (1_h).si},
     Unit{"/h", Dimension::rate, 1.0 / (1_h).si},
     Unit{"/day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per node-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per 1000 node-days", Dimension::rate, 1e-3 / (1_day).si},
+    Unit{"per GPU-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per 1000 GPU-days", Dimension::rate, 1e-3 / (1_day).si},
+    Unit{"kg/kWh", Dimension::carbon, 1.0 / 3.6e6},
 };
 
 std::string_view trimmed(std::string_view text)
@@ -102,6 +107,7 @@ std::string_view name(Dimension dimension)
         case Dimension::power: return "a power";
         case Dimension::price: return "US dollars per hour";
         case Dimension::rate: return "events per time";
+        case Dimension::carbon: return "carbon dioxide per energy";
     }
     return "";
 }

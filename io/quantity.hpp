@@ -20,7 +20,7 @@ struct Complaint {
 };
 
 /// What a quantity measures. Decides which units are right.
-enum class Dimension { data, bandwidth, work_rate, time, power, price, rate };
+enum class Dimension { data, bandwidth, work_rate, time, power, price, rate, carbon };
 
 constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
 constexpr Dimension dimension_of(BytesPerSecond) { return Dimension::bandwidth; }
@@ -29,6 +29,7 @@ constexpr Dimension dimension_of(Seconds) { return Dimension::time; }
 constexpr Dimension dimension_of(Watts) { return Dimension::power; }
 constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
 constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
+constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
 
 /// In words: "bytes per second".
 std::string_view name(Dimension dimension);

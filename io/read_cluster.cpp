@@ -216,7 +216,8 @@ Cluster read_cluster(Table table)
     }
     const Value gpus = table.at("gpus", "gpus = 16384");
     cluster.gpus = gpus.count(gpus_range);
-    cluster.gpu_price = table.at("gpu_price", "gpu_price = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
+    const auto price = table.find("gpu_price");
+    cluster.gpu_price = price ? price->quantity<DollarsPerSecond>("2.50 USD/h") : catalog_price(accelerator.text("h100-sxm"));
     cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, cluster.stack);

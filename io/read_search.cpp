@@ -63,8 +63,11 @@ std::vector<Rung> read_rungs(const Value& list)
 
 }  // namespace
 
-std::vector<std::string> read_objectives(Table table)
+std::vector<std::string> read_objectives(Table table, Seconds& deadline)
 {
+    if (const auto value = table.find("deadline")) {
+        deadline = value->quantity<Seconds>("60 day");
+    }
     std::vector<std::string> names;
     for (const Objective& objective : objectives()) {
         names.emplace_back(objective.name);
@@ -75,6 +78,10 @@ std::vector<std::string> read_objectives(Table table)
         const std::string name = element.choice(names, "objectives that can be minimised");
         if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
             element.fail({"is listed twice", "each objective counts once", "remove one of the two"});
+        }
+        if (name == "miss_probability" && deadline.si == 0.0) {
+            element.fail({"needs a deadline", "it is the probability that the training takes longer",
+                          "add deadline = \"60 day\" to [objectives]"});
         }
         chosen.push_back(name);
     }

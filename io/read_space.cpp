@@ -173,6 +173,26 @@ void read_expert_axes(Table& table, const Workload& workload, SpaceSettings& spa
     read("etp", etp_range, workload.experts.feed_forward, "columns of an expert", space.etp);
 }
 
+std::vector<Seconds> read_checkpoint_intervals(const Value& axis)
+{
+    std::vector<Choice<Seconds>> choices;
+    for (const Value& element : axis.list("[\"10 min\", \"1 h\"]")) {
+        choices.push_back({element.quantity<Seconds>("10 min"), element});
+    }
+    std::vector<Seconds> values = without_repeats(choices);
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+std::vector<int> read_spares(const Value& axis, const Cluster& cluster)
+{
+    std::vector<Choice<int>> choices;
+    for (const Value& element : axis.list("[8, 16]")) {
+        choices.push_back({read_spare_nodes(element, cluster), element});
+    }
+    return ordered_axis(choices);
+}
+
 std::vector<int> read_recomputed_layers(const Value& axis, const Workload& workload)
 {
     const auto choices = integers(axis, recomputed_range, "[0, 8]");
@@ -248,6 +268,12 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     }
     if (const auto axis = table.find("order")) {
         space.order = named_axis<PlacementOrder>(*axis);
+    }
+    if (const auto axis = table.find("checkpoint_interval")) {
+        space.checkpoint_interval = read_checkpoint_intervals(*axis);
+    }
+    if (const auto axis = table.find("spares")) {
+        space.spares = read_spares(*axis, cluster);
     }
     table.refuse_unknown_keys();
     return space;

@@ -55,21 +55,4 @@ Variability read_variability(Table table)
     return variability;
 }
 
-Reliability read_reliability(Table table)
-{
-    Reliability reliability;
-    reliability.node_failure_rate = table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\"")
-                                        .quantity<PerSecond>("3.79e-3 /day", Sign::zero_or_more);
-    reliability.restart = table.at("restart", "restart = \"10 min\"").quantity<Seconds>("10 min", Sign::zero_or_more);
-    reliability.checkpoint_interval = table.at("checkpoint_interval", "checkpoint_interval = \"0 s\" (chosen by Young's formula)")
-                                          .quantity<Seconds>("30 min", Sign::zero_or_more);
-    reliability.checkpoint_write =
-        table.at("checkpoint_write", "checkpoint_write = \"30 s\"").quantity<Seconds>("30 s", Sign::zero_or_more);
-    if (const auto source = table.find("source")) {
-        source->text("measured on our cluster");
-    }
-    table.refuse_unknown_keys();
-    return reliability;
-}
-
 }  // namespace prismopt

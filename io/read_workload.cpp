@@ -17,6 +17,7 @@ constexpr Range experts_range{"experts of a layer", 1, 100'000, "8"};
 constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
 constexpr Range vocabulary_range{"entries of the vocabulary", 1, 100'000'000, "51200"};
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
+constexpr Range own_range{"GPUs, or context parallel degree, of a phase", 1, 10'000'000, "16"};
 constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2048"};
 
@@ -171,6 +172,15 @@ std::vector<Phase> read_phases(const Value& phases)
         phase.tokens = tokens.number(tokens_range);
         phase.sequence = table.at("sequence_length", "sequence_length = 8192 (tokens)").count(sequence_range);
         phase.global_batch = table.at("global_batch", "global_batch = 2048 (sequences)").count(batch_range);
+        for (const auto& [key, own] : {std::pair{"gpus", &phase.gpus}, {"cp", &phase.cp}}) {
+            if (const auto value = table.find(key)) {
+                *own = value->count(own_range);
+                if (result.empty()) {
+                    value->fail(
+                        {"is of the first phase", "that one runs the plan as it is", "give it in [space], or to a later phase"});
+                }
+            }
+        }
         table.refuse_unknown_keys();
         if (phase.steps() < 1.0) {
             tokens.fail({"is less than one step",

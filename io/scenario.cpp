@@ -47,6 +47,12 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.cluster =
         read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
     refuse_missing_precision(scenario, *top.find("workload"));
+    for (const Phase& phase : scenario.phases) {
+        if (phase.gpus > scenario.cluster.gpus) {
+            top.find("phase")->fail({fmt::format("has one on {} GPUs", phase.gpus),
+                                     fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+    }
     if (const auto memory = top.find("memory")) {
         Table table = memory->table("[memory] with headroom = 0.05");
         scenario.memory_headroom = table.at("headroom", "headroom = 0.05").number(headroom_range);
@@ -54,10 +60,12 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     }
     scenario.variability = read_variability(top.section("variability", "[variability] with profile = \"hpc-2024\""));
     scenario.reliability =
-        read_reliability(top.section("reliability", "[reliability] with node_failure_rate = \"3.79e-3 /day\""));
+        read_reliability(top.section("reliability", "[reliability] with node_failure_rate = \"3.79e-3 /day\""), scenario.cluster);
+    const auto power = top.find("power");
+    scenario.power = power ? read_power(power->table("[power] with profile = \"us-hyperscale\"")) : catalog_power(usual_power);
     scenario.space = read_space(top.section("space", "[space] with gpus = [2048, 4096]"), scenario.workload, scenario.cluster);
-    scenario.objectives =
-        read_objectives(top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"));
+    scenario.objectives = read_objectives(
+        top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"), scenario.deadline);
     if (const auto search = top.find("search")) {
         scenario.search = read_search(search->table("[search] with confidence = 0.95"));
     }

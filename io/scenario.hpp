@@ -4,8 +4,10 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/knob.hpp"
+#include "model/hardware/power.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
+#include "model/run/reliability.hpp"
 #include "model/workload/workload.hpp"
 
 #include <cstdint>
@@ -43,6 +45,8 @@ struct SpaceSettings {
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
     std::vector<Offload> offload{Offload::none};
+    std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
+    std::vector<int> spares{as_configured};
 };
 
 /// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.
@@ -77,6 +81,8 @@ struct Scenario {
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;
+    Power power;
+    Seconds deadline;  // of the training time; zero: none
     std::vector<Knob> knobs;
     std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
     SpaceSettings space;
@@ -95,11 +101,15 @@ std::vector<std::string> catalog_links();
 std::vector<std::string> catalog_workloads();
 std::vector<std::string> catalog_variabilities();
 std::vector<std::string> catalog_stacks();
+std::vector<std::string> catalog_powers();
 /// A catalog entry; throws InputError with the nearest names.
 Accelerator catalog_accelerator(const std::string& name);
 Workload catalog_workload(const std::string& name);
 NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are the scenario's
 Variability catalog_variability(const std::string& name);
 SoftwareStack catalog_stack(const std::string& name);
+Power catalog_power(const std::string& name);
+/// List price of the accelerator, of one GPU with its share of a node.
+DollarsPerSecond catalog_price(const std::string& accelerator);
 
 }  // namespace prismopt

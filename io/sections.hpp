@@ -25,9 +25,16 @@ Workload read_workload(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Cluster read_cluster(Table table);
 Variability read_variability(Table table);
-Reliability read_reliability(Table table);
+/// What a scenario without [power] takes.
+inline constexpr const char* usual_power = "us-hyperscale";
+Power read_power(Table table);
+void read_power_fields(Table& table, Keys keys, Power& power);
+/// Nodes that wait to replace others: fewer than the cluster has.
+int read_spare_nodes(const Value& value, const Cluster& cluster);
+Reliability read_reliability(Table table, const Cluster& cluster);
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster);
-std::vector<std::string> read_objectives(Table table);
+/// Sets the deadline where there is one.
+std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 SearchSettings read_search(Table table);
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);
 

@@ -73,6 +73,7 @@ public:
     double number(const Range& range) const;                  // an integer is welcome too
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
+    bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     Table table(std::string_view example) const;
     /// One of `names`; `why` says what they are.
     std::string choice(const std::vector<std::string>& names, std::string_view why) const;

@@ -2,13 +2,33 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace prismopt {
 
 namespace {
 
+/// Share of the training time that is not productive, at its ends.
+Estimate lost_share(const Prediction& p)
+{
+    const double productive = p.ettr * p.training.mean.value;
+    const auto at = [productive](double time) { return time > productive ? 1.0 - productive / time : 0.0; };
+    const Estimate& t = p.training.mean;
+    return {at(t.value), at(t.low), at(t.high), at(t.safe_low), at(t.safe_high)};
+}
+
+/// p99 over p50 from the limits of both, which is more than their joint spread.
+Estimate tail_ratio(const TimeDistribution& d)
+{
+    const auto ratio = [](double above, double below) {
+        return below > 0.0 ? above / below : std::numeric_limits<double>::infinity();
+    };
+    return {ratio(d.p99.value, d.p50.value), std::max(0.0, d.p99.low / d.p50.high), ratio(d.p99.high, d.p50.low),
+            std::max(0.0, d.p99.safe_low / d.p50.safe_high), ratio(d.p99.safe_high, d.p50.safe_low)};
+}
+
 // A median may lie below the mean, so the noise-free step does not bound it.
-constexpr std::array<Objective, 13> rows{{
+constexpr std::array<Objective, 19> rows{{
     {"training_time_p99", "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
      [](const NoiseFree& b) { return b.training_s; }, 0.99},
     {"training_time_p95", "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
@@ -33,6 +53,18 @@ constexpr std::array<Objective, 13> rows{{
      [](const NoiseFree& b) { return b.memory_bytes; }},
     {"gpus", "1", "GPUs that the job uses", [](const Prediction& p) { return Estimate::exact(p.gpus); },
      [](const NoiseFree& b) { return b.gpus; }},
+    // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
+    {"energy", "J", "energy of the mean training time", [](const Prediction& p) { return p.run.energy_j; },
+     [](const NoiseFree& b) { return b.energy_j; }},
+    {"carbon", "kg", "carbon dioxide of that energy", [](const Prediction& p) { return p.run.carbon_kg; },
+     [](const NoiseFree& b) { return b.carbon_kg; }},
+    {"miss_probability", "1", "probability that the training takes longer than the deadline",
+     [](const Prediction& p) { return p.run.miss_probability; }, nullptr},
+    {"lost_share", "1", "share of the training time that is not productive: one less the effective training time ratio",
+     lost_share, nullptr},
+    {"training_time_tail", "1", "p99 over median of the training time",
+     [](const Prediction& p) { return tail_ratio(p.training); }, nullptr},
+    {"step_time_tail", "1", "p99 over median of the step time", [](const Prediction& p) { return tail_ratio(p.step); }, nullptr},
 }};
 
 }  // namespace

@@ -16,6 +16,8 @@ struct NoiseFree {
     double cost_usd = 0.0;    // GPUs * price * training_s
     double memory_bytes = 0.0;
     double gpus = 0.0;
+    double energy_j = 0.0;  // at training_s
+    double carbon_kg = 0.0;
 };
 
 struct Objective {

@@ -2,6 +2,8 @@
 
 /// How it is trained: degrees of parallelism, pipeline schedule, recompute, sharding, placement.
 
+#include "model/units.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,9 @@ enum class Offload { none, optimizer, activations };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 
+/// Of choices that a scenario's reliability makes where a plan does not.
+inline constexpr int as_configured = -1;
+
 struct ParallelPlan {
     int tp = 1;
     int pp = 1;
@@ -56,7 +61,9 @@ struct ParallelPlan {
     int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     Offload offload = Offload::none;
-    int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
+    int recomputed_layers = 0;      // of `layers` with recompute = full: layers of the network that recompute; 0: all
+    Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability says
+    int spares = as_configured;     // nodes that wait to replace failed ones
 
     int gpus() const { return tp * cp * pp * dp; }
     /// DualPipe trains two copies of the network in one pipeline.

@@ -4,11 +4,13 @@
 
 #include "model/estimate.hpp"
 #include "model/plan.hpp"
+#include "model/run/histories.hpp"
 #include "model/units.hpp"
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -45,6 +47,28 @@ struct StepShares {
     double exposed_communication = 0.0;  // communication on the critical path that no compute hides
 };
 
+/// What one cause of failures takes of a run.
+struct NamedLoss {
+    std::string name;
+    CauseLoss loss;
+};
+
+/// Failures, checkpoints and power of the whole run. Seconds, GPU-seconds.
+struct RunOutlook {
+    std::vector<NamedLoss> losses;
+    double checkpoint_gpu_s = 0.0;              // mean, that training stands still for checkpoints
+    double mean_time_between_failures_s = 0.0;  // unplanned; infinite without any
+    double interval_s = 0.0;                    // between checkpoints; infinite: none
+    double young_s = 0.0;                       // what the formulas say of it (failure_model.hpp)
+    double daly_s = 0.0;
+    double optimal_s = 0.0;
+    int spare_gpus = 0;         // held for replacement; not those of enough_spares
+    Seconds deadline{};         // zero: none
+    Estimate miss_probability;  // that the training takes longer
+    Estimate energy_j;          // of mean training time, spares as if they trained
+    Estimate carbon_kg;
+};
+
 struct Prediction {
     std::optional<Infeasible> infeasible;  // with a value, only `memory` may be filled
     std::uint64_t draws = 0;               // step draws behind the estimates
@@ -58,8 +82,9 @@ struct Prediction {
     MemoryUse memory;
     double memory_headroom = 0.0;  // free share of the accelerator's memory
     StepShares shares;
-    Estimate cost_usd;           // GPUs * price * p99 training time
-    Estimate expected_cost_usd;  // GPUs * price * mean training time
+    RunOutlook run;
+    Estimate cost_usd;           // GPUs, with spares, * price * p99 training time
+    Estimate expected_cost_usd;  // the same at the mean training time
     int gpus = 0;
 };
 

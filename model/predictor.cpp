@@ -1,12 +1,17 @@
 #include "model/predictor.hpp"
 
+#include "model/phase_plan.hpp"
+#include "model/run/drift.hpp"
+#include "model/run/histories.hpp"
 #include "model/step/mean_step.hpp"
 
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -109,6 +114,31 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     return result;
 }
 
+/// Of the productive time, by the mean steps.
+std::vector<double> phase_shares(const std::vector<Phase>& phases, const PhaseDraws& draws)
+{
+    std::vector<double> shares;
+    double sum = 0.0;
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        shares.push_back(phases[phase].steps() * mean_of(draws[phase]));
+        sum += shares.back();
+    }
+    for (double& share : shares) {
+        share /= sum;
+    }
+    return shares;
+}
+
+/// The speed of the whole job changes slowly: each fleet has its own mean of that over the run.
+void drift(ProductiveTimes& productive, const Problem& problem, const SamplerOptions& options)
+{
+    const double cv = mean_drift_cv(problem.reliability.drift, productive.mean);
+    for (std::size_t f = 0; cv > 0.0 && f < productive.seconds.size(); ++f) {
+        productive.seconds[f] *=
+            drift_factor(cv, problem.noise.scores, options.seed, options.purpose, static_cast<std::uint32_t>(f));
+    }
+}
+
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
@@ -126,9 +156,80 @@ int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
     return (plan.gpus() + cluster.gpus_per_node() - 1) / cluster.gpus_per_node();
 }
 
+int spare_gpus(const FailureModel& model, const Cluster& cluster)
+{
+    return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
+}
+
+/// Spares and checkpoints that do not suit the cluster or the run.
+std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
+{
+    const FailureModel& model = part.model;
+    const int held = part.gpus + spare_gpus(model, problem.cluster);
+    if (held > problem.cluster.gpus) {
+        return Infeasible{"more spares than nodes",
+                          std::to_string(part.gpus) + " GPUs and " + std::to_string(model.spares) + " spare nodes of " +
+                              std::to_string(problem.cluster.gpus_per_node()) + " are more than the cluster's " +
+                              std::to_string(problem.cluster.gpus) + " GPUs; keep fewer spares or use fewer GPUs",
+                          static_cast<double>(held - problem.cluster.gpus)};
+    }
+    const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
+    if (given && model.interval_s > productive_s) {
+        return Infeasible{"checkpoint interval longer than the run",
+                          std::to_string(std::lround(model.interval_s)) + " s for a run of " +
+                              std::to_string(std::lround(productive_s)) + " s; give a shorter one, or 0 s for Young's",
+                          model.interval_s - productive_s};
+    }
+    if (model.interval_s < model.lag_s) {
+        return Infeasible{"checkpoints overlap",
+                          "a write takes " + std::to_string(std::lround(model.lag_s)) + " s, longer than the interval of " +
+                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
+                          model.lag_s - model.interval_s};
+    }
+    return std::nullopt;
+}
+
+/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent runs.
+Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
+{
+    const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
+    const auto count = static_cast<double>(runs.size());
+    using Law = boost::math::binomial;
+    const auto low = [&](double level) { return Law::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    const auto high = [&](double level) { return Law::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
+}
+
+RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
+                   const Confidence& confidence)
+{
+    RunOutlook run;
+    const std::vector<Cause> causes = all_causes(problem.reliability);
+    for (std::size_t c = 0; c < causes.size(); ++c) {
+        run.losses.push_back({causes[c].name, histories.cause[c]});
+    }
+    run.checkpoint_gpu_s = histories.checkpoint_gpu_s;
+    const double rate = model.rate();
+    constexpr double never = std::numeric_limits<double>::infinity();
+    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : never;
+    run.interval_s = model.interval_s;
+    run.young_s = rate > 0.0 ? young_interval(rate, model.stall_s) : never;
+    run.daly_s = rate > 0.0 ? daly_interval(rate, model.stall_s) : never;
+    run.optimal_s = rate > 0.0 ? optimal_interval(rate, model.stall_s) : never;
+    run.spare_gpus = spare_gpus(model, problem.cluster);
+    run.deadline = problem.deadline;
+    if (problem.deadline.si > 0.0) {
+        run.miss_probability = share_beyond(histories.seconds, problem.deadline.si, confidence);
+    }
+    const double held = result.gpus + run.spare_gpus;
+    run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
+    run.carbon_kg = problem.power.carbon.si * run.energy_j;
+    return run;
+}
+
 }  // namespace
 
-Predictor::Predictor(const Problem& problem) : problem_(problem)
+Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(
@@ -136,31 +237,81 @@ Predictor::Predictor(const Problem& problem) : problem_(problem)
     }
 }
 
+FailureModel Predictor::failures(const ParallelPlan& plan) const
+{
+    return failure_model(problem_.reliability,
+                         {nodes_used(plan, problem_.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
+}
+
+std::vector<RunPart> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                                      const std::vector<double>& share) const
+{
+    std::vector<RunPart> parts;
+    std::vector<double> shares;
+    for (std::size_t phase = 0; phase < share.size(); ++phase) {
+        const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
+        if (parts.empty() || parts.back().gpus != here.gpus()) {
+            parts.push_back({failures(here), here.gpus(), {}});
+            shares.push_back(0.0);
+        }
+        shares.back() += share[phase];
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i].productive_s = productive_s;
+        for (double& seconds : parts[i].productive_s) {
+            seconds *= parts.size() > 1 ? shares[i] : 1.0;
+        }
+    }
+    return parts;
+}
+
+int Predictor::most_gpus(const ParallelPlan& plan) const
+{
+    int most = 0;
+    for (const Phase& phase : problem_.phases) {
+        most = std::max(most, plan_in_phase(plan, phase).gpus());
+    }
+    return most;
+}
+
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
 {
     NoiseFree bound;
     double productive_s = 0.0;
+    std::vector<double> phase_s;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             return *refusal;
         }
         const auto& result = std::get<CompiledPlan>(compiled);
         const double step_s = noise_free_step(result.graph).step_s * (1.0 - single_precision);
-        productive_s += problem_.phases[phase].steps() * step_s;
+        phase_s.push_back(problem_.phases[phase].steps() * step_s);
+        productive_s += phase_s.back();
         bound.step_s = phase == 0 ? step_s : bound.step_s;
         bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);
     }
-    const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
-    if (failures.hopeless()) {
-        return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
+    for (double& share : phase_s) {
+        share /= productive_s;
     }
-    bound.gpus = plan.gpus();
-    bound.training_s = expected_training_time(productive_s, failures);
+    const std::vector<RunPart> run = parts(plan, {productive_s}, phase_s);
+    for (const RunPart& part : run) {
+        if (part.model.hopeless()) {
+            return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
+        }
+        if (auto refusal = run_problem(part, plan, problem_, productive_s)) {
+            return *refusal;
+        }
+        bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
+    }
+    bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
     }
-    bound.cost_usd = bound.gpus * problem_.cluster.gpu_price.si * bound.training_s;
+    const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
+    bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
+    bound.energy_j = held * power_per_gpu(problem_.power, problem_.cluster.accelerator.power).si * bound.training_s;
+    bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
     return bound;
 }
 
@@ -168,10 +319,10 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
                                           const SamplerOptions& options)
 {
     std::vector<PhaseDraws> draws(plans.size());
-    for (PlanCompiler& compiler : compilers_) {
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         std::vector<CompiledPlan> compiled;
         for (const ParallelPlan& plan : plans) {
-            auto result = compiler.compile(plan);
+            auto result = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]));
             if (auto* refusal = std::get_if<Infeasible>(&result)) {
                 throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
             }
@@ -198,9 +349,9 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
                                 const Confidence& confidence)
 {
     Prediction result;
-    result.gpus = plan.gpus();
+    result.gpus = most_gpus(plan);
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan, CompileFor::noise_free_step);
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             result.infeasible = *refusal;
             return result;
@@ -220,14 +371,12 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     const auto fleet = static_cast<std::size_t>(steps);
     result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
 
-    const FailureModel failures = failure_model(problem_.reliability, nodes_used(plan, problem_.cluster));
-    const ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
-    std::vector<double> training;
-    training.reserve(productive.seconds.size());
-    for (const double seconds : productive.seconds) {
-        training.push_back(sampled_training_time(seconds, failures, problem_.noise.exponential, options.seed, options.purpose,
-                                                 static_cast<std::uint32_t>(training.size())));
-    }
+    ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
+    drift(productive, problem_, options);
+    const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    const Histories histories =
+        sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
+    const std::vector<double>& training = histories.seconds;
     result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
     // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
     const double stretch = mean_of(training) / productive.mean;
@@ -242,11 +391,12 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     const Phase& first = problem_.phases.front();
     const double flops = model_flops_per_sequence(problem_.workload, first.sequence) * first.global_batch;
-    result.tflops_per_gpu = flops / result.step.mean.value / result.gpus / 1e12;
+    result.tflops_per_gpu = flops / result.step.mean.value / plan.gpus() / 1e12;
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
-    const double price = result.gpus * problem_.cluster.gpu_price.si;
+    result.run = outlook(problem_, run.front().model, histories, result, confidence);
+    const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;
     return result;

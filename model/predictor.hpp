@@ -2,11 +2,13 @@
 
 /// Judges a plan: a sound bound without noise, draws of the step, and what they say of the step and of the training run.
 
+#include "model/hardware/power.hpp"
 #include "model/objective.hpp"
 #include "model/prediction.hpp"
+#include "model/run/failure_model.hpp"
+#include "model/run/failure_tables.hpp"
 #include "model/step/execution_graph.hpp"
 #include "model/step/sampler.hpp"
-#include "model/training_run.hpp"
 
 #include <memory>
 #include <span>
@@ -24,6 +26,8 @@ struct Problem {
     double memory_headroom = 0.0;
     NoiseTables noise;
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
+    Power power{};
+    Seconds deadline{};  // zero: none
 };
 
 /// Step times by phase, as sample_steps() returns them for one range of draws.
@@ -51,8 +55,15 @@ public:
                          const Confidence& confidence);
 
 private:
+    FailureModel failures(const ParallelPlan& plan) const;
+    /// Phases in a row on equally many GPUs: one part. `share[phase]`: of the productive time.
+    std::vector<RunPart> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                               const std::vector<double>& share) const;
+    int most_gpus(const ParallelPlan& plan) const;
+
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
+    FailureTables failure_tables_;
 };
 
 }  // namespace prismopt

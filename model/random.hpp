@@ -21,9 +21,13 @@ enum class Stream : std::uint8_t {
     residual,        // by op (replica: its place among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
     dp_collective,   // by step and chunk: word 0 reduce-scatter, word 1 all-gather
     other_replicas,  // replicas whose step is not simulated op by op
-    failure,         // gaps between failures, by fleet and history
-    strata,          // by block of fleets: how a stratified stream deals its strata out; kind: the stream
-    strategy         // choices of a search strategy; fleet: the choice, event: its number
+    failure,  // gaps between failures, by history, part of the run and failure; kind 1 + cause: first gap of the causes after the first
+    strata,        // by block of fleets: how a stratified stream deals its strata out; kind: the stream
+    strategy,      // choices of a search strategy; fleet: the choice, event: its number
+    repair,        // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory are left
+    node_rate,     // sum of the nodes' failure rates, by fleet
+    failing_node,  // whose failure it is, by history and failure
+    drift          // of the speed of a whole run, by fleet
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.

@@ -31,6 +31,10 @@ using FlopsPerSecond = Quantity<-1, 0, 1, 0, 0>;
 using Watts = Quantity<-1, 0, 0, 1, 0>;
 using DollarsPerSecond = Quantity<-1, 0, 0, 0, 1>;
 using PerSecond = Quantity<-1, 0, 0, 0, 0>;
+/// Kilograms of carbon dioxide (equivalent) per joule; nothing else here has a mass.
+struct CarbonIntensity {
+    double si = 0.0;
+};
 
 template <int... D>
 constexpr Quantity<D...> operator+(Quantity<D...> a, Quantity<D...> b)

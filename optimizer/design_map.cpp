@@ -1,6 +1,7 @@
 #include "optimizer/design_map.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
 
@@ -42,6 +43,15 @@ Axis axis_of(std::string name, const std::vector<int>& values)
     Axis result{std::move(name), true, {}};
     for (const int value : values) {
         result.labels.push_back(std::to_string(value));
+    }
+    return result;
+}
+
+Axis axis_of(std::string name, const std::vector<Seconds>& values)
+{
+    Axis result{std::move(name), true, {}};
+    for (const Seconds value : values) {
+        result.labels.push_back(seconds_text(value));
     }
     return result;
 }

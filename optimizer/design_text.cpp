@@ -1,5 +1,6 @@
 #include "optimizer/design_text.hpp"
 
+#include "io/quantity.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
 
@@ -18,11 +19,21 @@ int parse_value(const std::string& key, const std::string& value, int)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const int least = key == "recomputed_layers" ? 0 : 1;
+    const int least = key == "recomputed_layers" || key == "spares" ? 0 : 1;
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
     }
     return number;
+}
+
+Seconds parse_value(const std::string& key, const std::string& value, Seconds)
+{
+    const auto parsed = parse_quantity<Seconds>(value, "300 s");
+    const auto* time = std::get_if<Seconds>(&parsed);
+    if (time == nullptr || !(time->si > 0.0)) {
+        throw InputError("--design: " + key + "=" + value + " is not a time above zero; write for example " + key + "=300s");
+    }
+    return *time;
 }
 
 template <class Enum>
@@ -119,6 +130,14 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     return plan;
 }
 
+std::string seconds_text(Seconds time)
+{
+    std::ostringstream text;
+    text.precision(15);
+    text << time.si << 's';
+    return text.str();
+}
+
 std::string design_text(const ParallelPlan& plan)
 {
     std::ostringstream text;
@@ -140,6 +159,10 @@ std::string design_text(const ParallelPlan& plan)
     number("etp", plan.etp, 1);
     number("shard_gpus", plan.shard_gpus, 0);
     number("recomputed_layers", plan.recomputed_layers, 0);
+    if (plan.checkpoint_interval.si > 0.0) {
+        text << " checkpoint_interval=" << seconds_text(plan.checkpoint_interval);
+    }
+    number("spares", plan.spares, as_configured);
     if (plan.tp_overlap != TensorParallelOverlap::off) {
         text << " tp_overlap=" << name(plan.tp_overlap);
     }

@@ -15,6 +15,9 @@ namespace prismopt {
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
 /// "tp=8 pp=16 ..." such that parse_design() gives the plan back.
+/// A time as --design takes it: "300s".
+std::string seconds_text(Seconds time);
+
 std::string design_text(const ParallelPlan& plan);
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "optimizer/evaluator.hpp"
 
+#include "model/phase_plan.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/work_item.hpp"
 #include "search/kept_bounds.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t item_points = 16;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
-    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables)};
+    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables), nullptr, s.power, s.deadline};
 }
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)
@@ -39,7 +40,16 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 
 }  // namespace
 
-NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario.space)); }
+NoiseTables tables_of(const Scenario& scenario)
+{
+    SpaceSettings space = scenario.space;
+    for (const Phase& phase : scenario.phases) {
+        if (phase.cp > 0) {
+            space.cp.push_back(phase.cp);
+        }
+    }
+    return build_noise_tables(scenario.variability, layer_groups(space));
+}
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
@@ -150,13 +160,16 @@ void Evaluator::submit(std::span<const Request> requests)
 /// Points that lack the same fleets and have the same hardware and schedule go together.
 void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
 {
-    using Key = std::tuple<std::size_t, int, int, ScheduleShape, LayerSplit>;
+    using Key = std::tuple<std::size_t, int, int, std::vector<ScheduleShape>, LayerSplit>;
     std::map<Key, std::vector<const Need*>> alike;
     for (const Need& need : needs) {
         const Point point = model_.designs.space().point(need.point);
         const ParallelPlan plan = model_.designs.plan(point);
-        const ScheduleShape shape = schedule_shape(plan, model_.problem.phases.front().global_batch);
-        alike[{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shape, plan.split}].push_back(&need);
+        std::vector<ScheduleShape> shapes;
+        for (const Phase& phase : model_.problem.phases) {
+            shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
+        }
+        alike[{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shapes, plan.split}].push_back(&need);
     }
     for (const auto& [key, list] : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {

@@ -31,6 +31,8 @@ void for_axes(ParallelPlan& plan, const SpaceSettings& space, Visit&& visit)
     visit("context_exchange", plan.context_exchange, space.context_exchange);
     visit("offload", plan.offload, space.offload);
     visit("post_validation", plan.post_validation, space.post_validation);
+    visit("checkpoint_interval", plan.checkpoint_interval, space.checkpoint_interval);
+    visit("spares", plan.spares, space.spares);
 }
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #include "optimizer/plan_rules.hpp"
 
 #include "model/coupling.hpp"
+#include "model/phase_plan.hpp"
 #include "model/step/schedule.hpp"
 
 #include <algorithm>
@@ -27,8 +28,10 @@ bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
 
 bool contexts_divide(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    return plan.cp == 1 ||
-           std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) { return phase.sequence % (2 * plan.cp) == 0; });
+    return std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
+        const int cp = plan_in_phase(plan, phase).cp;
+        return cp == 1 || phase.sequence % (2 * cp) == 0;
+    });
 }
 
 bool experts_divide(const ParallelPlan& plan, const Workload& workload)
@@ -40,14 +43,16 @@ std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<st
 
 bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
-    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(),
-                                      [&plan](const Phase& phase) { return phase.global_batch % sequences_at_once(plan) == 0; });
+    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
+               const ParallelPlan here = plan_in_phase(plan, phase);
+               return here.dp > 0 && phase.global_batch % sequences_at_once(here) == 0;
+           });
 }
 
 std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
     for (const Phase& phase : phases) {
-        if (auto refusal = undefined(schedule_shape(plan, phase.global_batch))) {
+        if (auto refusal = undefined(schedule_shape(plan_in_phase(plan, phase), phase.global_batch))) {
             return refusal;
         }
     }
@@ -66,7 +71,7 @@ bool can_validate_later(const ParallelPlan& plan) { return plan.pp > 1 && splits
 bool one_microbatch(const ParallelPlan& plan, const std::vector<Phase>& phases)
 {
     return std::all_of(phases.begin(), phases.end(),
-                       [&plan](const Phase& phase) { return plan.microbatches(phase.global_batch) == 1; });
+                       [&plan](const Phase& phase) { return plan_in_phase(plan, phase).microbatches(phase.global_batch) == 1; });
 }
 
 namespace {
@@ -79,6 +84,13 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
     if (!contexts_fit_nodes(plan, scenario.cluster)) {
         return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(plan.tp * plan.cp) + " on nodes of " +
                                                        std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+    }
+    for (const Phase& phase : scenario.phases) {
+        if (const ParallelPlan here = plan_in_phase(plan, phase); !contexts_fit_nodes(here, scenario.cluster)) {
+            return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(here.tp * here.cp) +
+                                                           " in a phase, on nodes of " +
+                                                           std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
+        }
     }
     if (!contexts_divide(plan, scenario.phases)) {
         return say("cp does not divide the sequence", "2*cp = " + std::to_string(2 * plan.cp) +

@@ -38,7 +38,11 @@ void turn(Hardware& hardware, const Knob& knob, double value)
         case KnobTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
             if (knob.tier == 0) {
-                hardware.reliability.node_failure_rate.si *= static_cast<double>(group) / cluster.gpus_per_node();
+                const double larger = static_cast<double>(group) / cluster.gpus_per_node();
+                hardware.reliability.node_failure_rate.si *= larger;
+                for (Cause& cause : hardware.reliability.causes) {
+                    cause.rate.si *= cause.of == RateOf::node ? larger : 1.0;
+                }
             }
             cluster.tiers[knob.tier].group_gpus = group;
             break;

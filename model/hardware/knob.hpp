@@ -3,7 +3,7 @@
 /// Numbers of a cluster that a co-design may turn, each with what it costs.
 
 #include "model/hardware/hardware.hpp"
-#include "model/noise/variability.hpp"
+#include "model/run/reliability.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,9 +1,8 @@
 #pragma once
 
-/// How times vary and how machines fail: the PRISM part of a scenario.
+/// How times vary: the PRISM part of a scenario.
 
 #include "model/noise/distribution.hpp"
-#include "model/units.hpp"
 
 #include <array>
 #include <string>
@@ -34,13 +33,5 @@ struct Variability {
 /// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
 /// may lie below its mean, and what bounds the mean does not bound it.
 bool quantiles_reach_means(const Variability& variability, double probability);
-
-/// Failures and checkpoints, simple form: failures are a Poisson process over the nodes in use.
-struct Reliability {
-    PerSecond node_failure_rate;  // per node
-    Seconds restart;              // detection, replacement, loading
-    Seconds checkpoint_interval;  // productive time between writes; 0: chosen by Young's formula
-    Seconds checkpoint_write;     // time that training stands still for a write
-};
 
 }  // namespace prismopt

@@ -76,6 +76,8 @@ struct Phase {
     double tokens = 0.0;   // tokens to train on
     int sequence = 0;      // tokens in a sequence
     int global_batch = 0;  // sequences in an optimizer step
+    int gpus = 0;          // on which it runs; zero: the plan's
+    int cp = 0;            // context parallel degree; zero: the plan's
 
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };

@@ -4,6 +4,7 @@
 #include "io/report.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
+#include "model/phase_plan.hpp"
 #include "model/step/searched_orders.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
@@ -13,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace prismopt {
@@ -53,6 +53,36 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
+/// GPU-hours are what is lost; lists are by cause.
+nlohmann::json to_json(const RunOutlook& run)
+{
+    constexpr double gpu_hour = 3600.0;
+    nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
+                        {"checkpoint_interval_s", number(run.interval_s)},
+                        {"young_interval_s", number(run.young_s)},
+                        {"daly_interval_s", number(run.daly_s)},
+                        {"optimal_interval_s", number(run.optimal_s)},
+                        {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
+                        {"spare_gpus", run.spare_gpus},
+                        {"energy_j", run.energy_j.value},
+                        {"carbon_kg", run.carbon_kg.value}};
+    if (run.deadline.si > 0.0) {
+        json["deadline_s"] = run.deadline.si;
+        json["miss_probability"] = run.miss_probability.value;
+        json["miss_probability_low"] = run.miss_probability.low;
+        json["miss_probability_high"] = run.miss_probability.high;
+    }
+    json["causes"] = nlohmann::json::array();
+    for (const NamedLoss& row : run.losses) {
+        json["causes"].push_back({{"name", row.name},
+                                  {"failures", row.loss.failures},
+                                  {"rework_gpu_hours", row.loss.rework_gpu_s / gpu_hour},
+                                  {"down_gpu_hours", row.loss.down_gpu_s / gpu_hour},
+                                  {"waiting_gpu_hours", row.loss.waiting_gpu_s / gpu_hour}});
+    }
+    return json;
+}
+
 nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error)
 {
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
@@ -69,6 +99,7 @@ nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double mod
     json["mfu"] = p.mfu;
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
+    json["run"] = to_json(p.run);
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -96,6 +127,27 @@ void print_distribution(const char* title, const char* unit_name, double unit, c
                d.p99.value * (1.0 - model_error) / unit, d.p99.value * (1.0 + model_error) / unit);
 }
 
+void print_run(const RunOutlook& run)
+{
+    constexpr double gpu_hour = 3600.0;
+    constexpr double megawatt_hour = 3.6e9;
+    const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
+    fmt::print("a failure every {:.3g} h; a checkpoint every {} (Young {}, Daly {}, optimal {})\n",
+               run.mean_time_between_failures_s / 3600.0, minutes(run.interval_s), minutes(run.young_s), minutes(run.daly_s),
+               minutes(run.optimal_s));
+    fmt::print("lost GPU-hours, mean: {:.4g} for checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
+    for (const NamedLoss& row : run.losses) {
+        fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
+                   row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
+                   row.loss.waiting_gpu_s / gpu_hour);
+    }
+    if (run.deadline.si > 0.0) {
+        fmt::print("longer than {:.4g} days with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n",
+                   run.deadline.si / 86400.0, run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
+    }
+    fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
+}
+
 void print_text(const Prediction& p, const ParallelPlan& plan, double model_error)
 {
     constexpr double day = 86400.0;
@@ -111,6 +163,7 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
+    print_run(p.run);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
@@ -260,7 +313,12 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
     const std::optional<int> draw = chosen_draw(*values, rung);
-    StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    StudyModel model(scenario, build_noise_tables(scenario.variability, groups));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
     if (!prediction.infeasible) {

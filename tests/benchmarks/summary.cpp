@@ -1,6 +1,7 @@
 #include "tests/benchmarks/summary.hpp"
 
 #include "tests/benchmarks/clock.hpp"
+#include "tests/benchmarks/failure_runs.hpp"
 #include "tests/benchmarks/jobs.hpp"
 #include "tests/benchmarks/roofs.hpp"
 
@@ -66,6 +67,7 @@ public:
         json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
         json["predictions_per_s"] = median_("predictions a second");
         json["sweep_tuples_per_s"] = median_("sweep");
+        json["failure_runs_s"] = median_("failure runs");
         return json.dump(2);
     }
 
@@ -223,6 +225,7 @@ private:
         median_.add("compile and mean", compile_and_mean());
         median_.add("predictions a second", predictions_per_s());
         median_.add("sweep", sweep_tuples_per_s());
+        median_.add("failure runs", failure_runs_s(true));
     }
 
     PipelineJob pipeline_;

@@ -19,6 +19,7 @@ namespace prismopt::bench {
 /// compile_and_mean_us   compiling a plan (cached schedule, p = 16, m = 64) and its noise-free step, microseconds
 /// predictions_per_s     noise-free predictions with memory, p up to 16, m = 64, one thread
 /// sweep_tuples_per_s    raw tuples of the shipped scenario's space judged a second, one thread
+/// failure_runs_s        seconds of 10,000 histories of 54 days on 16,384 GPUs with all that may happen, one thread
 std::string summary_json();
 
 }  // namespace prismopt::bench

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 TEST(Catalog, EmbedsTheFilesByteForByte)
 {
     const auto files = catalog_files();
-    ASSERT_EQ(files.size(), 8u);
+    ASSERT_EQ(files.size(), 10u);
     for (const CatalogFile& file : files) {
         std::ifstream stream(PRISMOPT_SOURCE_DIR "/model/catalog/" + file.name, std::ios::binary);
         ASSERT_TRUE(stream) << file.name;
@@ -71,7 +71,7 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
             const bool sourced = line.find('#') != std::string::npos || line.find("source = ") != std::string::npos;
             EXPECT_TRUE(sourced) << file.name << ": " << line;
         }
-        EXPECT_GT(figures, 10) << file.name;
+        EXPECT_GE(figures, 8) << file.name;  // of the shortest: two power profiles of four figures
     }
 }
 

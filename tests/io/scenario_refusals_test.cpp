@@ -352,6 +352,52 @@ TEST(ScenarioRefuses, BadSearchSettings)
               "minimise = \"training_time_p99\" is listed twice (each objective counts once); remove one of the two");
 }
 
+TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
+{
+    EXPECT_EQ(refusal("global_batch = 512", "global_batch = 512\ngpus = 64", 1),
+              "gpus = 64 is of the first phase (that one runs the plan as it is); give it in [space], or to a later phase");
+    const std::string second =
+        "global_batch = 512\n\n[[phase]]\ntokens = 1e9\nsequence_length = 8192\nglobal_batch = 128\ncp = 2\ngpus = ";
+    EXPECT_EQ(parse_scenario(with("global_batch = 512", second + "32"), "x.toml").phases.at(1).gpus, 32);
+    EXPECT_THAT(refusal("global_batch = 512", second + "128"),
+                HasSubstr("has one on 128 GPUs ([cluster] has 64); give that phase fewer GPUs"));
+}
+
+TEST(ScenarioRefuses, BadFailures)
+{
+    EXPECT_EQ(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = 6.5"),
+              "node_failure_rate = 6.5 has no unit (needs events per time); write \"6.5 /day\"");
+    const auto cause = [](const std::string& lines) { return "\n[[reliability.cause]]\n" + lines + "\n[space]"; };
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = 6.5\nrestart = \"1 min\""), 3),
+              "rate = 6.5 has no unit (needs events per time); write \"6.5 per 1000 node-days\"");
+    EXPECT_EQ(
+        refusal("\n[space]", cause("name = \"disk\"\nrate = \"6.5 per 1000 nodes\"\nrestart = \"1 min\""), 3),
+        "rate = \"6.5 per 1000 nodes\" has the unknown unit \"per 1000 nodes\" (needs events per time); use one of /h, /day, "
+        "per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days");
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 /day\""), 1),
+              "[cause] has no 'restart' (it must be given); add restart = \"10 min\"");
+    EXPECT_EQ(
+        refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 /day\"\ngaps = \"weibul\""), 4),
+        "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (laws of the gaps between failures); did you mean "
+        "\"weibull\"?");
+    EXPECT_EQ(refusal("checkpoint_write = \"30 s\"", "checkpoint_write = \"30 s\"\nspares = 8", 1),
+              "spares = 8 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\nspares = [0, 9]", 1),
+              "spares = 9 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
+    EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"",
+                      "checkpoint_mode = \"asynchronous\"\nsnapshot = \"2 s\"\ncheckpoint_interval = \"20 s\"", 2),
+              "checkpoint_interval = \"20 s\" is shorter than a write (one checkpoint is written after the other); write \"30 "
+              "s\" or more");
+    EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"often\""),
+              "checkpoint_interval = \"often\" does not begin with a number (needs a time); write for example \"30 min\"");
+    EXPECT_EQ(
+        refusal("\"cost\"]", "\"miss_probability\"]"),
+        "minimise = \"miss_probability\" needs a deadline (it is the probability that the training takes longer); add deadline = "
+        "\"60 day\" to [objectives]");
+    EXPECT_EQ(refusal("[space]", "[power]\ncarbon = 2\n[space]", 1),
+              "carbon = 2 has no unit (needs carbon dioxide per energy); write \"2 kg/kWh\"");
+}
+
 TEST(ScenarioRefuses, WhatIsNotToml)
 {
     EXPECT_THAT(refusal("gpus = 64", "gpus = 64 GPUs"), StartsWith("gpus = 64 GPUs is not TOML ("));

@@ -189,5 +189,88 @@ TEST(Scenario, StackPrecisionAndExperts)
     EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"), InputError);  // not on an A100
 }
 
+TEST(Scenario, ReadsFailuresByCause)
+{
+    const Scenario scenario =
+        parse_scenario(with("node_failure_rate = \"8.64e-3 /day\"\nrestart = \"10 min\"\ncheckpoint_interval = \"0 "
+                            "s\"\ncheckpoint_write = \"30 s\"\nsource = \"assumption\"",
+                            R"(
+checkpoint_interval = "optimal"
+checkpoint_write = "4 min"
+checkpoint_mode = "asynchronous"
+snapshot = "5 s"
+memory_checkpoints = { interval = "1 min", stall = "0.5 s" }
+spares = 3
+node_cv = 1.5
+drift = { cv = 0.01, time = "2 day" }
+[[reliability.cause]]
+name = "hardware"
+rate = "6.50 per 1000 node-days"
+gaps = "weibull"
+gap_cv = 2.0
+detection = "2 min"
+restart = "8 min"
+repair = "1 day"
+repair_cv = 2.2
+memory_kept = 0.8
+[[reliability.cause]]
+name = "GPU"
+rate = "1 per 1000 GPU-days"
+restart = "5 min"
+[[reliability.cause]]
+name = "maintenance"
+rate = "1 /day"
+gaps = "constant"
+planned = true
+restart = "10 min"
+)"),
+                       "x.toml");
+    const Reliability& r = scenario.reliability;
+    ASSERT_EQ(r.causes.size(), 3U);
+    EXPECT_DOUBLE_EQ(r.causes[0].rate.si, 6.5e-3 / 86400.0);
+    EXPECT_EQ(r.causes[0].of, RateOf::node);
+    EXPECT_EQ(r.causes[0].gaps.family, GapFamily::weibull);
+    EXPECT_EQ(r.causes[0].gaps.cv, 2.0);
+    EXPECT_EQ(r.causes[0].detection.si, 120.0);
+    EXPECT_EQ(r.causes[0].repair.si, 86400.0);
+    EXPECT_EQ(r.causes[0].memory_kept, 0.8);
+    EXPECT_EQ(r.causes[1].of, RateOf::gpu);
+    EXPECT_EQ(r.causes[2].of, RateOf::job);
+    EXPECT_TRUE(r.causes[2].planned);
+    EXPECT_EQ(r.interval_rule, IntervalRule::optimal);
+    EXPECT_EQ(r.write, CheckpointWrite::asynchronous);
+    EXPECT_EQ(r.snapshot.si, 5.0);
+    EXPECT_EQ(r.memory.interval.si, 60.0);
+    EXPECT_EQ(r.spares, 3);
+    EXPECT_EQ(r.node_cv, 1.5);
+    EXPECT_EQ(r.drift.time.si, 2 * 86400.0);
+}
+
+TEST(Scenario, ReadsPowerDeadlineAndAxesOfTheRun)
+{
+    const Scenario plain = parse_scenario(good, "x.toml");
+    EXPECT_EQ(plain.power.name, "us-hyperscale");
+    EXPECT_EQ(plain.deadline.si, 0.0);
+    const Scenario scenario = parse_scenario(with("[space]",
+                                                  "[power]\nprofile = \"world-average\"\npue = 1.2\n[space]\n"
+                                                  "checkpoint_interval = [\"1 h\", \"10 min\"]\nspares = [4, 0]"),
+                                             "x.toml");
+    EXPECT_EQ(scenario.power.pue, 1.2);
+    EXPECT_DOUBLE_EQ(scenario.power.carbon.si, 0.48 / 3.6e6);
+    EXPECT_EQ(scenario.space.spares, (std::vector<int>{0, 4}));
+    ASSERT_EQ(scenario.space.checkpoint_interval.size(), 2U);
+    EXPECT_EQ(scenario.space.checkpoint_interval.front().si, 600.0);
+    const Scenario late = parse_scenario(with("\"cost\"]", "\"miss_probability\"]\ndeadline = \"60 day\""), "x.toml");
+    EXPECT_EQ(late.deadline.si, 60 * 86400.0);
+}
+
+TEST(Scenario, TakesTheListPriceWhereNoneIsGiven)
+{
+    EXPECT_DOUBLE_EQ(parse_scenario(with("gpu_price = \"3.60 USD/h\"", ""), "x.toml").cluster.gpu_price.si, 5.12 / 3600.0);
+    for (const std::string& accelerator : catalog_accelerators()) {
+        EXPECT_GT(catalog_price(accelerator).si, 0.0) << accelerator;
+    }
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -18,10 +18,14 @@ Prediction prediction()
     p.expected_cost_usd = Estimate::exact(200.0);
     p.memory.parameters = Bytes{5e9};
     p.memory.activations = Bytes{7e9};
+    p.ettr = 0.9;
+    p.run.energy_j = Estimate::exact(5e9);
+    p.run.carbon_kg = Estimate::exact(600.0);
+    p.run.miss_probability = Estimate::exact(0.25);
     return p;
 }
 
-constexpr NoiseFree bound{1.8, 6500.0, 180.0, 12e9, 64.0};
+constexpr NoiseFree bound{1.8, 6500.0, 180.0, 12e9, 64.0, 4e9, 500.0};
 
 double value(std::string_view name)
 {
@@ -57,6 +61,12 @@ TEST(Objectives, ShowTheirPartOfAPrediction)
     EXPECT_DOUBLE_EQ(value("gpu_hours"), 64.0 * 2.0);
     EXPECT_EQ(value("memory"), 12e9);
     EXPECT_EQ(value("gpus"), 64.0);
+    EXPECT_EQ(value("energy"), 5e9);
+    EXPECT_EQ(value("carbon"), 600.0);
+    EXPECT_EQ(value("miss_probability"), 0.25);
+    EXPECT_DOUBLE_EQ(value("lost_share"), 0.1);
+    EXPECT_DOUBLE_EQ(value("training_time_tail"), 10800.0 / 7000.0);
+    EXPECT_DOUBLE_EQ(value("step_time_tail"), 2.5 / 1.9);
 }
 
 TEST(Objectives, BoundsLieBelowValues)
@@ -72,7 +82,8 @@ TEST(Objectives, BoundsLieBelowValues)
 /// A median may lie below the mean, so nothing known of the mean bounds it.
 TEST(Objectives, MediansHaveNoBound)
 {
-    for (const std::string_view name : {"training_time_p50", "step_time_p50"}) {
+    for (const std::string_view name :
+         {"training_time_p50", "step_time_p50", "miss_probability", "lost_share", "training_time_tail", "step_time_tail"}) {
         EXPECT_EQ(find_objective(name)->bound, nullptr);
     }
 }

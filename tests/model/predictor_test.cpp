@@ -1,5 +1,7 @@
 #include "model/predictor.hpp"
 
+#include "model/phase_plan.hpp"
+
 #include "tests/support/example_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -125,6 +127,121 @@ TEST(Predictor, RefusesARunThatNeverEnds)
     const auto bound = predictor.bound(small_plan());
     ASSERT_TRUE(std::holds_alternative<Infeasible>(bound));
     EXPECT_EQ(std::get<Infeasible>(bound).reason, "run never ends");
+}
+
+TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
+{
+    Problem problem = noisy_steps();
+    const auto reason = [&](const ParallelPlan& plan) {
+        Predictor predictor(problem);
+        const auto bound = predictor.bound(plan);
+        const auto* refusal = std::get_if<Infeasible>(&bound);
+        return refusal == nullptr ? std::string() : refusal->reason;
+    };
+    EXPECT_EQ(reason(small_plan()), "");
+    ParallelPlan rarely = small_plan();
+    rarely.checkpoint_interval = Seconds{1e12};
+    EXPECT_EQ(reason(rarely), "checkpoint interval longer than the run");
+    ParallelPlan hoarding = small_plan();
+    hoarding.spares = 512;  // of 512 nodes
+    EXPECT_EQ(reason(hoarding), "more spares than nodes");
+    hoarding.spares = 511;
+    EXPECT_EQ(reason(hoarding), "");
+    problem.reliability.write = CheckpointWrite::asynchronous;
+    problem.reliability.checkpoint_write = Seconds{4000.0};
+    EXPECT_EQ(reason(small_plan()), "checkpoints overlap");
+}
+
+TEST(Predictor, TellsLossesDeadlineAndEnergy)
+{
+    Problem problem = noisy_steps();
+    problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};
+    problem.power = {"test", 0.5, Watts{100.0}, 2.0, CarbonIntensity{1e-7}};
+    Predictor first(problem);
+    const Prediction p = predict(first, 1024, 2, 1);
+    ASSERT_EQ(p.run.losses.size(), 1U);
+    EXPECT_GT(p.run.losses[0].loss.failures, 0.0);
+    EXPECT_DOUBLE_EQ(p.run.energy_j.value, p.gpus * 2.0 * (0.5 * 400.0 + 100.0) * p.training.mean.value);
+    EXPECT_DOUBLE_EQ(p.run.carbon_kg.value, 1e-7 * p.run.energy_j.value);
+    const double lost = p.run.checkpoint_gpu_s + p.run.losses[0].loss.rework_gpu_s + p.run.losses[0].loss.down_gpu_s;
+    EXPECT_NEAR(lost / (p.gpus * p.training.mean.value), 1.0 - p.ettr, 1e-9);
+    problem.deadline = Seconds{p.training.p50.value};
+    Predictor second(problem);
+    const Estimate half = predict(second, 1024, 2, 1).run.miss_probability;
+    EXPECT_NEAR(half.value, 0.5, 1e-3);
+    EXPECT_LT(half.low, 0.5 - 0.02);
+    EXPECT_GT(half.high, 0.5 + 0.02);
+}
+
+/// Spares are paid for; a slower or faster machine lately widens the training time.
+TEST(Predictor, PaysForSparesAndDrifts)
+{
+    Problem problem = noisy_steps();
+    Predictor first(problem);
+    const Prediction plain = predict(first, 1024, 2, 1);
+    problem.reliability.spares = 1;
+    Predictor second(problem);
+    const Prediction spare = predict(second, 1024, 2, 1);
+    EXPECT_DOUBLE_EQ(spare.expected_cost_usd.value, plain.expected_cost_usd.value * (4.0 + 8.0) / 4.0);
+    problem.reliability.drift = {0.05, Seconds{1e9}};
+    Predictor third(problem);
+    const Prediction drifting = predict(third, 1024, 2, 1);
+    EXPECT_GT(drifting.training.p99.value, plain.training.p99.value * 1.08);  // 2.3 deviations of 5 %
+    EXPECT_NEAR(drifting.training.mean.value, plain.training.mean.value, 4.0 * 0.05 / 32.0 * plain.training.mean.value);
+}
+
+/// A second phase on twice the GPUs, with contexts shared by two: its own plan, the same fleet and history.
+TEST(Predictor, RunsAPhaseOnItsOwnGpus)
+{
+    constexpr std::array both_widths{2, 4};
+    Problem problem = example_problem(lively_variability(), 8, both_widths);
+    problem.reliability.node_failure_rate = PerSecond{2.0 / 86400.0};
+    Phase second = problem.phases.front();
+    second.sequence *= 2;
+    second.global_batch /= 2;
+    second.gpus = 16;
+    second.cp = 2;
+    const auto training = [&](const std::vector<Phase>& phases) {
+        Problem p = problem;
+        p.phases = phases;
+        Predictor predictor(p);
+        const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
+        const Prediction prediction = predict(predictor, 1024, 2, 1);
+        EXPECT_LE(bound.training_s, prediction.training.mean.high);
+        return prediction;
+    };
+    const Phase first = problem.phases.front();
+    Phase alone = second;
+    alone.gpus = 0;
+    alone.cp = 0;
+    ParallelPlan wide = small_plan();
+    wide.cp = 2;
+    wide.dp = 2;
+    ASSERT_EQ(plan_in_phase(small_plan(), second).gpus(), wide.gpus());
+    const Prediction both = training({first, second});
+    const Prediction one = training({first});
+    Problem other = problem;
+    other.phases = {alone};
+    Predictor predictor(other);
+    const SamplerOptions options{1, Purpose::search, 4};
+    const Prediction two = predictor.summarise(wide, predictor.sample(wide, {0, 1024, 2}, options), 2, options, Confidence{});
+    const double sum = one.training.mean.value + two.training.mean.value;
+    EXPECT_NEAR(both.training.mean.value, sum, 0.01 * sum);
+    EXPECT_EQ(both.gpus, 16);
+    const double failures = one.run.losses[0].loss.failures + two.run.losses[0].loss.failures;
+    EXPECT_NEAR(both.run.losses[0].loss.failures, failures, 0.1 * failures);
+}
+
+/// Phases on the same GPUs are one part of the run, however they are written.
+TEST(Predictor, AnOwnNumberOfGpusThatIsThePlansChangesNothing)
+{
+    Problem problem = example_problem(lively_variability(), 8, widths);
+    problem.phases.push_back(problem.phases.front());
+    Predictor plain(problem);
+    const Prediction expected = predict(plain, 256, 2, 1);
+    problem.phases.back().gpus = small_plan().gpus();
+    Predictor own(problem);
+    EXPECT_EQ(predict(own, 256, 2, 1).training.quantiles, expected.training.quantiles);
 }
 
 }  // namespace

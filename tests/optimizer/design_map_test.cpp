@@ -30,6 +30,7 @@ sharding = ["zero1", "none"]
 split = ["slots", "layers"]
 dp_overlap = ["off", "on"]
 post_validation = ["on", "off"]
+spares = [0, 1]
 order = ["tp-dp-pp", "tp-pp-dp"]
 )",
                          "", second_batch);
@@ -39,7 +40,7 @@ auto as_tuple(const ParallelPlan& p)
 {
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.offload, p.group,
-                      p.post_validation);
+                      p.post_validation, p.checkpoint_interval.si, p.spares);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -107,6 +108,10 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.tp_overlap = *parse<TensorParallelOverlap>(label);
         } else if (axis == "context_exchange") {
             plan.context_exchange = *parse<ContextExchange>(label);
+        } else if (axis == "checkpoint_interval") {
+            plan.checkpoint_interval = Seconds{std::stod(label)};
+        } else if (axis == "spares") {
+            plan.spares = std::stoi(label);
         } else if (axis == "offload") {
             plan.offload = *parse<Offload>(label);
         } else if (axis == "pp") {

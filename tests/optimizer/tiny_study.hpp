@@ -59,7 +59,7 @@ profile = "hpc-2024"
 [reliability]
 node_failure_rate = "6.5e-3 /day"
 restart = "5 min"
-checkpoint_interval = "30 min"
+checkpoint_interval = "1 min"
 checkpoint_write = "5 s"
 
 [objectives]

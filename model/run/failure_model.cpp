@@ -1,0 +1,184 @@
+#include "model/run/failure_model.hpp"
+
+#include <boost/math/special_functions/lambert_w.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+/// e^x - 1 by its series, for 0 <= x <= 20: the same bits with every mathematics library.
+double exponential_minus_one(double x)
+{
+    double term = 1.0;
+    double sum = 0.0;
+    for (int n = 1; n <= 120; ++n) {
+        term *= x / n;
+        sum += term;
+    }
+    return sum;
+}
+
+/// Young's interval is zero where writes are free, which nothing could do.
+constexpr double shortest_interval_s = 1.0;
+
+constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six failures before each checkpoint
+
+/// Deviations by which the sum of the nodes' rates may exceed its mean and a run still end: beyond what 2^32 draws show.
+constexpr double most_deviations = 7.0;
+
+double size_factor(const Cause& cause, const Job& job)
+{
+    switch (cause.of) {
+        case RateOf::node: return job.nodes;
+        case RateOf::gpu: return job.gpus;
+        case RateOf::job: return 1.0;
+    }
+    return 1.0;
+}
+
+double interval_by(IntervalRule rule, double rate, double stall_s)
+{
+    switch (rule) {
+        case IntervalRule::young: return young_interval(rate, stall_s);
+        case IntervalRule::daly: return daly_interval(rate, stall_s);
+        case IntervalRule::optimal: return optimal_interval(rate, stall_s);
+    }
+    return 0.0;
+}
+
+/// Mean downtime of an unplanned failure.
+double mean_down_s(const FailureModel& model)
+{
+    double first = 0.0;
+    double excess = 0.0;  // over the first: with one cause nothing is rounded
+    double rate = 0.0;
+    for (const FailureModel::Source& source : model.sources) {
+        if (!source.planned) {
+            first = rate == 0.0 ? source.down_s() : first;
+            excess += source.rate * (source.down_s() - first);
+            rate += source.rate;
+        }
+    }
+    return rate > 0.0 ? first + excess / rate : 0.0;
+}
+
+}  // namespace
+
+double FailureModel::rate() const
+{
+    double sum = 0.0;
+    for (const Source& source : sources) {
+        sum += source.planned ? 0.0 : source.rate;
+    }
+    return sum;
+}
+
+bool FailureModel::hopeless() const
+{
+    const bool copies = memory_interval_s > 0.0;
+    double to_storage = 0.0;  // failures that no copy in memory survives
+    for (const Source& source : sources) {
+        const double kept = copies ? source.memory_kept : 0.0;
+        to_storage += source.planned ? 0.0 : source.rate * (1.0 - kept);
+    }
+    const double worst = 1.0 + most_deviations * node_cv;
+    return worst * to_storage * (interval_s * pace + stall_s + lag_s) > most_failures_per_interval ||
+           (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
+}
+
+bool FailureModel::memoryless() const
+{
+    const auto plain = [this](const Source& s) {
+        return !s.planned && s.gaps.family == GapFamily::exponential && (spares == enough_spares || s.repair_s == 0.0);
+    };
+    return lag_s == 0.0 && memory_interval_s == 0.0 && node_cv == 0.0 && std::all_of(sources.begin(), sources.end(), plain);
+}
+
+FailureModel failure_model(const Reliability& reliability, const Job& job)
+{
+    FailureModel model;
+    const std::vector<Cause> causes = all_causes(reliability);
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        const Cause& cause = causes[i];
+        const double rate = cause.rate.si * size_factor(cause, job);
+        if (rate > 0.0) {
+            model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si, cause.repair_cv,
+                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, cause.gaps, i});
+        }
+    }
+    const bool asynchronous = reliability.write == CheckpointWrite::asynchronous;
+    model.stall_s = asynchronous ? reliability.snapshot.si : reliability.checkpoint_write.si;
+    model.lag_s = asynchronous ? reliability.checkpoint_write.si : 0.0;
+    model.memory_interval_s = reliability.memory.interval.si;
+    model.pace = model.memory_interval_s > 0.0 ? 1.0 + reliability.memory.stall.si / model.memory_interval_s : 1.0;
+    model.spares = job.spares == as_configured ? reliability.spares : job.spares;
+    model.node_cv = job.nodes > 0 ? reliability.node_cv / std::sqrt(job.nodes) : 0.0;
+    model.interval_s = job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;
+    if (model.interval_s == 0.0) {
+        const double rate = model.rate();
+        const double shortest = std::max(shortest_interval_s, model.lag_s);  // a write ends before the next begins
+        model.interval_s = rate > 0.0 ? std::max(shortest, interval_by(reliability.interval_rule, rate, model.stall_s))
+                                      : std::numeric_limits<double>::infinity();
+    }
+    return model;
+}
+
+double young_interval(double rate, double stall_s) { return std::sqrt(2.0 * stall_s / rate); }
+
+double daly_interval(double rate, double stall_s)
+{
+    const double part = 0.5 * stall_s * rate;  // of the mean time between failures
+    if (part >= 1.0) {
+        return 1.0 / rate;
+    }
+    return std::sqrt(2.0 * stall_s / rate) * (1.0 + std::sqrt(part) / 3.0 + part / 9.0) - stall_s;
+}
+
+double optimal_interval(double rate, double stall_s)
+{
+    return (1.0 + boost::math::lambert_w0(-std::exp(-1.0 - rate * stall_s))) / rate;
+}
+
+double expected_training_time(double productive_s, const FailureModel& model)
+{
+    if (!std::isfinite(model.interval_s)) {
+        return productive_s;
+    }
+    // No checkpoint after the end: the last interval, whole or in part, is the rest.
+    const double intervals = std::max(0.0, std::ceil(productive_s / model.interval_s) - 1.0);
+    const double rest = productive_s - intervals * model.interval_s;
+    const double length = model.interval_s + model.stall_s;
+    const double rate = model.rate();
+    if (rate == 0.0) {
+        return intervals * length + rest;
+    }
+    const double attempt = exponential_minus_one(rate * length) * (1.0 / rate + mean_down_s(model));
+    return intervals * attempt + rest;
+}
+
+double least_mean_training_time(double productive_s, const FailureModel& model)
+{
+    if (model.memoryless()) {
+        return expected_training_time(productive_s, model);
+    }
+    // After a planned stop, which has a stall of its own, or a return to a copy in memory the next checkpoint is a whole interval
+    // away: with planned stops there are no fewer stalls, with copies there may be.
+    const bool regular = model.memory_interval_s == 0.0 && std::isfinite(model.interval_s);
+    const double stalls = regular ? std::max(0.0, productive_s / model.interval_s - 1.0) * model.stall_s : 0.0;
+    double time = productive_s * model.pace + stalls;
+    const double running = time;
+    for (const FailureModel::Source& source : model.sources) {
+        time += std::max(0.0, running * source.rate - 1.0) * source.down_s();
+    }
+    return time;
+}
+
+double first_order_ettr(const FailureModel& model)
+{
+    return (1.0 - model.rate() * (mean_down_s(model) + 0.5 * model.interval_s)) / (1.0 + model.stall_s / model.interval_s);
+}
+
+}  // namespace prismopt

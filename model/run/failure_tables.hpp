@@ -1,0 +1,29 @@
+#pragma once
+
+/// The laws that histories of failures draw from, compiled when they are first asked for.
+
+#include "model/noise/quantile_table.hpp"
+#include "model/run/reliability.hpp"
+
+#include <map>
+#include <utility>
+
+namespace prismopt {
+
+/// All have mean one. References stay valid.
+class FailureTables {
+public:
+    /// `exponential`: a table of mean one (NoiseTables::exponential).
+    explicit FailureTables(const QuantileTable& exponential) : exponential_(&exponential) {}
+
+    const QuantileTable& gaps(const GapLaw& law);
+    const QuantileTable& repair(double cv);     // lognormal
+    const QuantileTable& node_rate(double cv);  // gamma
+
+private:
+    const QuantileTable* exponential_;
+    std::map<std::pair<GapFamily, double>, QuantileTable> gaps_;
+    std::map<double, QuantileTable> repair_;
+};
+
+}  // namespace prismopt

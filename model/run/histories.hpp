@@ -1,0 +1,48 @@
+#pragma once
+
+/// Histories of failures: from the productive time of a run to its wall-clock time, many runs side by side.
+
+#include "model/random.hpp"
+#include "model/run/failure_model.hpp"
+#include "model/run/failure_tables.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// Steps of the run on one number of nodes, in a row.
+struct RunPart {
+    FailureModel model;
+    int gpus = 0;
+    std::vector<double> productive_s;  // [history]
+};
+
+/// What one cause took, means of a run.
+struct CauseLoss {
+    double failures = 0.0;
+    double rework_gpu_s = 0.0;   // work done since the last checkpoint, to be done again
+    double down_gpu_s = 0.0;     // detection and restart
+    double waiting_gpu_s = 0.0;  // for a node, all spares being repaired
+};
+
+struct Histories {
+    std::vector<double> seconds;    // [history]: of the whole run, by the clock
+    std::vector<CauseLoss> cause;   // [place in all_causes()]
+    double checkpoint_gpu_s = 0.0;  // mean of a run that training stood still for checkpoints
+};
+
+/// One history for each fleet 0 ... of the parts.
+///
+/// Clocks of causes run while the job does, not while it is down; each failure draws its cause's next gap. What is left of a
+/// gap counts on in the next part, in proportion to the rates; parts end with a checkpoint that costs nothing. Work goes back to
+/// the last checkpoint in storage, or to the last copy in memory where that outlives the cause. A failed node under repair is replaced by
+/// the spare that is ready first; none ready: the job waits. All spares are ready at the start.
+///
+/// Draws are keyed by (history, part, number of the failure), so designs share their luck, and no order of work matters.
+/// Left out: failures during restarts and repairs; spares that fail; a first gap that began before the run.
+Histories sample_histories(std::span<const RunPart> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
+                           Purpose purpose);
+
+}  // namespace prismopt

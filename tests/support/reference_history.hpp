@@ -1,0 +1,137 @@
+#pragma once
+
+/// One history of failures, told minute by minute as an operator would: the slow judge of model/run/histories.cpp. It shares
+/// nothing with it but the keys of the draws.
+
+#include "model/run/histories.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+namespace prismopt {
+
+class ReferenceHistory {
+public:
+    ReferenceHistory(const std::vector<RunPart>& parts, FailureTables& tables, std::uint64_t seed, std::uint32_t history)
+        : tables_(tables), seed_(seed), history_(history)
+    {
+        for (std::uint32_t p = 0; p < parts.size(); ++p) {
+            run(parts[p].model, p, parts[p].productive_s[history]);
+        }
+    }
+
+    double seconds = 0.0;
+    double waited = 0.0;
+    int failures = 0;
+
+private:
+    std::uint32_t word(Stream stream, std::uint32_t part, std::uint32_t event, int which, std::uint32_t kind = 0) const
+    {
+        return philox(seed_, {history_, part << 16, event, use(stream, Purpose::search, kind)})[static_cast<std::size_t>(which)];
+    }
+    double gap(const FailureModel::Source& s, std::uint32_t bits) { return static_cast<double>(tables_.gaps(s.gaps)(bits)); }
+
+    void run(const FailureModel& m, std::uint32_t part, double productive)
+    {
+        double node_rate = 1.0;
+        if (m.node_cv > 0.0) {
+            node_rate = static_cast<double>(tables_.node_rate(m.node_cv)(word(Stream::node_rate, 0, 0, 0)));
+        }
+        const auto rate = [&](const FailureModel::Source& s) { return s.rate * (s.by_node ? node_rate : 1.0); };
+        bool first = true;
+        for (const auto& s : m.sources) {
+            if (!left_.contains(s.cause)) {
+                const bool main_stream = first && part == 0;
+                left_[s.cause] = gap(s, main_stream ? word(Stream::failure, part, 0, 0)
+                                                    : word(Stream::failure, part, 0, 0, static_cast<std::uint32_t>(1 + s.cause)));
+            }
+            first = false;
+        }
+        double position = 0.0;
+        for (std::uint32_t failure = 0;; ++failure) {
+            // The attempt, event by event: work, copies in memory, stalls, writes that reach storage.
+            const FailureModel::Source* strikes = nullptr;
+            double until = std::numeric_limits<double>::infinity();
+            for (const auto& s : m.sources) {
+                if (left_[s.cause] / rate(s) < until) {
+                    until = left_[s.cause] / rate(s);
+                    strikes = &s;
+                }
+            }
+            const double interval = std::min(m.interval_s, productive);
+            double clock = 0.0;
+            double at = position;
+            double stored = position;
+            std::vector<std::pair<double, double>> writes;  // when it is in storage, and what is
+            bool done = false;
+            while (true) {
+                const double rest = productive - at;
+                const bool last = rest <= interval * (1.0 + 1e-12);
+                const double work = last ? rest : interval;
+                const double took = work * m.pace;
+                if (clock + took > until) {
+                    at += (until - clock) / m.pace;
+                    break;
+                }
+                clock += took;
+                at += work;
+                if (last) {
+                    done = true;
+                    break;
+                }
+                if (clock + m.stall_s > until) {
+                    break;
+                }
+                clock += m.stall_s;
+                writes.emplace_back(clock + m.lag_s, at);
+            }
+            const double ran = done ? clock : until;
+            for (const auto& s : m.sources) {
+                left_[s.cause] -= ran * rate(s);
+            }
+            seconds += ran;
+            if (done) {
+                return;
+            }
+            for (const auto& [when, what] : writes) {
+                stored = when <= until ? what : stored;
+            }
+            ++failures;
+            const std::uint32_t repair_bits = word(Stream::repair, part, failure, 0);
+            const bool copies =
+                m.memory_interval_s > 0.0 && word(Stream::repair, part, failure, 1) * 0x1p-32 < strikes->memory_kept;
+            double next = strikes->planned ? at : stored;
+            if (copies) {
+                next = std::max(next, position + std::floor((at - position) / m.memory_interval_s) * m.memory_interval_s);
+            }
+            const double repaired =
+                seconds + strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
+            position = next;
+            seconds += strikes->detection_s + (strikes->planned ? m.stall_s : 0.0);
+            if (m.spares != enough_spares && strikes->repair_s > 0.0) {
+                in_repair_.push_back(repaired);
+                // So many nodes are being repaired that one of the job's is missing: the first to come back ends that.
+                std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
+                if (in_repair_.size() > static_cast<std::size_t>(m.spares)) {
+                    const auto back = std::min_element(in_repair_.begin(), in_repair_.end());
+                    waited += *back - seconds;
+                    seconds = *back;
+                    in_repair_.erase(back);
+                }
+            }
+            seconds += strikes->restart_s;
+            left_[strikes->cause] =
+                gap(*strikes, word(Stream::failure, part, (failure + 1) / 4, static_cast<int>((failure + 1) % 4)));
+        }
+    }
+
+    FailureTables& tables_;
+    std::uint64_t seed_;
+    std::uint32_t history_;
+    std::map<std::size_t, double> left_;  // [cause]: in units of its mean gap
+    std::vector<double> in_repair_;
+};
+
+}  // namespace prismopt
