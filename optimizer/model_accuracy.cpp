@@ -1,5 +1,7 @@
 #include "optimizer/model_accuracy.hpp"
 
+#include "model/hardware/kernel_time.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,6 +141,14 @@ std::string why_hard(const CheckedRun& checked)
     return text;
 }
 
+const char* kind_of(const MeasuredRun& run)
+{
+    if (operand_bytes(run.workload.precision) < 2.0) {
+        return "fewer than 16 bits";
+    }
+    return run.workload.mixture() ? "mixtures of experts" : "dense, 16 bits or more";
+}
+
 }  // namespace
 
 double SourceAccuracy::largest_regret() const
@@ -154,6 +164,12 @@ double SourceAccuracy::largest_regret_beyond_repeats() const
 {
     const double largest = largest_regret();
     return largest <= repeats_differ ? 0.0 : largest;
+}
+
+std::size_t SourceAccuracy::groups_within(double regret) const
+{
+    return static_cast<std::size_t>(
+        std::count_if(regrets.begin(), regrets.end(), [regret](const Regret& group) { return group.excess <= regret; }));
 }
 
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped)
@@ -226,6 +242,30 @@ std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked)
         result.push_back(accuracy_of(name, runs, skipped[name]));
     }
     result.push_back(accuracy_of("total", all, checked.skipped.size()));
+    return result;
+}
+
+std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
+{
+    using Runs = std::vector<const CheckedRun*>;
+    std::map<std::string, std::map<std::string, Runs>> sources;
+    std::map<std::string, Runs> all;
+    for (const CheckedRun& run : checked.runs) {
+        const std::string kind = kind_of(run.run);
+        sources[run.run.source][kind].push_back(&run);
+        all[kind].push_back(&run);
+    }
+    std::vector<SourceAccuracy> result;
+    for (const auto& [source, kinds] : sources) {
+        for (const auto& [kind, runs] : kinds) {
+            if (kinds.size() > 1) {
+                result.push_back(accuracy_of(source + ": " + kind, runs, 0));
+            }
+        }
+    }
+    for (const auto& [kind, runs] : all) {
+        result.push_back(accuracy_of("all: " + kind, runs, 0));
+    }
     return result;
 }
 

@@ -39,6 +39,8 @@ struct SourceAccuracy {
     double largest_regret() const;
     /// The same with plans that are no further apart than repeats of one plan counted as equal.
     double largest_regret_beyond_repeats() const;
+    /// Groups whose regret is at most this.
+    std::size_t groups_within(double regret) const;
 };
 
 /// All rows of one name.
@@ -49,5 +51,9 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
 
 /// By source in the order of names, the total last.
 std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
+
+/// By kind of run: dense models in 16 bits or more, mixtures of experts, fewer than 16 bits (dense or not). Of the sources that
+/// have several kinds, named "source: kind", then of all rows.
+std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);
 
 }  // namespace prismopt

@@ -21,6 +21,8 @@ constexpr const char* compared =
     "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
     "leave-one-source-out\ntable of the fit.";
 
+constexpr double least_regret = 0.01;
+
 /// Errors in per cent; null where there is nothing to compare.
 nlohmann::json percent(double relative) { return std::isnan(relative) ? nlohmann::json() : nlohmann::json(100.0 * relative); }
 
@@ -35,6 +37,8 @@ nlohmann::json to_json(const SourceAccuracy& s)
                         {"worst", percent(s.worst)},
                         {"regret", percent(s.largest_regret())},
                         {"regret_beyond_repeats", percent(s.largest_regret_beyond_repeats())},
+                        {"groups", s.regrets.size()},
+                        {"groups_of_least_regret", s.groups_within(least_regret)},
                         {"rank_correlation",
                          std::isnan(s.rank_correlation) ? nlohmann::json() : nlohmann::json(s.rank_correlation)},
                         {"worst_row", s.worst_row},
@@ -75,6 +79,10 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
                         {"runs", nlohmann::json::array()},    {"skipped", nlohmann::json::array()}};
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         json["sources"].push_back(to_json(sources[i]));
+    }
+    json["kinds"] = nlohmann::json::array();
+    for (const SourceAccuracy& kind : accuracy_by_kind(checked)) {
+        json["kinds"].push_back(to_json(kind));
     }
     for (const Regret& regret : sources.back().regrets) {
         json["groups"].push_back({{"name", regret.group}, {"rows", regret.rows}, {"regret", 100.0 * regret.excess}});
@@ -132,15 +140,27 @@ void print_sources(const std::vector<SourceAccuracy>& sources)
     }
 }
 
-void print_collectives(const CheckedModel& checked)
+void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
 {
-    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
-    if (systems.empty()) {
+    if (of.empty()) {
         return;
     }
-    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", "collectives alone", "rows", "mean %", "median %", "bias %", "worst %");
-    for (const SourceAccuracy& s : systems) {
+    fmt::print("\n{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", title, "rows", "mean %", "median %", "bias %", "worst %");
+    for (const SourceAccuracy& s : of) {
         fmt::print("{:<54}{:>6}{:>8}{:>9}{:>8}{:>9}\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
+                   figure(s.bias, true), figure(s.worst, true));
+    }
+}
+
+void print_errors_in_markdown(const char* title, const char* column, const std::vector<SourceAccuracy>& of)
+{
+    if (of.empty()) {
+        return;
+    }
+    fmt::print("\n## {}\n\n| {} | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | ---: |\n", title,
+               column);
+    for (const SourceAccuracy& s : of) {
+        fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
                    figure(s.bias, true), figure(s.worst, true));
     }
 }
@@ -153,15 +173,18 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         "cent of the measured step time. {}\n\n",
         compared);
     fmt::print(
-        "| source | rows | skipped | mean | median | bias | worst | rank correlation | largest regret | beyond repeats | memory "
-        "(rows) |\n");
-    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+        "| source | rows | skipped | mean | median | bias | worst | rank correlation | groups (of regret up to 1) | largest "
+        "regret | "
+        "beyond repeats | memory (rows) |\n");
+    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
-        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
                    figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank,
-                   figure(s.largest_regret()), figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
+                   s.regrets.size(), s.groups_within(least_regret), figure(s.largest_regret()),
+                   figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
+    print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
     fmt::print("\n## Hardest row of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         if (sources[i].rows > 0) {
@@ -177,16 +200,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
         }
     }
-    const std::vector<SourceAccuracy> systems = accuracy_of_collectives(checked);
-    if (!systems.empty()) {
-        fmt::print(
-            "\n## Collectives alone\n\n| system | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | "
-            "---: |\n");
-        for (const SourceAccuracy& s : systems) {
-            fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
-                       figure(s.bias, true), figure(s.worst, true));
-        }
-    }
+    print_errors_in_markdown("Collectives alone", "system", accuracy_of_collectives(checked));
     std::map<std::pair<std::string, std::string>, int> reasons;
     for (const SkippedRow& row : checked.skipped) {
         ++reasons[{row.source, row.reason}];
@@ -243,7 +257,8 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     }
     print_runs(checked);
     print_sources(sources);
-    print_collectives(checked);
+    print_errors("by kind", accuracy_by_kind(checked));
+    print_errors("collectives alone", accuracy_of_collectives(checked));
     print_skipped(checked);
     fmt::print("\n{}\n", compared);
     return exit_done;

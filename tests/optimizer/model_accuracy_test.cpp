@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 namespace prismopt {
 namespace {
@@ -45,6 +46,24 @@ TEST(ModelAccuracy, CountsErrorsBySource)
     EXPECT_EQ(sources[3].skipped, 2U);
 }
 
+TEST(ModelAccuracy, TellsKindsOfRunsApart)
+{
+    CheckedModel model;
+    model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0), checked("b", 10.0, 13.0)};
+    model.runs[1].run.workload.experts.count = 8;
+    model.runs[2].run.workload.experts.count = 8;
+    model.runs[2].run.workload.precision = Precision::fp8;
+    const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1}, {"a: mixtures of experts", 0.2},
+                                                 {"a: fewer than 16 bits", 0.4},     {"all: dense, 16 bits or more", 0.2},
+                                                 {"all: mixtures of experts", 0.2},  {"all: fewer than 16 bits", 0.4}};
+    const auto kinds = accuracy_by_kind(model);
+    EXPECT_EQ(kinds.size(), expected.size());
+    for (const SourceAccuracy& kind : kinds) {
+        ASSERT_TRUE(expected.contains(kind.name)) << kind.name;
+        EXPECT_NEAR(kind.mean_absolute, expected.at(kind.name), 1e-12) << kind.name;
+    }
+}
+
 /// The model likes the plan that takes 12 best; the best takes 10.
 TEST(ModelAccuracy, RegretIsWhatTheModelsChoiceCosts)
 {
@@ -55,6 +74,8 @@ TEST(ModelAccuracy, RegretIsWhatTheModelsChoiceCosts)
     EXPECT_EQ(a.regrets.front().rows, 3U);
     EXPECT_NEAR(a.largest_regret(), 0.2, 1e-12);
     EXPECT_NEAR(a.largest_regret_beyond_repeats(), 0.2, 1e-12);
+    EXPECT_EQ(a.groups_within(0.21), 1U);
+    EXPECT_EQ(a.groups_within(0.19), 0U);
     SourceAccuracy close = a;
     close.regrets.front().excess = repeats_differ - 0.001;
     EXPECT_EQ(close.largest_regret_beyond_repeats(), 0.0);
