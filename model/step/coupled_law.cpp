@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -152,6 +153,7 @@ struct PowerSums {
 
 std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const ChunkPass> passes, const BarrierWidths& widths)
 {
+    assert(passes.size() >= 2);
     BarrierWidths alone = widths;
     alone.pass = 1;
     std::vector<ComposedDuration> laws;

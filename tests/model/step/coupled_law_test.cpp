@@ -55,7 +55,7 @@ public:
         pass.segments = {{{KernelClass::gemm, 1.0}}};
         pass.ends = {Meeting::experts};
         ChainLaws chains(residual, StandardLaw::node_probabilities());
-        const std::array passes{ChunkPass{pass, 1}};
+        const std::array passes{ChunkPass{pass, 1}, ChunkPass{pass, 1}};
         law_ = coupled_law(chains, passes, {tp, 1, members});
     }
 
