@@ -16,7 +16,7 @@ namespace prismopt {
 namespace {
 
 /// Fleets and most points of one work item: items are small, and large enough that points share the making of draws.
-constexpr int item_fleets = 2 * block_fleets;
+constexpr int item_fleets = block_fleets;
 constexpr std::size_t item_points = 16;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
@@ -191,10 +191,13 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
     }
 }
 
-/// Takes results in the order of the items until the point has all of its draws.
-void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
+/// Takes results in the order of the items until the point has all of its draws; false when stopped before.
+bool Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn, const Stop& stop)
 {
     while (drawn[point].awaited > 0) {
+        if (stop && stop()) {
+            return false;
+        }
         const std::vector<PhaseDraws> more = decode_draws(crew_.next());
         const std::vector<std::uint64_t> points = std::move(submitted_.front());
         submitted_.pop_front();
@@ -208,9 +211,10 @@ void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
             draws_made_ += more[i].front().size();
         }
     }
+    return true;
 }
 
-Answer Evaluator::next()
+std::optional<Answer> Evaluator::next(const Stop& stop)
 {
     const Request request = pending_.front();
     pending_.pop_front();
@@ -218,7 +222,9 @@ Answer Evaluator::next()
         return decode_answer(crew_.next());
     }
     const auto& point = std::get<PointRequest>(request);
-    collect_draws(point.index, drawn_);
+    if (!collect_draws(point.index, drawn_, stop)) {
+        return std::nullopt;
+    }
     return summarise(point);
 }
 
@@ -236,8 +242,7 @@ Answer Evaluator::summarise(const PointRequest& request)
     return evaluation;
 }
 
-std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points,
-                                                          const std::function<bool()>& stop)
+std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, const Stop& stop)
 {
     const Rung& rung = model_.scenario.search.confirm;
     std::vector<Need> needs;
@@ -248,10 +253,9 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
     submit_draws(needs, Purpose::confirm, drawn);
     std::vector<Prediction> predictions;
     for (const std::uint64_t index : points) {
-        if (stop()) {
+        if (!collect_draws(index, drawn, stop)) {
             return std::nullopt;
         }
-        collect_draws(index, drawn);
         const Point point = model_.designs.space().point(index);
         predictions.push_back(bench_.of(model_.designs.hardware(point))
                                   .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,

@@ -59,8 +59,11 @@ public:
     Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
-    /// The answer to the oldest request that has none yet.
-    Answer next();
+    /// Asked between items of draws, which take a second or so; empty: never.
+    using Stop = std::function<bool()>;
+
+    /// The answer to the oldest request that has none yet; nothing when `stop` turned true before it was there, and no more then.
+    std::optional<Answer> next(const Stop& stop = {});
 
     /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
@@ -68,7 +71,7 @@ public:
     int fleets_for_limits(std::uint64_t points) const;
 
     /// Draws of these points on the confirm stream, and all they say; nothing when `stop` turned true before the end.
-    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points, const std::function<bool()>& stop);
+    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points, const Stop& stop = {});
 
     std::uint64_t draws_made() const { return draws_made_; }
 
@@ -88,7 +91,7 @@ private:
     };
 
     void submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn);
-    void collect_draws(std::uint64_t point, DrawnPoints& drawn);
+    bool collect_draws(std::uint64_t point, DrawnPoints& drawn, const Stop& stop);
     Answer summarise(const PointRequest& request);
 
     const StudyModel& model_;

@@ -97,13 +97,13 @@ public:
             if (!requests->empty()) {
                 submit(*requests);
             }
-            if (const auto reason = stop_.reason()) {
+            const auto answer = next_answer();
+            if (!answer) {
                 journal_.sync();
-                return reason;
+                return stopped_;
             }
-            const std::vector<Answer> answer{next_answer()};
-            strategy_->tell(answer);
-            archive_.add(answer);
+            strategy_->tell({&*answer, 1});
+            archive_.add({&*answer, 1});
             ++answered_;
             if (progress_.due()) show_progress();
         }
@@ -145,13 +145,9 @@ public:
     std::optional<std::string> confirm(Results& results)
     {
         const std::vector<std::uint64_t> indices = strategy_->front();
-        std::optional<std::string> stopped;
-        const auto predictions = evaluator_.confirm(indices, [&] {
-            stopped = stop_.reason();
-            return stopped.has_value();
-        });
+        const auto predictions = evaluator_.confirm(indices, [this] { return stop_now(); });
         if (!predictions) {
-            return *stopped + " before the front was confirmed";
+            return *stopped_ + " before the front was confirmed";
         }
         std::vector<std::vector<double>> values;
         for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -210,15 +206,27 @@ private:
             top_fleets_, archive_.feasible(), fleets);
     }
 
-    Answer next_answer()
+    bool stop_now()
     {
+        stopped_ = stop_.reason();
+        return stopped_.has_value();
+    }
+
+    /// Nothing when the search is to stop.
+    std::optional<Answer> next_answer()
+    {
+        if (stop_now()) {
+            return std::nullopt;
+        }
         const Request request = asked_.front();
         asked_.pop_front();
         if (journal_.known() > 0) {
             return journal_.known_answer(request);
         }
-        Answer answer = evaluator_.next();
-        journal_.append(answer);
+        auto answer = evaluator_.next([this] { return stop_now(); });
+        if (answer) {
+            journal_.append(*answer);
+        }
         return answer;
     }
 
@@ -245,7 +253,8 @@ private:
     Progress progress_;
     StudyJournal journal_;
     StopRequest stop_;
-    std::deque<Request> asked_;  // not answered yet
+    std::optional<std::string> stopped_;  // why
+    std::deque<Request> asked_;           // not answered yet
     std::uint64_t asked_count_ = 0;
     std::uint64_t answered_ = 0;
 };

@@ -94,6 +94,15 @@ class Stop(CliTest):
         self.assertTrue(self.journal.exists())
         self.assertRegex(self.output("report", "study.h5"), "stopped by --max-time")
 
+    def test_a_stop_does_not_wait_for_all_draws_of_a_plan(self):
+        """A million fleets a plan take tens of seconds."""
+        self.scenario(minimise='["training_time_p50", "memory", "gpus"]',
+                      rungs="[{ fleets = 64, steps = 2 }, { fleets = 960000, steps = 2 }]")
+        start = time.monotonic()
+        finished = self.run_program("search", "study.toml", "--out", "study.h5", "--max-time", "2 s")
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        self.assertLess(time.monotonic() - start, 2 + 5)
+
     def test_sigusr1_under_mpirun(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks

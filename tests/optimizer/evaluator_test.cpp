@@ -50,7 +50,7 @@ replicas_simulated = 2
         evaluator_.submit(requests);
         std::vector<Evaluation> evaluations;
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            evaluations.push_back(std::get<Evaluation>(evaluator_.next()));
+            evaluations.push_back(std::get<Evaluation>(*evaluator_.next()));
         }
         return evaluations;
     }
@@ -74,7 +74,7 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
 
     Evaluator fresh(model(), crew_, model().scenario.search.rungs);
     fresh.submit(std::vector<Request>{PointRequest{climbed, 2}});
-    EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next())), bytes_of(high));
+    EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(high));
 }
 
 TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
@@ -88,7 +88,7 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
     Evaluator fresh(model(), crew_, model().scenario.search.rungs);
     fresh.submit(requests);
     for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
-        EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next())), bytes_of(*expected)) << expected->index;
+        EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(*expected)) << expected->index;
     }
 }
 
@@ -139,7 +139,7 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
     std::uint64_t rejected = 0;
     for (std::uint64_t begin = 0; begin < size; begin += 7) {
         evaluator_.submit(std::vector<Request>{SweepRange{begin, std::min(size, begin + 7)}});
-        const auto part = std::get<Sweep>(evaluator_.next());
+        const auto part = std::get<Sweep>(*evaluator_.next());
         feasible.insert(feasible.end(), part.feasible.begin(), part.feasible.end());
         for (const Rejected& reason : part.rejected) {
             rejected += reason.count;

@@ -47,7 +47,7 @@ std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::v
     evaluator.submit(requests);
     std::map<std::uint64_t, double> values;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const Answer answer = evaluator.next();
+        const Answer answer = *evaluator.next();
         const auto& evaluation = std::get<Evaluation>(answer);
         values[evaluation.index] = evaluation.objectives.front().value;
     }
@@ -78,7 +78,7 @@ Raced race_of(const StudyModel& model, const std::vector<std::uint64_t>& chosen)
     const auto run = [&](const std::vector<Request>& requests) {
         evaluator.submit(requests);
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            const Answer answer = evaluator.next();
+            const Answer answer = *evaluator.next();
             const auto& evaluation = std::get<Evaluation>(answer);
             race.add(evaluation);
             last[evaluation.index] = evaluation;

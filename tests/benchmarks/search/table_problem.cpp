@@ -38,7 +38,7 @@ TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> r
         }
         evaluator.submit(all);
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const Answer answer = evaluator.next();
+            const Answer answer = *evaluator.next();
             const auto& evaluation = std::get<Evaluation>(answer);
             table_[evaluation.index].push_back(evaluation);
         }
