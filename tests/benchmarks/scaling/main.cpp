@@ -75,7 +75,7 @@ ItemTimes measure_items(const Scenario& scenario)
         if (std::holds_alternative<PointRequest>(requests->front())) list = &times.draw_s;
         evaluator.submit(*requests);
         std::vector<Answer> answers;
-        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(evaluator.next());
+        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(*evaluator.next());
         plan.chosen.strategy->tell(answers);
     }
     return times;
