@@ -160,7 +160,12 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
     study.command_line = call.command_line;
     const std::string path = (*values)["FILE"].as<std::string>();
     study.out = results_path_of(path);
-    return run([&path] { return journaled_scenario(path); }, study, call);
+    const auto read = [&] {
+        Scenario scenario = journaled_scenario(path);
+        refuse_results_of_another_study(scenario, study.out);
+        return scenario;
+    };
+    return run(read, study, call);
 }
 
 }  // namespace prismopt
