@@ -171,6 +171,15 @@ class Stop(CliTest):
                 self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
+    def test_a_damaged_header_is_told(self):
+        whole = self.stopped_journal()
+        damaged = whole[:20] + b"\xff\x00\xff\x00" + whole[HEADER_BYTES:]
+        self.journal.write_bytes(damaged)
+        for command in ("inspect", "resume"):
+            errors = self.refusal(command, "study.h5.journal")
+            self.assertRegex(errors, r"study\.h5\.journal: its header is damaged .*copy the journal again, or start the search again")
+            self.assertEqual(self.journal.read_bytes(), damaged)
+
     def test_a_journal_without_a_whole_record_is_refused(self):
         whole = self.stopped_journal()
         for name, damaged in {"header only": whole[:HEADER_BYTES], "half a header": whole[:10], "empty": b""}.items():
