@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 
@@ -19,8 +20,8 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Header {
     std::array<char, 8> magic{'P', 'R', 'I', 'S', 'M', 'J', 'N', 'L'};
-    std::uint32_t version = 1;
-    std::uint32_t zero = 0;
+    std::uint32_t version = 2;  // 1 had a zero for the checksum
+    std::uint32_t checksum = 0;
     std::uint64_t study = 0;
 };
 static_assert(sizeof(Header) == 24);
@@ -45,18 +46,28 @@ constexpr std::array<std::uint32_t, 256> crc_table()
     return table;
 }
 
-std::uint32_t checksum(std::uint32_t length, std::span<const std::byte> payload)
+/// Of all parts, one behind the other.
+std::uint32_t checksum(std::initializer_list<std::span<const std::byte>> parts)
 {
     static constexpr std::array table = crc_table();
     std::uint32_t crc = 0xFFFFFFFF;
-    const auto add = [&](std::span<const std::byte> bytes) {
+    for (const std::span<const std::byte> bytes : parts) {
         for (const std::byte byte : bytes) {
             crc = (crc >> 8) ^ table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
         }
-    };
-    add(std::as_bytes(std::span(&length, 1)));
-    add(payload);
+    }
     return ~crc;
+}
+
+std::uint32_t checksum(std::uint32_t length, std::span<const std::byte> payload)
+{
+    return checksum({std::as_bytes(std::span(&length, 1)), payload});
+}
+
+std::uint32_t checksum(const Header& header)
+{
+    return checksum({std::as_bytes(std::span(header.magic)), std::as_bytes(std::span(&header.version, 1)),
+                     std::as_bytes(std::span(&header.study, 1))});
 }
 
 std::vector<std::byte> read_bytes(const std::string& path)
@@ -94,6 +105,11 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         throw InputError(path + " is a journal of version " + std::to_string(header.version) +
                          ", and this program reads version " + std::to_string(expected.version) +
                          "; use the program that wrote it");
+    }
+    if (header.checksum != checksum(header)) {
+        throw InputError(path +
+                         ": its header is damaged (its checksum does not fit), so nothing says of which study it is; copy the "
+                         "journal again, or start the search again with --force");
     }
     return header;
 }
@@ -174,7 +190,8 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool 
         end_ = contents.good_bytes;
         file_.truncate(end_);
     } else {
-        const Header header{.study = study};
+        Header header{.study = study};
+        header.checksum = checksum(header);
         file_.write(std::as_bytes(std::span(&header, 1)));
     }
     file_.sync();

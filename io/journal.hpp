@@ -3,9 +3,9 @@
 /// The append-only log beside a results file (`F.h5.journal`). It is created first and is the truth about a study: whatever
 /// was appended before a crash is found again, whatever is damaged is left out and reported.
 ///
-/// Layout, little-endian: header {magic "PRISMJNL", u32 version, u32 zero, u64 study}, then records
-/// {u32 length, u32 checksum, payload of `length` bytes}. The checksum is the CRC-32 of zlib over length and payload, so a
-/// tail of zeros is no record. What a payload means is the caller's.
+/// Layout, little-endian: header {magic "PRISMJNL", u32 version, u32 checksum, u64 study}, then records
+/// {u32 length, u32 checksum, payload of `length` bytes}. Checksums are the CRC-32 of zlib: the header's over all else in it, a
+/// record's over length and payload, so a tail of zeros is no record. What a payload means is the caller's.
 
 #include "io/posix_file.hpp"
 
@@ -28,7 +28,7 @@ struct JournalContents {
     std::uint64_t good_bytes = 0;  // of the file, up to the end of the last good record
 };
 
-/// Throws InputError when the file cannot be opened, is no journal, or has a version this program does not know.
+/// Throws InputError when the file cannot be opened, is no journal, has a version this program does not know, or a damaged header.
 JournalContents read_journal(const std::string& path);
 
 /// Whether another process is writing this journal. Throws std::runtime_error when the file cannot be opened.

@@ -95,6 +95,19 @@ std::optional<Cell> cell(std::string_view text)
     return text.front() == '(' && text.ends_with(overlap) ? pair(text) : single(text);
 }
 
+/// No action has bytes outside printable ASCII, and a terminal is not to get them.
+void refuse_bytes(std::string_view field, const std::string& path, std::size_t line, std::size_t column)
+{
+    const auto strange =
+        std::find_if(field.begin(), field.end(), [](char c) { return c != '\t' && c != '\n' && (c < ' ' || c > '~'); });
+    if (strange != field.end()) {
+        throw InputError(
+            fmt::format("{}:{}: column {} holds the byte 0x{:02X}, so this is no text of actions; give a table such as "
+                        "predict --write-orders writes",
+                        path, line, column, static_cast<unsigned char>(*strange)));
+    }
+}
+
 }  // namespace
 
 PartOrders parse_orders(const std::string& text, const std::string& path)
@@ -105,6 +118,7 @@ PartOrders parse_orders(const std::string& text, const std::string& path)
         for (std::size_t column = 0; column < line.size(); ++column) {
             const auto tasks = cell(trimmed(line[column]));
             if (!tasks) {
+                refuse_bytes(line[column], path, orders.size(), column + 1);
                 throw InputError(fmt::format(
                     "{}:{}: column {}, '{}', is no action; write stage, F, B, I or W, and microbatch, for example 0F0, or "
                     "(0F4;3B1)OVERLAP_F_B",

@@ -39,6 +39,18 @@ void refuse_no_results(const std::string& path)
     }
 }
 
+std::optional<Results> readable_results(const std::string& path)
+{
+    if (!file_exists(path)) {
+        return std::nullopt;
+    }
+    try {
+        return read_results(path);
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
 bool answers(const Answer& answer, const Request& request)
 {
     if (const auto* sweep = std::get_if<Sweep>(&answer)) {
@@ -133,6 +145,31 @@ Scenario journaled_scenario(const std::string& path)
                         journal));
     }
     return scenario_from(contents.records.front());
+}
+
+void refuse_results_of_another_study(const Scenario& journaled, const std::string& out)
+{
+    const std::optional<Results> results = readable_results(out);
+    if (!results) {
+        return;
+    }
+    const StudyInfo& there = results->study;
+    const std::string& strategy = journaled.search.strategy;
+    const bool named = strategy != "auto" && strategy != "nlopt";  // results hold what these chose
+    std::string differs;
+    if (there.scenario_text != journaled.text) {
+        differs = fmt::format("scenario (\"{}\" in the journal, \"{}\" in the results)", journaled.name, there.scenario_name);
+    } else if (there.seed != journaled.seed) {
+        differs = fmt::format("seed ({} in the journal, {} in the results)", journaled.seed, there.seed);
+    } else if (named && there.strategy != strategy) {
+        differs = fmt::format("strategy ({} in the journal, {} in the results)", strategy, there.strategy);
+    } else {
+        return;
+    }
+    throw InputError(
+        fmt::format("{} and {} are of different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
+                    "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
+                    journal_path(out), out, differs, out));
 }
 
 StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume)

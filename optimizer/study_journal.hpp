@@ -33,6 +33,10 @@ Scenario scenario_from(std::span<const std::byte> record);
 /// there is nothing to resume.
 Scenario journaled_scenario(const std::string& path);
 
+/// Throws InputError when the results file that a resumed search would replace is there and of another study. One that cannot be
+/// read is for the search to replace.
+void refuse_results_of_another_study(const Scenario& journaled, const std::string& out);
+
 /// Answers that a journal holds already, then new ones, which it gets.
 class StudyJournal {
 public:

@@ -53,18 +53,20 @@ constexpr std::array<Row, 5> rows{{{"exact", make_exact},
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
     const std::string tuples = grouped(space.size()) + " raw tuples";
-    if (space.size() > most_to_sweep) {
+    const bool part = goal.parts > 1;
+    if (!part && space.size() > most_to_sweep) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return {few ? "nsga2" : "nsga3",
                 tuples + " are too many to look at each; " + std::to_string(goal.objectives) + " objectives are " +
                     (few ? "few enough for crowding" : "too many for crowding, so niches along reference directions"),
                 nullptr};
     }
+    const std::string each =
+        part ? "parts can be merged where each of their raw tuples is looked at" : tuples + " can each be looked at";
     if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
-        return {"racing", tuples + " can each be looked at, but no objective has a bound that would exclude any before drawing",
-                nullptr};
+        return {"racing", each + ", but no objective has a bound that would exclude any before drawing", nullptr};
     }
-    return {"exact", tuples + " can each be looked at, and bounds exclude most before drawing", nullptr};
+    return {"exact", each + ", and bounds exclude most before drawing", nullptr};
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ struct ChosenStrategy {
 /// Names that a scenario may give: "auto"; "nlopt", which tunes continuous knobs first and then searches as "auto" does; and each
 /// strategy's own.
 std::vector<std::string> strategy_names();
-/// The space must outlive the strategy. Throws std::invalid_argument on another name.
+/// "auto" for a part of a space takes one that goes through all of it. The space must outlive the strategy. Throws std::invalid_argument on another name.
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
 
 }  // namespace prismopt

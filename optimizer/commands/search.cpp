@@ -65,9 +65,11 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
             end != static_cast<int>(text.size()) || search.part < 1 || search.part > search.parts) {
             throw InputError(fmt::format("--part {} is no part of a space; write for example --part 3/8", text));
         }
-        if (search.strategy != "exact" && search.strategy != "racing") {
+        if (search.strategy != "auto" && search.strategy != "exact" && search.strategy != "racing") {
             throw InputError(
-                "--part needs a strategy that goes through the whole space; add --strategy exact or --strategy racing");
+                fmt::format("--part needs a strategy that goes through the whole space, and {} does not; add --strategy auto, "
+                            "exact or racing",
+                            search.strategy));
         }
     }
     if (values.count("max-evaluations") > 0) {
@@ -160,7 +162,12 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
     study.command_line = call.command_line;
     const std::string path = (*values)["FILE"].as<std::string>();
     study.out = results_path_of(path);
-    return run([&path] { return journaled_scenario(path); }, study, call);
+    const auto read = [&] {
+        Scenario scenario = journaled_scenario(path);
+        refuse_results_of_another_study(scenario, study.out);
+        return scenario;
+    };
+    return run(read, study, call);
 }
 
 }  // namespace prismopt

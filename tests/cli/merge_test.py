@@ -37,13 +37,23 @@ class Merge(CliTest):
         self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]), r"parts do not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
 
+    def test_auto_goes_through_a_part(self):
+        """As the exact search does, and says so."""
+        self.search("exact.h5", "--part", "2/3")
+        found = self.run_program("search", self.toml, "--out", "auto.h5", "--part", "2/3")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertRegex(found.stderr, r"strategy exact: parts can be merged where each of their raw tuples is looked at, and bounds")
+        self.assert_same_results("auto.h5", "exact.h5")
+
     def test_refuses_what_does_not_belong_together(self):
         self.search("1.h5", "--part", "1/2")
         self.search("2.h5", "--part", "2/2", "--seed", "5")
         self.assertRegex(self.refusal("merge", "--out", "merged.h5", "--part", "1.h5", "2.h5"), r"another study .*seed differs")
         self.assertRegex(self.refusal("merge", "--out", "merged.h5"), r"needs --out FILE and --part")
         self.assertRegex(self.refusal("search", self.toml, "--part", "3/2"), r"--part 3/2 is no part")
-        self.assertRegex(self.refusal("search", self.toml, "--part", "1/2"), r"--part needs a strategy")
+        for name in ("nlopt", "nsga2", "nsga3", "random"):
+            self.assertRegex(self.refusal("search", self.toml, "--part", "1/2", "--strategy", name),
+                             rf"--part needs a strategy .*, and {name} does not; add --strategy auto, exact or racing")
 
 
 if __name__ == "__main__":

@@ -180,6 +180,15 @@ class Stop(CliTest):
                 self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
+    def test_a_damaged_header_is_told(self):
+        whole = self.stopped_journal()
+        damaged = whole[:20] + b"\xff\x00\xff\x00" + whole[HEADER_BYTES:]
+        self.journal.write_bytes(damaged)
+        for command in ("inspect", "resume"):
+            errors = self.refusal(command, "study.h5.journal")
+            self.assertRegex(errors, r"study\.h5\.journal: its header is damaged .*copy the journal again, or start the search again")
+            self.assertEqual(self.journal.read_bytes(), damaged)
+
     def test_a_journal_without_a_whole_record_is_refused(self):
         whole = self.stopped_journal()
         for name, damaged in {"header only": whole[:HEADER_BYTES], "half a header": whole[:10], "empty": b""}.items():
@@ -208,6 +217,24 @@ class Stop(CliTest):
         self.assertEqual(self.journal.read_bytes(), others)
         self.output("search", other, "--out", "study.h5", "--force")
         self.assertFalse(self.journal.exists())
+
+    def test_a_journal_beside_results_of_another_study_is_refused(self):
+        journal = self.stopped_journal()
+        for name, options, why in (("scenario", (self.scenario("other.toml", tokens="2e10"),), 'scenario ("small" in the journal'),
+                                   ("seed", (self.toml, "--seed", "7"), "seed (1 in the journal, 7 in the results)")):
+            with self.subTest(name):
+                self.journal.unlink(missing_ok=True)
+                self.output("search", *options, "--out", "study.h5", "--force", "--strategy", "nsga2", "--max-evaluations", "20")
+                self.journal.write_bytes(journal)
+                results = (self.folder / "study.h5").read_bytes()
+                for file, ranks in (("study.h5", 0), ("study.h5.journal", 2)):
+                    errors = self.refusal("resume", file, ranks=ranks)
+                    self.assertIn(f"study.h5.journal and study.h5 are of different studies: their {why}", errors)
+                    self.assertIn("to continue the journal, move study.h5 elsewhere and resume again", errors)
+                    self.assertEqual((self.folder / "study.h5").read_bytes(), results)
+                    self.assertEqual(self.journal.read_bytes(), journal)
+        (self.folder / "study.h5").rename(self.folder / "others.h5")
+        self.assert_resumes_to_the_end()
 
     def test_resume_of_nothing(self):
         small = pathlib.Path(support.SMALL)

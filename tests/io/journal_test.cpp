@@ -87,8 +87,8 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     const std::string path = folder.file("a.journal");
     write(path, {"abc"});
     const std::string bytes = content(path);
-    // CRC-32 of the bytes 03 00 00 00 'a' 'b' 'c', from zlib.crc32.
-    const std::string expected = std::string("PRISMJNL\x01\0\0\0\0\0\0\0\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes) +
+    // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from zlib.crc32.
+    const std::string expected = std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes) +
                                  std::string("\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
     EXPECT_EQ(bytes.substr(0, expected.size()), expected);
     EXPECT_EQ(bytes.substr(header_bytes + record_head_bytes), "abc");
@@ -144,6 +144,23 @@ TEST(Journal, NoticesEachFlippedBitOfARecord)
     }
 }
 
+TEST(Journal, NoticesEachFlippedBitOfItsHeader)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("a.journal");
+    write(path, three);
+    const std::string whole = content(path);
+    for (std::size_t bit = 0; bit < 8 * header_bytes; ++bit) {
+        std::string bytes = whole;
+        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+        put(path, bytes);
+        const char* const why = bit < 64 ? "is not a journal" : (bit < 96 ? "is a journal of version" : "header is damaged");
+        EXPECT_THAT(message<InputError>([&] { read_journal(path); }), HasSubstr(why)) << bit;
+        EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study); }), HasSubstr(why)) << bit;
+        EXPECT_EQ(content(path), bytes) << bit;
+    }
+}
+
 TEST(Journal, TakesATailOfZerosForDamage)
 {
     const TemporaryFolder folder;
@@ -178,7 +195,7 @@ TEST(Journal, RefusesWhatIsNoJournal)
     EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal(""), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal("PRISMJNL\x01"), HasSubstr("cut short in its header"));
-    EXPECT_THAT(refusal("PRISMJNL" + std::string("\x02\0\0\0\0\0\0\0", 8) + "studyhsh"), HasSubstr("version 2"));
+    EXPECT_THAT(refusal("PRISMJNL" + std::string("\x03\0\0\0\0\0\0\0", 8) + "studyhsh"), HasSubstr("version 3"));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
     EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("no regular file"));
 }

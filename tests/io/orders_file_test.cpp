@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -50,6 +53,23 @@ TEST(OrdersFile, SaysWhichCellIsNoAction)
             FAIL() << cell;
         } catch (const InputError& error) {
             EXPECT_THAT(error.what(), HasSubstr("t.csv:2: column 3, '" + cell + "', is no action"));
+        }
+    }
+}
+
+TEST(OrdersFile, PrintsNoBytesThatAreNoText)
+{
+    for (const auto& [cell, byte] : std::vector<std::pair<std::string, std::string>>{{std::string("\x89HDF\r\n\x1A\n"), "0x89"},
+                                                                                     {"\x1B[2J", "0x1B"},
+                                                                                     {std::string("0F\0", 3), "0x00"},
+                                                                                     {"0F\x7F", "0x7F"}}) {
+        try {
+            parse_orders("0F0,0B0\n1F0," + cell, "t.csv");
+            FAIL() << byte;
+        } catch (const InputError& error) {
+            const std::string message = error.what();
+            EXPECT_THAT(message, HasSubstr("t.csv:2: column 2 holds the byte " + byte + ", so this is no text"));
+            EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;
         }
     }
 }

@@ -218,5 +218,18 @@ TEST(Auto, SaysWhy)
     EXPECT_THROW(make_strategy("best", noisy.space, goal), std::invalid_argument);
 }
 
+TEST(Auto, GoesThroughAPart)
+{
+    const Space space{unit_axes(8, 16), {}};  // 2^32 raw tuples
+    StudyGoal goal{.objectives = 2, .bounded = {true, true}};
+    EXPECT_EQ(make_strategy("auto", space, goal).name, "nsga2");
+    goal.parts = 3;
+    const ChosenStrategy chosen = make_strategy("auto", space, goal);
+    EXPECT_EQ(chosen.name, "exact");
+    EXPECT_THAT(chosen.why, HasSubstr("each of their raw tuples is looked at"));
+    goal.bounded = {false, false};
+    EXPECT_EQ(make_strategy("auto", space, goal).name, "racing");
+}
+
 }  // namespace
 }  // namespace prismopt
