@@ -1,21 +1,19 @@
 #include "optimizer/dry_run.hpp"
 
 #include "optimizer/evaluator.hpp"
+#include "optimizer/spread_ranges.hpp"
 #include "optimizer/study.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <numbers>
 
 namespace prismopt {
 
 namespace {
 
 constexpr std::uint64_t most_looked_at = 2'000'000;
-constexpr std::uint64_t samples = 16'384;  // ranges of a space that is larger
 constexpr std::size_t drawn_points = 8;
 
 class Stopwatch {
@@ -25,24 +23,6 @@ public:
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-/// The whole space, or ranges spread over it: one in each of equal parts, at places that no axis can be in step with (multiples of
-/// the golden ratio, whose fractions are as even as can be). Whole ranges of the innermost axes only say little of the others.
-std::vector<SweepRange> ranges_of(std::uint64_t size)
-{
-    if (size <= most_looked_at) {
-        return {{.begin = 0, .end = size}};
-    }
-    std::vector<SweepRange> ranges = split_space(size, samples);
-    const std::uint64_t length = most_looked_at / ranges.size();
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-        SweepRange& range = ranges[i];
-        const double place = std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0);
-        range.begin += static_cast<std::uint64_t>(place * static_cast<double>(range.end - range.begin - length));
-        range.end = range.begin + length;
-    }
-    return ranges;
-}
 
 /// Core-seconds of one step draw, over feasible plans evenly spread over the space.
 double cost_of_a_draw(const StudyModel& model, const std::vector<Bound>& feasible)
@@ -71,7 +51,8 @@ std::string dry_run_text(const Scenario& scenario)
     Worker worker(model);
     const Stopwatch time;
     std::uint64_t looked_at = 0;
-    for (const SweepRange& range : ranges_of(size)) {
+    const std::vector<SweepRange> ranges = spread_ranges(size, most_looked_at);
+    for (const SweepRange& range : ranges) {
         archive.add(std::vector<Answer>{worker.sweep(range)});
         looked_at += range.end - range.begin;
     }
@@ -86,7 +67,7 @@ std::string dry_run_text(const Scenario& scenario)
     const StudyPlan plan = plan_study(model);
     std::string text = fmt::format("{}: {} raw tuples", scenario.name, grouped(size));
     text += looked_at == size ? ", all looked at\n"
-                              : fmt::format(", {} of them looked at, in {} ranges\n", grouped(looked_at), samples);
+                              : fmt::format(", {} of them looked at, in {} ranges\n", grouped(looked_at), ranges.size());
     text += fmt::format("{:>9.4f} %  feasible{}\n", share(archive.feasible()),
                         looked_at == size ? fmt::format(" ({} plans)", grouped(archive.feasible()))
                                           : fmt::format(" (about {:.3g} plans)", feasible));

@@ -2,15 +2,56 @@
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/spread_ranges.hpp"
 #include "optimizer/study.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
+
+#include <cmath>
 
 namespace prismopt {
 
 namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
+constexpr std::size_t kept_bounds = 1024;            // nobody reads them here
+
+struct Count {
+    Archive archive;
+    std::uint64_t looked_at = 0;
+};
+
+Count count_in(const StudyModel& model, std::vector<SweepRange> ranges)
+{
+    Count count;
+    Worker worker(model);
+    for (SweepRange& range : ranges) {
+        range.keep = kept_bounds / ranges.size();
+        count.archive.add(std::vector<Answer>{worker.sweep(range)});
+        count.looked_at += range.end - range.begin;
+    }
+    return count;
+}
+
+/// By a sample where the space is large; that one finds nothing feasible is no proof.
+Count count_space(const StudyModel& model)
+{
+    const std::uint64_t size = model.designs.space().size();
+    Count count = count_in(model, spread_ranges(size, most_counted));
+    if (count.archive.feasible() == 0 && count.looked_at < size) {
+        spdlog::warn("none of {} raw tuples spread over the space is feasible; looking at each of {}", grouped(count.looked_at),
+                     grouped(size));
+        count = count_in(model, spread_ranges(size, size));
+    }
+    return count;
+}
+
+}  // namespace
 
 int validate_command(const std::vector<std::string>& words, const Call& call)
 {
@@ -23,24 +64,36 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
-    Archive archive;
-    archive.add(std::vector<Answer>{Worker(model).sweep({.begin = 0, .end = size, .keep = 1024})});
+    const Count count = count_space(model);
+    const Archive& archive = count.archive;
+    const std::uint64_t looked_at = count.looked_at;
     if (archive.feasible() == 0) {
         refuse_infeasible(scenario, archive);
     }
+    const bool whole = looked_at == size;
+    const double scale = static_cast<double>(size) / static_cast<double>(looked_at);
+    const auto in_all = [&](std::uint64_t seen) {
+        return whole ? seen : static_cast<std::uint64_t>(std::llround(scale * static_cast<double>(seen)));
+    };
     if ((*values)["json"].as<bool>()) {
-        nlohmann::json json{{"valid", true}, {"raw_tuples", size}, {"feasible", archive.feasible()}};
+        nlohmann::json json{
+            {"valid", true}, {"raw_tuples", size}, {"looked_at", looked_at}, {"feasible", in_all(archive.feasible())}};
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : archive.rejected()) {
-            json["rejected"][rejected.reason] = rejected.count;
+            json["rejected"][rejected.reason] = in_all(rejected.count);
         }
         fmt::print("{}\n", json.dump(2));
         return exit_done;
     }
-    fmt::print("{}: valid\n{:>12} raw tuples\n{:>12} feasible\n", scenario.path, size, archive.feasible());
+    const auto told = [&](std::uint64_t seen) {
+        return whole ? fmt::format("{}", seen) : fmt::format("about {:.3g}", static_cast<double>(in_all(seen)));
+    };
+    fmt::print("{}: valid\n{:>16} raw tuples{}\n", scenario.path, size,
+               whole ? "" : fmt::format(", {} of them looked at", grouped(looked_at)));
+    fmt::print("{:>16} feasible\n", told(archive.feasible()));
     for (const Rejected& rejected : archive.rejected()) {
         if (rejected.count > 0) {
-            fmt::print("{:>12} rejected: {}\n", rejected.count, rejected.reason);
+            fmt::print("{:>16} rejected: {}\n", told(rejected.count), rejected.reason);
         }
     }
     return exit_done;

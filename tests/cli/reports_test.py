@@ -23,6 +23,21 @@ class Reports(CliTest):
         told = {reason: int(count) for count, reason in re.findall(r" (\d+) rejected: (.*)\n", text)}
         self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0})
 
+    def test_validate_estimates_a_large_space(self):
+        """By the places that a dry run looks at."""
+        numbers = lambda last: str(list(range(1, last + 1)))
+        toml = self.scenario(tp="[1, 2, 4, 8, 16]", pp=numbers(24), v=numbers(24), microbatch=numbers(4096))
+        raw = 3 * 5 * 24 * 24 * 4096 * 3 * 2
+        counts = json.loads(self.output("validate", toml, "--json"))
+        self.assertEqual(counts["raw_tuples"], raw)
+        self.assertLess(counts["looked_at"], 2e6)
+        all_counts = [counts["feasible"], *counts["rejected"].values()]
+        self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
+        text = self.output("validate", toml)
+        self.assertRegex(text, rf"valid\n +{raw} raw tuples, [\d,]+ of them looked at\n +about [\d.e+]+ feasible\n")
+        share = float(re.search(r"([\d.]+) %  feasible", self.output("search", toml, "--dry-run"))[1])
+        self.assertAlmostEqual(100 * counts["feasible"] / raw, share, delta=0.00005 + 1e-9)
+
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
