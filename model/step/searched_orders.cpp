@@ -169,6 +169,38 @@ double peak(const TaskOrders& orders, double for_weights)
     return most;
 }
 
+/// Of all rules of these chunks the orders that hold least; weight gradients come as soon as they can.
+TaskOrders orders_that_hold_least(const ScheduleShape& shape)
+{
+    if (shape.chunks == 1) {
+        return TaskOrders(shape.stages, one_forward_one_gradient(shape.microbatches, 0));
+    }
+    TaskOrders least = without_weights(shape, vees.front());
+    for (const Schedule rule : vees) {
+        TaskOrders orders = without_weights(shape, rule);
+        if (peak(orders, 0.0) < peak(least, 0.0)) {
+            least = std::move(orders);
+        }
+    }
+    return least;
+}
+
+/// The first forward for which a rank of these orders would hold more than it may.
+std::string first_beyond(const TaskOrders& orders, int most)
+{
+    for (std::size_t rank = 0; rank < orders.size(); ++rank) {
+        int held = 0;
+        for (const Task& task : orders[rank]) {
+            held += is_forward(task.pass) ? 1 : task.pass == Pass::input_gradient ? -1 : 0;
+            if (held > most) {
+                return "rank " + std::to_string(rank) + " cannot run the forward of chunk " + std::to_string(task.chunk) +
+                       ", microbatch " + std::to_string(task.microbatch);
+            }
+        }
+    }
+    return {};
+}
+
 /// The same plan with its tasks in another order.
 ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
 {
@@ -181,17 +213,7 @@ ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
 
 }  // namespace
 
-int least_held(const ScheduleShape& shape)
-{
-    if (shape.chunks == 1) {
-        return 1;
-    }
-    int least = std::numeric_limits<int>::max();
-    for (const Schedule rule : vees) {
-        least = std::min(least, static_cast<int>(peak(without_weights(shape, rule), 0.0)));
-    }
-    return least;
-}
+int least_held(const ScheduleShape& shape) { return static_cast<int>(peak(orders_that_hold_least(shape), 0.0)); }
 
 TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags)
 {
@@ -216,8 +238,9 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     }
     if (const int least = least_held(shape); limit.most < least) {
         return Infeasible{"memory limit too small",
-                          "a stage may hold " + std::to_string(limit.most) + ", but with " + schedule +
-                              " pp=" + std::to_string(shape.stages) + " one holds " + std::to_string(least) +
+                          first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
+                              std::to_string(limit.most) + ", but with " + schedule + " pp=" + std::to_string(shape.stages) +
+                              " one holds " + std::to_string(least) +
                               " at least (microbatches of a chunk between forward and weight gradient); raise the limit to that",
                           static_cast<double>(least - limit.most)};
     }

@@ -13,6 +13,8 @@
 namespace prismopt {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// Every pass of every chunk takes as long as `seconds` says; no transfers.
@@ -161,9 +163,12 @@ TEST(SearchedOrders, SayWhyThereAreNone)
         return std::get<Infeasible>(found).detail;
     };
     EXPECT_THAT(why_not({Schedule::one_f_one_b, 4, 8, 1}, 4), HasSubstr("zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"));
-    EXPECT_THAT(why_not({Schedule::zb_h1, 4, 8, 1}, 0), HasSubstr("may hold 0, but with zb_h1 pp=4 one holds 1 at least"));
+    EXPECT_THAT(why_not({Schedule::zb_h1, 4, 8, 1}, 0), HasSubstr("rank 0 cannot run the forward of chunk 0, microbatch 0: a "
+                                                                  "stage may hold 0, but with zb_h1 pp=4 one holds 1 at least"));
     const ScheduleShape vee{Schedule::zb_v, 4, 9, 2};
-    EXPECT_THAT(why_not(vee, least_held(vee) - 1), HasSubstr("raise the limit"));
+    EXPECT_THAT(why_not(vee, least_held(vee) - 1),
+                AllOf(ContainsRegex("rank [0-3] cannot run the forward of chunk [01], microbatch"),
+                      HasSubstr("raise the limit")));
 }
 
 }  // namespace
