@@ -152,19 +152,24 @@ std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
     return order;
 }
 
-/// The most that a stage holds, of which an input gradient leaves a share for the weight gradient.
+/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a share for the weight gradient.
+template <class Visit>
+void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& visit)
+{
+    double held = 0.0;
+    for (const Task& task : order) {
+        held += is_forward(task.pass) ? 1.0 : 0.0;
+        visit(task, held);
+        held -= task.pass == Pass::input_gradient ? 1.0 - for_weights : task.pass == Pass::weight_gradient ? for_weights : 0.0;
+    }
+}
+
+/// The most that a rank holds.
 double peak(const TaskOrders& orders, double for_weights)
 {
     double most = 0.0;
     for (const auto& order : orders) {
-        double held = 0.0;
-        for (const Task& task : order) {
-            held += is_forward(task.pass) ? 1.0 : 0.0;
-            most = std::max(most, held);
-            held -= task.pass == Pass::input_gradient    ? 1.0 - for_weights
-                    : task.pass == Pass::weight_gradient ? for_weights
-                                                         : 0.0;
-        }
+        for_each_held(order, for_weights, [&most](const Task&, double held) { most = std::max(most, held); });
     }
     return most;
 }
@@ -185,20 +190,19 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     return least;
 }
 
-/// The first forward for which a rank of these orders would hold more than it may.
+/// The first forward for which a rank of these orders would hold more than it may, nothing kept for weight gradients.
 std::string first_beyond(const TaskOrders& orders, int most)
 {
-    for (std::size_t rank = 0; rank < orders.size(); ++rank) {
-        int held = 0;
-        for (const Task& task : orders[rank]) {
-            held += is_forward(task.pass) ? 1 : task.pass == Pass::input_gradient ? -1 : 0;
-            if (held > most) {
-                return "rank " + std::to_string(rank) + " cannot run the forward of chunk " + std::to_string(task.chunk) +
+    std::string text;
+    for (std::size_t rank = 0; rank < orders.size() && text.empty(); ++rank) {
+        for_each_held(orders[rank], 0.0, [&](const Task& task, double held) {
+            if (text.empty() && held > most) {
+                text = "rank " + std::to_string(rank) + " cannot run the forward of chunk " + std::to_string(task.chunk) +
                        ", microbatch " + std::to_string(task.microbatch);
             }
-        }
+        });
     }
-    return {};
+    return text;
 }
 
 /// The same plan with its tasks in another order.
