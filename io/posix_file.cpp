@@ -74,6 +74,12 @@ void PosixFile::sync()
     }
 }
 
+void write_text(const std::string& path, const std::string& text)
+{
+    PosixFile file(path, PosixFile::Open::create);
+    file.write(std::as_bytes(std::span(text)));
+}
+
 void sync_folder(const std::string& path)
 {
     const std::filesystem::path parent = std::filesystem::path(path).parent_path();

@@ -33,6 +33,9 @@ private:
     int descriptor_ = -1;
 };
 
+/// The file with this text and nothing else.
+void write_text(const std::string& path, const std::string& text);
+
 /// Makes the names in the folder of `path` durable: a file that was created or renamed there is found after a power cut.
 void sync_folder(const std::string& path);
 

@@ -140,9 +140,7 @@ void write_timeline(const std::string& path, const std::vector<TimelineEvent>& e
     if (!ends_with(".json") && !ends_with(".svg")) {
         throw InputError("--timeline " + path + " ends neither in .json (for Perfetto) nor in .svg; name it so");
     }
-    const std::string text = ends_with(".json") ? timeline_json(events) : timeline_svg(events);
-    PosixFile file(path, PosixFile::Open::create);
-    file.write(std::as_bytes(std::span(text)));
+    write_text(path, ends_with(".json") ? timeline_json(events) : timeline_svg(events));
 }
 
 }  // namespace prismopt

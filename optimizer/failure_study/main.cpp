@@ -1,6 +1,7 @@
 /// Effective training time and p99 training time against GPUs, checkpoint interval and spares: jobs/failure_study.
 
-#include "optimizer/failure_study/chart.hpp"
+#include "io/line_charts.hpp"
+#include "io/posix_file.hpp"
 #include "optimizer/failure_study/runs.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 
 namespace prismopt {
@@ -211,21 +211,12 @@ private:
     Chart ettr_, p99_, spares_;
 };
 
-void write(const std::string& path, const std::string& text)
-{
-    std::ofstream file(path);
-    file << text;
-    if (!file.flush()) {
-        throw std::runtime_error("cannot write " + path + "; check the folder and the space on its disk");
-    }
-}
-
 void run(const std::string& scenario_path, const std::string& folder)
 {
     const Scenario scenario = read_scenario(scenario_path);
     Report report(scenario);
-    write(folder + "/failures.md", report.text());
-    write(folder + "/failures.svg", report.picture());
+    write_text(folder + "/failures.md", report.text());
+    write_text(folder + "/failures.svg", report.picture());
 }
 
 }  // namespace

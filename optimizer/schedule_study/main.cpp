@@ -1,5 +1,7 @@
 /// Which pipeline schedule is best as ops vary, as stages lie further apart, and with one slow stage: jobs/schedule_study.
 
+#include "io/line_charts.hpp"
+#include "io/posix_file.hpp"
 #include "optimizer/schedule_study/bubble_rates.hpp"
 #include "optimizer/schedule_study/cases.hpp"
 
@@ -7,8 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <stdexcept>
 
 namespace prismopt {
 namespace {
@@ -42,71 +42,19 @@ std::vector<Series> series()
 
 using Table = std::vector<std::vector<StudiedStep>>;  // [schedule][case]
 
-/// p99 by schedule over the cases, a panel a series.
-class Picture {
-public:
-    void panel(const Series& series, const std::vector<StudiedSchedule>& schedules, const Table& table)
-    {
-        double low = table[0][0].p99.value;
-        double high = low;
-        for (const auto& row : table) {
-            for (const StudiedStep& step : row) {
-                low = std::min(low, step.p99.value);
-                high = std::max(high, step.p99.value);
-            }
+/// p99 by schedule over the cases.
+Chart chart_of(const Series& series, const std::vector<StudiedSchedule>& schedules, const Table& table)
+{
+    Chart chart{series.title + ": p99 of the step, s", series.ticks, {}, false};
+    for (std::size_t s = 0; s < schedules.size(); ++s) {
+        ChartLine line{schedules[s].label, {}, schedules[s].plan.post_validation == PostValidation::on};
+        for (const StudiedStep& step : table[s]) {
+            line.values.push_back(step.p99.value);
         }
-        const double left = 60.0 + 430.0 * panels_++;
-        const auto x = [&](std::size_t i) {
-            return left + 340.0 * static_cast<double>(i) / static_cast<double>(series.cases.size() - 1);
-        };
-        const auto y = [&](double seconds) { return 340.0 - 290.0 * (seconds - low) / (high - low); };
-        text_ += fmt::format("<text x=\"{:.0f}\" y=\"24\" font-size=\"14\">{}: p99 of the step, s</text>\n", left, series.title);
-        for (const double seconds : {low, 0.5 * (low + high), high}) {
-            text_ += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{:.2f}</text>\n", left - 6.0,
-                                 y(seconds) + 4.0, seconds);
-        }
-        for (std::size_t i = 0; i < series.cases.size(); ++i) {
-            text_ += fmt::format("<text x=\"{:.0f}\" y=\"360\" text-anchor=\"middle\">{}</text>\n", x(i), series.ticks[i]);
-        }
-        for (std::size_t s = 0; s < schedules.size(); ++s) {
-            std::string points;
-            for (std::size_t i = 0; i < series.cases.size(); ++i) {
-                points += fmt::format("{:.1f},{:.1f} ", x(i), y(table[s][i].p99.value));
-            }
-            text_ += fmt::format(
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"{}><title>{}</title></"
-                "polyline>\n",
-                points, colour(s), dashes(schedules[s]), schedules[s].label);
-        }
+        chart.lines.push_back(std::move(line));
     }
-
-    std::string done(const std::vector<StudiedSchedule>& schedules) const
-    {
-        std::string legend;
-        for (std::size_t s = 0; s < schedules.size(); ++s) {
-            const double x = 60.0 + 160.0 * static_cast<double>(s % 8);
-            const double y = 388.0 + 18.0 * static_cast<double>(s / 8);
-            legend += fmt::format(
-                "<line x1=\"{0:.0f}\" y1=\"{1:.0f}\" x2=\"{2:.0f}\" y2=\"{1:.0f}\" stroke=\"{3}\" "
-                "stroke-width=\"2\"{4}/><text x=\"{5:.0f}\" y=\"{6:.0f}\">{7}</text>\n",
-                x, y, x + 24.0, colour(s), dashes(schedules[s]), x + 30.0, y + 4.0, schedules[s].label);
-        }
-        return fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} 420\" font-family=\"sans-serif\" "
-            "font-size=\"11\">\n{}{}</svg>\n",
-            60 + 430 * panels_, text_, legend);
-    }
-
-private:
-    static std::string colour(std::size_t s) { return fmt::format("hsl({}, 70%, 42%)", s % 10 * 36); }
-    static const char* dashes(const StudiedSchedule& s)
-    {
-        return s.plan.post_validation == PostValidation::on ? " stroke-dasharray=\"5 3\"" : "";
-    }
-
-    int panels_ = 0;
-    std::string text_;
-};
+    return chart;
+}
 
 /// Largest share of draws in which each schedule of a case is the shortest; the winner first by p99.
 std::string best_of(const std::vector<StudiedSchedule>& schedules, const Table& table, std::size_t c)
@@ -177,22 +125,13 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
     return text + bubble_rates_section();
 }
 
-void write(const std::string& path, const std::string& text)
-{
-    std::ofstream file(path);
-    file << text;
-    if (!file.flush()) {
-        throw std::runtime_error("cannot write " + path + "; check the folder and the space on its disk");
-    }
-}
-
 void run(const std::string& folder)
 {
     ScheduleStudy study;
     const std::vector<StudiedSchedule> schedules = studied_schedules();
     const std::vector<Series> list = series();
     std::vector<Table> tables;
-    Picture picture;
+    std::vector<Chart> charts;
     for (const Series& s : list) {
         Table& table = tables.emplace_back();
         for (const StudiedSchedule& schedule : schedules) {
@@ -201,10 +140,10 @@ void run(const std::string& folder)
                 row.push_back(study.step(schedule.plan, changed));
             }
         }
-        picture.panel(s, schedules, table);
+        charts.push_back(chart_of(s, schedules, table));
     }
-    write(folder + "/schedules.md", report(list, schedules, tables, study));
-    write(folder + "/schedules.svg", picture.done(schedules));
+    write_text(folder + "/schedules.md", report(list, schedules, tables, study));
+    write_text(folder + "/schedules.svg", charts_svg(charts));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Line charts side by side in one SVG.
+/// Line charts side by side in one SVG, for the studies in results/.
 
 #include <string>
 #include <vector>
@@ -10,6 +10,7 @@ namespace prismopt {
 struct ChartLine {
     std::string label;
     std::vector<double> values;  // one a tick; not finite: left out
+    bool dashed = false;
 };
 
 struct Chart {
@@ -19,6 +20,7 @@ struct Chart {
     bool logarithmic = false;
 };
 
+/// All charts have lines of the same names in the same order: one legend, below, serves them.
 std::string charts_svg(const std::vector<Chart>& charts);
 
 }  // namespace prismopt

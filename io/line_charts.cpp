@@ -1,0 +1,102 @@
+#include "io/line_charts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+// Of the picture, in its own units:
+constexpr double panel_width = 430.0;
+constexpr double plot_width = 340.0;
+constexpr double plot_height = 290.0;
+constexpr double plot_left = 60.0;
+constexpr double plot_bottom = 340.0;
+constexpr double legend_top = 388.0;
+constexpr double legend_row = 18.0;
+constexpr double legend_width = 160.0;  // of an entry
+
+/// Ten hues, so that neighbours can be told apart.
+std::string stroke(const std::vector<ChartLine>& lines, std::size_t k)
+{
+    constexpr std::size_t hues = 10;
+    const auto hue = 300.0 * static_cast<double>(k % hues) / static_cast<double>(std::min(hues, lines.size()));
+    return fmt::format("stroke=\"hsl({:.0f}, 70%, 42%)\"{}", hue, lines[k].dashed ? " stroke-dasharray=\"5 3\"" : "");
+}
+
+std::string panel(const Chart& chart, double left)
+{
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (const ChartLine& line : chart.lines) {
+        for (const double value : line.values) {
+            if (std::isfinite(value)) {
+                low = std::min(low, value);
+                high = std::max(high, value);
+            }
+        }
+    }
+    const auto scaled = [&](double value) { return chart.logarithmic ? std::log(value) : value; };
+    const double range = std::max(scaled(high) - scaled(low), 1e-12);
+    const double steps = static_cast<double>(std::max<std::size_t>(2, chart.ticks.size()) - 1);
+    const auto x = [&](std::size_t i) { return left + plot_width * static_cast<double>(i) / steps; };
+    const auto y = [&](double value) { return plot_bottom - plot_height * (scaled(value) - scaled(low)) / range; };
+    std::string text = fmt::format("<text x=\"{:.0f}\" y=\"24\" font-size=\"14\">{}</text>\n", left, chart.title);
+    const double middle = chart.logarithmic ? std::sqrt(low * high) : 0.5 * (low + high);
+    for (const double value : {low, middle, high}) {
+        text +=
+            fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{:.3g}</text>\n", left - 6.0, y(value) + 4.0, value);
+    }
+    for (std::size_t i = 0; i < chart.ticks.size(); ++i) {
+        text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x(i), plot_bottom + 20.0,
+                            chart.ticks[i]);
+    }
+    for (std::size_t k = 0; k < chart.lines.size(); ++k) {
+        std::string points;
+        for (std::size_t i = 0; i < chart.lines[k].values.size(); ++i) {
+            if (std::isfinite(chart.lines[k].values[i])) {
+                points += fmt::format("{:.1f},{:.1f} ", x(i), y(chart.lines[k].values[i]));
+            }
+        }
+        text += fmt::format("<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"1.5\"><title>{}</title></polyline>\n",
+                            points, stroke(chart.lines, k), chart.lines[k].label);
+    }
+    return text;
+}
+
+std::string legend(const std::vector<ChartLine>& lines, std::size_t columns)
+{
+    std::string text;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        const double x = plot_left + legend_width * static_cast<double>(k % columns);
+        const double y = legend_top + legend_row * static_cast<double>(k / columns);
+        text += fmt::format(
+            "<line x1=\"{0:.0f}\" y1=\"{1:.0f}\" x2=\"{2:.0f}\" y2=\"{1:.0f}\" {3} stroke-width=\"2\"/>"
+            "<text x=\"{4:.0f}\" y=\"{5:.0f}\">{6}</text>\n",
+            x, y, x + 24.0, stroke(lines, k), x + 30.0, y + 4.0, lines[k].label);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string charts_svg(const std::vector<Chart>& charts)
+{
+    const std::vector<ChartLine>& lines = charts.front().lines;
+    const double width = plot_left + panel_width * static_cast<double>(charts.size());
+    const auto columns = static_cast<std::size_t>((width - plot_left) / legend_width);
+    const auto rows = static_cast<double>((lines.size() + columns - 1) / columns);
+    std::string text = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n",
+        width, legend_top + legend_row * rows);
+    for (std::size_t i = 0; i < charts.size(); ++i) {
+        text += panel(charts[i], plot_left + panel_width * static_cast<double>(i));
+    }
+    return text + legend(lines, columns) + "</svg>\n";
+}
+
+}  // namespace prismopt
