@@ -17,6 +17,7 @@ constexpr Range cp_range{"GPUs that share a sequence", 1, 10'000, "2"};
 constexpr Range ep_range{"GPUs that share the experts of a layer", 1, 100'000, "8"};
 constexpr Range etp_range{"GPUs that share an expert", 1, 10'000, "1"};
 constexpr Range recomputed_range{"layers that recompute (0: all)", 0, 1'000'000, "8"};
+constexpr Range spares_range{"nodes left out", 0, 1'000'000, "4"};
 constexpr int most_steps = 100'000;  // of a from-to-step axis
 
 /// One value of an axis, and the place it was read from.
@@ -185,6 +186,31 @@ std::vector<int> read_recomputed_layers(const Value& axis, const Workload& workl
     return ordered_axis(choices);
 }
 
+void read_node_axes(Table& table, const Cluster& cluster, SpaceSettings& space)
+{
+    const auto need_known = [&cluster](const Value& axis) {
+        if (cluster.node_factors.empty()) {
+            axis.fail({"says nothing", "no node of the cluster is known to be slow",
+                       "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+        }
+    };
+    if (const auto axis = table.find("node_order")) {
+        space.node_order = named_axis<NodeOrder>(*axis);
+        need_known(*axis);
+    }
+    if (const auto axis = table.find("spares")) {
+        const auto choices = integers(*axis, spares_range, "[0, 4]");
+        need_known(*axis);
+        for (const Choice<int>& choice : choices) {
+            if (choice.value >= cluster.nodes()) {
+                choice.place.fail({"is more spares than nodes", fmt::format("the cluster has {} nodes", cluster.nodes()),
+                                   "leave nodes to work: write fewer"});
+            }
+        }
+        space.spares = ordered_axis(choices);
+    }
+}
+
 }  // namespace
 
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster)
@@ -249,6 +275,16 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     if (const auto axis = table.find("order")) {
         space.order = named_axis<PlacementOrder>(*axis);
     }
+    if (const auto axis = table.find("crossing")) {
+        space.crossing = named_axis<Crossing>(*axis);
+        const bool used =
+            std::any_of(space.crossing.begin(), space.crossing.end(), [](Crossing c) { return c != Crossing::by_order; });
+        if (used && cluster.building_gpus() == 0) {
+            axis->fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
+                        "give the tier that joins buildings an aggregate, or leave the axis out"});
+        }
+    }
+    read_node_axes(table, cluster, space);
     table.refuse_unknown_keys();
     return space;
 }

@@ -39,6 +39,9 @@ struct SpaceSettings {
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<Crossing> crossing{Crossing::by_order};
+    std::vector<NodeOrder> node_order{NodeOrder::as_listed};
+    std::vector<int> spares{0};
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};

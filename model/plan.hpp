@@ -34,6 +34,14 @@ enum class Offload { none, optimizer, activations };
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 
+/// Which dimension lies across buildings (Cluster::building_gpus()): as `order` happens to put it; replicas; stages, as many
+/// neighbours in each, or dealt out one by one; or none: the job stays in one building.
+enum class Crossing { by_order, dp, pp, pp_interleaved, none };
+
+/// Which of the job's nodes, whose factors are known, serve what: as they are listed; or the slowest first in the first replica, one
+/// in each replica in turn, each on another stage, in the first stage of all replicas, in the last.
+enum class NodeOrder { as_listed, packed, spread, first_stage, last_stage };
+
 struct ParallelPlan {
     int tp = 1;
     int pp = 1;
@@ -56,6 +64,9 @@ struct ParallelPlan {
     int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     Offload offload = Offload::none;
+    Crossing crossing = Crossing::by_order;
+    NodeOrder node_order = NodeOrder::as_listed;
+    int spares = 0;             // of the cluster's nodes, the slowest, that do no work
     int recomputed_layers = 0;  // of `layers` with recompute = full: layers of the network that recompute; 0: all
 
     int gpus() const { return tp * cp * pp * dp; }
@@ -85,6 +96,8 @@ std::string_view name(PostValidation value);
 std::string_view name(TensorParallelOverlap value);
 std::string_view name(Offload value);
 std::string_view name(PlacementOrder value);
+std::string_view name(Crossing value);
+std::string_view name(NodeOrder value);
 
 /// The enumerator of that name, or nothing.
 template <class Enum>

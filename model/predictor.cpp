@@ -1,6 +1,7 @@
 #include "model/predictor.hpp"
 
 #include "model/step/mean_step.hpp"
+#include "model/step/node_order.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
@@ -119,11 +120,6 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
     };
     return {e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
             e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)};
-}
-
-int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
-{
-    return (plan.gpus() + cluster.gpus_per_node() - 1) / cluster.gpus_per_node();
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ enum class Stream : std::uint8_t {
     other_replicas,  // replicas whose step is not simulated op by op
     failure,         // gaps between failures, by fleet and history
     strata,          // by block of fleets: how a stratified stream deals its strata out; kind: the stream
-    strategy         // choices of a search strategy; fleet: the choice, event: its number
+    strategy,        // choices of a search strategy; fleet: the choice, event: its number
+    tier             // regime of a network tier, by step; event: four tiers
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.

@@ -18,7 +18,7 @@ int parse_value(const std::string& key, const std::string& value, int)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const int least = key == "recomputed_layers" ? 0 : 1;
+    const int least = key == "recomputed_layers" || key == "spares" ? 0 : 1;
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
     }
@@ -143,6 +143,13 @@ std::string design_text(const ParallelPlan& plan)
     if (plan.tp_overlap != TensorParallelOverlap::off) {
         text << " tp_overlap=" << name(plan.tp_overlap);
     }
+    if (plan.crossing != Crossing::by_order) {
+        text << " crossing=" << name(plan.crossing);
+    }
+    if (plan.node_order != NodeOrder::as_listed) {
+        text << " node_order=" << name(plan.node_order);
+    }
+    number("spares", plan.spares, 0);
     if (plan.offload != Offload::none) {
         text << " offload=" << name(plan.offload);
     }

@@ -39,7 +39,10 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
 
 }  // namespace
 
-NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario.space)); }
+NoiseTables tables_of(const Scenario& scenario)
+{
+    return build_noise_tables(scenario.variability, layer_groups(scenario.space), scenario.cluster.tiers);
+}
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
@@ -48,7 +51,7 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         const Objective* found = find_objective(objective);
         objectives.push_back(found);
         bounded.push_back(found->bound != nullptr &&
-                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile, of.cluster.tiers)));
     }
 }
 

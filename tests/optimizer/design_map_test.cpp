@@ -39,7 +39,7 @@ auto as_tuple(const ParallelPlan& p)
 {
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.offload, p.group,
-                      p.post_validation);
+                      p.post_validation, p.crossing, p.node_order, p.spares);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -131,6 +131,12 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.dp_overlap = *parse<DataParallelOverlap>(label);
         } else if (axis == "order") {
             plan.order = *parse<PlacementOrder>(label);
+        } else if (axis == "crossing") {
+            plan.crossing = *parse<Crossing>(label);
+        } else if (axis == "node_order") {
+            plan.node_order = *parse<NodeOrder>(label);
+        } else if (axis == "spares") {
+            plan.spares = std::stoi(label);
         } else {
             ADD_FAILURE() << "unknown axis " << axis;
         }
