@@ -129,6 +129,9 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
                                                            std::to_string(building) + "; let dp or pp cross, or use fewer"));
     }
     const int buildings = buildings_of(plan, cluster);
+    if (buildings == 1) {
+        return std::nullopt;
+    }
     const int whole = plan.crossing == Crossing::dp ? plan.dp : plan.pp;
     const std::string over = " over " + std::to_string(buildings) + " buildings";
     if (whole % buildings != 0) {
@@ -138,10 +141,10 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
         return say(std::to_string(plan.gpus()) + " GPUs" + over + ": each has whole nodes");
     }
     const BarrierWidths widths = barrier_widths(plan);
-    if (buildings > 1 && plan.crossing == Crossing::dp && plan.dp / buildings % widths.replicas() != 0) {
+    if (plan.crossing == Crossing::dp && plan.dp / buildings % widths.replicas() != 0) {
         return say("replicas that meet in each layer would lie in two buildings; sharding=zero1, a lower ep, or crossing=pp");
     }
-    if (buildings > 1 && plan.crossing != Crossing::dp && plan.model_copies() > 1) {
+    if (plan.crossing != Crossing::dp && plan.model_copies() > 1) {
         return say("dualpipe keeps copies of a stage at both ends of the pipeline; let dp cross");
     }
     return std::nullopt;
