@@ -10,7 +10,7 @@ namespace prismopt {
 
 namespace {
 
-/// Fills seats in order; blocks never grow lexicographically, so that each set of blocks occurs once.
+/// Fills seats in order; blocks never fall lexicographically, so that each set of blocks occurs once.
 class Enumeration {
 public:
     Enumeration(const SeatingProblem& problem, std::size_t most) : problem_(problem), most_(most), left_(problem.stock) {}
@@ -45,15 +45,17 @@ private:
         }
     }
 
+    /// What there is of the last block is not below as much of the one before, so that the first ways come without dead ends.
     bool in_order() const
     {
         const auto block = static_cast<std::ptrdiff_t>(problem_.block);
-        const auto size = static_cast<std::ptrdiff_t>(seating_.size());
-        if (size % block != 0 || size < 2 * block) {
+        const auto begin = (static_cast<std::ptrdiff_t>(seating_.size()) - 1) / block * block;
+        if (begin == 0) {
             return true;
         }
-        const auto last = seating_.end() - block;
-        return !std::lexicographical_compare(last - block, last, last, seating_.end());
+        const auto last = seating_.begin() + begin;
+        const auto before = last - block;
+        return !std::lexicographical_compare(last, seating_.end(), before, before + (seating_.end() - last));
     }
 
     const SeatingProblem& problem_;

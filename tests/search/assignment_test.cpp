@@ -69,6 +69,14 @@ TEST(Seating, ListsEachWayOnce)
               1U + 4 + 4 + 6 + 12 + 12);  // 4 seats of 8 things, by counts of kinds
 }
 
+/// 68 things that all differ on 8 blocks of 8: too many ways, which is known at once.
+TEST(Seating, ManyWaysAreNotListed)
+{
+    SeatingProblem p = problem(16, std::vector<int>(68, 1));
+    p.block = 8;
+    EXPECT_TRUE(all_seatings(p, 2000).empty());
+}
+
 TEST(Seating, ExactIsBruteForce)
 {
     for (const auto& stock : {std::vector{5, 2, 1}, {4, 3, 2}, {6, 1, 2}, {3, 3, 3}}) {
