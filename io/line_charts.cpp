@@ -68,11 +68,11 @@ std::string panel(const Chart& chart, double left)
     return text;
 }
 
-std::string legend(const std::vector<ChartLine>& lines, std::size_t columns)
+std::string legend(const std::vector<ChartLine>& lines, double left, std::size_t columns)
 {
     std::string text;
     for (std::size_t k = 0; k < lines.size(); ++k) {
-        const double x = plot_left + legend_width * static_cast<double>(k % columns);
+        const double x = left + legend_width * static_cast<double>(k % columns);
         const double y = legend_top + legend_row * static_cast<double>(k / columns);
         text += fmt::format(
             "<line x1=\"{0:.0f}\" y1=\"{1:.0f}\" x2=\"{2:.0f}\" y2=\"{1:.0f}\" {3} stroke-width=\"2\"/>"
@@ -82,21 +82,37 @@ std::string legend(const std::vector<ChartLine>& lines, std::size_t columns)
     return text;
 }
 
+std::vector<std::string> names(const Chart& chart)
+{
+    std::vector<std::string> result;
+    for (const ChartLine& line : chart.lines) {
+        result.push_back(line.label);
+    }
+    return result;
+}
+
 }  // namespace
 
 std::string charts_svg(const std::vector<Chart>& charts)
 {
-    const std::vector<ChartLine>& lines = charts.front().lines;
     const double width = plot_left + panel_width * static_cast<double>(charts.size());
-    const auto columns = static_cast<std::size_t>((width - plot_left) / legend_width);
-    const auto rows = static_cast<double>((lines.size() + columns - 1) / columns);
+    const bool together =
+        std::all_of(charts.begin(), charts.end(), [&](const Chart& chart) { return names(chart) == names(charts.front()); });
+    const auto columns = static_cast<std::size_t>((together ? width - plot_left : panel_width) / legend_width);
+    std::size_t lines = 0;
+    for (const Chart& chart : charts) {
+        lines = std::max(lines, chart.lines.size());
+    }
+    const auto rows = static_cast<double>((lines + columns - 1) / columns);
     std::string text = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n",
         width, legend_top + legend_row * rows);
     for (std::size_t i = 0; i < charts.size(); ++i) {
-        text += panel(charts[i], plot_left + panel_width * static_cast<double>(i));
+        const double left = plot_left + panel_width * static_cast<double>(i);
+        text += panel(charts[i], left);
+        text += i == 0 || !together ? legend(charts[i].lines, left, columns) : "";
     }
-    return text + legend(lines, columns) + "</svg>\n";
+    return text + "</svg>\n";
 }
 
 }  // namespace prismopt

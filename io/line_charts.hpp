@@ -20,7 +20,7 @@ struct Chart {
     bool logarithmic = false;
 };
 
-/// All charts have lines of the same names in the same order: one legend, below, serves them.
+/// Where all charts have lines of the same names in the same order, one legend serves them; otherwise each has its own below it.
 std::string charts_svg(const std::vector<Chart>& charts);
 
 }  // namespace prismopt

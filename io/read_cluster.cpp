@@ -12,6 +12,9 @@ constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 1
 constexpr Range efficiency_range{"the share of the peak that is reached", 0, 1, "0.8", Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
+constexpr Range loss_of_packets_range{"the share of packets that are lost", 0, 1, "1e-5", Range::Ends::open_high};
+constexpr Range node_range{"number of a node", 0, 10'000'000, "3"};
+constexpr Range node_factor_range{"how many times as long a node computes", 0.1, 100, "1.2"};
 constexpr Range factor_range{"a factor on the constants of the machine", 0, 100, "0.9", Range::Ends::open_low};
 constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
 constexpr Range loss_range{"bytes that the loss moves per logit", 0, 1000, "24"};
@@ -64,6 +67,24 @@ void read_group(Table& table, bool last, const Value& cluster_gpus, int gpus, co
     }
 }
 
+/// What a tier has that joins buildings, campuses or regions.
+void read_circuit(Table& table, bool first, NetworkTier& tier)
+{
+    if (const auto value = table.find("aggregate")) {
+        tier.aggregate = value->quantity<BytesPerSecond>("25.6 Tb/s");
+        if (first) {
+            value->fail({"has nothing below it to share it", "the first tier joins GPUs, which have links of their own",
+                         "give bandwidth only, or put a tier inside this one"});
+        }
+    }
+    if (const auto value = table.find("loss")) {
+        tier.loss = value->number(loss_of_packets_range);
+    }
+    if (const auto value = table.find("variability")) {
+        tier.regime = read_law(*value, "scenario");
+    }
+}
+
 std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int gpus)
 {
     std::vector<NetworkTier> tiers;
@@ -82,10 +103,32 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
         if (const auto value = table.find("oversubscription")) {
             tier.oversubscription = value->number(oversubscription_range);
         }
+        read_circuit(table, i == 0, tier);
         table.refuse_unknown_keys();
         tiers.push_back(tier);
     }
     return tiers;
+}
+
+/// Nodes that are not listed have factor one.
+std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
+{
+    constexpr std::string_view example = "[{ node = 3, factor = 1.2 }]";
+    std::vector<double> factors(cluster.nodes(), 1.0);
+    std::vector<bool> named(factors.size(), false);
+    for (const Value& element : list.list(example)) {
+        Table table = element.table("{ node = 3, factor = 1.2 }");
+        const Value node = table.at("node", "node = 3");
+        const int number = node.count(node_range);
+        if (number >= cluster.nodes() || named[number]) {
+            node.fail({number < cluster.nodes() ? "is listed twice" : "is no node of the cluster",
+                       fmt::format("its {} nodes are numbered from 0", cluster.nodes()), "list each slow node once"});
+        }
+        named[number] = true;
+        factors[number] = table.at("factor", "factor = 1.2").number(node_factor_range);
+        table.refuse_unknown_keys();
+    }
+    return factors;
 }
 
 }  // namespace
@@ -221,6 +264,12 @@ Cluster read_cluster(Table table)
     cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, cluster.stack);
+    }
+    if (const auto flat = table.find("flat_collectives")) {
+        cluster.flat_collectives = flat->boolean();
+    }
+    if (const auto list = table.find("slow_nodes")) {
+        cluster.node_factors = read_slow_nodes(*list, cluster);
     }
     const auto name = table.find("name");
     cluster.name = name ? name->text("my-cluster") : fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);

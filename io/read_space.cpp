@@ -275,6 +275,22 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     if (const auto axis = table.find("spares")) {
         space.spares = read_spares(*axis, cluster);
     }
+    if (const auto axis = table.find("crossing")) {
+        space.crossing = named_axis<Crossing>(*axis);
+        const bool used =
+            std::any_of(space.crossing.begin(), space.crossing.end(), [](Crossing c) { return c != Crossing::by_order; });
+        if (used && cluster.building_gpus() == 0) {
+            axis->fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
+                        "give the tier that joins buildings an aggregate, or leave the axis out"});
+        }
+    }
+    if (const auto axis = table.find("node_order")) {
+        space.node_order = named_axis<NodeOrder>(*axis);
+        if (cluster.node_factors.empty()) {
+            axis->fail({"says nothing", "no node of the cluster is known to be slow",
+                        "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+        }
+    }
     table.refuse_unknown_keys();
     return space;
 }

@@ -64,6 +64,9 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     const auto power = top.find("power");
     scenario.power = power ? read_power(power->table("[power] with profile = \"us-hyperscale\"")) : catalog_power(usual_power);
     scenario.space = read_space(top.section("space", "[space] with gpus = [2048, 4096]"), scenario.workload, scenario.cluster);
+    if (scenario.space.spares == std::vector{as_configured}) {
+        scenario.space.spares = {scenario.reliability.spares};
+    }
     scenario.objectives = read_objectives(
         top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"), scenario.deadline);
     if (const auto search = top.find("search")) {

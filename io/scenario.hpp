@@ -41,12 +41,14 @@ struct SpaceSettings {
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<Crossing> crossing{Crossing::by_order};
+    std::vector<NodeOrder> node_order{NodeOrder::as_listed};
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
     std::vector<Offload> offload{Offload::none};
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
-    std::vector<int> spares{as_configured};
+    std::vector<int> spares{as_configured};               // unless an axis: as [reliability] says
 };
 
 /// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.

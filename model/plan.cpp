@@ -65,6 +65,22 @@ struct Names<PostValidation> {
         {{PostValidation::off, "off"}, {PostValidation::on, "on"}}};
 };
 template <>
+struct Names<Crossing> {
+    static constexpr std::array<std::pair<Crossing, std::string_view>, 5> list{{{Crossing::by_order, "by-order"},
+                                                                                {Crossing::dp, "dp"},
+                                                                                {Crossing::pp, "pp"},
+                                                                                {Crossing::pp_interleaved, "pp-interleaved"},
+                                                                                {Crossing::none, "none"}}};
+};
+template <>
+struct Names<NodeOrder> {
+    static constexpr std::array<std::pair<NodeOrder, std::string_view>, 5> list{{{NodeOrder::as_listed, "as-listed"},
+                                                                                 {NodeOrder::packed, "packed"},
+                                                                                 {NodeOrder::spread, "spread"},
+                                                                                 {NodeOrder::first_stage, "first-stage"},
+                                                                                 {NodeOrder::last_stage, "last-stage"}}};
+};
+template <>
 struct Names<PlacementOrder> {
     static constexpr std::array<std::pair<PlacementOrder, std::string_view>, 2> list{
         {{PlacementOrder::tp_pp_dp, "tp-pp-dp"}, {PlacementOrder::tp_dp_pp, "tp-dp-pp"}}};
@@ -89,6 +105,8 @@ std::string_view name(PostValidation value) { return name_of(value); }
 std::string_view name(TensorParallelOverlap value) { return name_of(value); }
 std::string_view name(Offload value) { return name_of(value); }
 std::string_view name(PlacementOrder value) { return name_of(value); }
+std::string_view name(Crossing value) { return name_of(value); }
+std::string_view name(NodeOrder value) { return name_of(value); }
 
 template <class Enum>
 std::optional<Enum> parse(std::string_view text)
@@ -121,6 +139,8 @@ template std::optional<PostValidation> parse(std::string_view);
 template std::optional<TensorParallelOverlap> parse(std::string_view);
 template std::optional<Offload> parse(std::string_view);
 template std::optional<PlacementOrder> parse(std::string_view);
+template std::optional<Crossing> parse(std::string_view);
+template std::optional<NodeOrder> parse(std::string_view);
 
 template std::string choices<Schedule>();
 template std::string choices<Recompute>();
@@ -132,5 +152,7 @@ template std::string choices<PostValidation>();
 template std::string choices<TensorParallelOverlap>();
 template std::string choices<Offload>();
 template std::string choices<PlacementOrder>();
+template std::string choices<Crossing>();
+template std::string choices<NodeOrder>();
 
 }  // namespace prismopt

@@ -39,6 +39,14 @@ enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
 /// Of choices that a scenario's reliability makes where a plan does not.
 inline constexpr int as_configured = -1;
 
+/// Which dimension lies across buildings (Cluster::building_gpus()): as `order` happens to put it; replicas; stages, as many
+/// neighbours in each, or dealt out one by one; or none: the job stays in one building.
+enum class Crossing { by_order, dp, pp, pp_interleaved, none };
+
+/// Which of the job's nodes, whose factors are known, serve what: as they are listed; or the slowest first in the first replica, one
+/// in each replica in turn, each on another stage, in the first stage of all replicas, in the last.
+enum class NodeOrder { as_listed, packed, spread, first_stage, last_stage };
+
 struct ParallelPlan {
     int tp = 1;
     int pp = 1;
@@ -61,9 +69,11 @@ struct ParallelPlan {
     int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     Offload offload = Offload::none;
+    Crossing crossing = Crossing::by_order;
+    NodeOrder node_order = NodeOrder::as_listed;
     int recomputed_layers = 0;      // of `layers` with recompute = full: layers of the network that recompute; 0: all
     Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability says
-    int spares = as_configured;     // nodes that wait to replace failed ones
+    int spares = as_configured;     // nodes that wait to replace failed ones: the slowest, where nodes are known
 
     int gpus() const { return tp * cp * pp * dp; }
     /// DualPipe trains two copies of the network in one pipeline.
@@ -92,6 +102,8 @@ std::string_view name(PostValidation value);
 std::string_view name(TensorParallelOverlap value);
 std::string_view name(Offload value);
 std::string_view name(PlacementOrder value);
+std::string_view name(Crossing value);
+std::string_view name(NodeOrder value);
 
 /// The enumerator of that name, or nothing.
 template <class Enum>

@@ -4,6 +4,7 @@
 #include "model/run/drift.hpp"
 #include "model/run/histories.hpp"
 #include "model/step/mean_step.hpp"
+#include "model/step/node_order.hpp"
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
@@ -151,28 +152,15 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
             e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)};
 }
 
-int nodes_used(const ParallelPlan& plan, const Cluster& cluster)
-{
-    return (plan.gpus() + cluster.gpus_per_node() - 1) / cluster.gpus_per_node();
-}
-
 int spare_gpus(const FailureModel& model, const Cluster& cluster)
 {
     return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
 }
 
-/// Spares and checkpoints that do not suit the cluster or the run.
+/// Checkpoints that do not suit the run.
 std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
 {
     const FailureModel& model = part.model;
-    const int held = part.gpus + spare_gpus(model, problem.cluster);
-    if (held > problem.cluster.gpus) {
-        return Infeasible{"more spares than nodes",
-                          std::to_string(part.gpus) + " GPUs and " + std::to_string(model.spares) + " spare nodes of " +
-                              std::to_string(problem.cluster.gpus_per_node()) + " are more than the cluster's " +
-                              std::to_string(problem.cluster.gpus) + " GPUs; keep fewer spares or use fewer GPUs",
-                          static_cast<double>(held - problem.cluster.gpus)};
-    }
     const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
     if (given && model.interval_s > productive_s) {
         return Infeasible{"checkpoint interval longer than the run",

@@ -1,6 +1,7 @@
 #include "optimizer/design_map.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "model/step/node_order.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
@@ -23,6 +24,7 @@ enum AxisPosition {
     ep,
     etp,
     order,
+    crossing,
     microbatch,
     schedule,
     v,
@@ -35,7 +37,10 @@ enum AxisPosition {
     tp_overlap,
     context_exchange,
     offload,
-    post_validation
+    post_validation,
+    checkpoint_interval,
+    node_order,
+    spares
 };
 
 Axis axis_of(std::string name, const std::vector<int>& values)
@@ -97,6 +102,9 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
     return plan;
 }
 
+/// A job of one building is the same whatever would cross.
+bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return plan.gpus() <= cluster.building_gpus(); }
+
 std::vector<Constraint> constraints(const Scenario& scenario)
 {
     const SpaceSettings& s = scenario.space;
@@ -130,6 +138,12 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          [s](std::span<const int> point) {
              const ParallelPlan plan = partial_plan(s, point);
              return point[order] == 0 || (plan.gradient_gpus() > 1 && plan.pp > 1);
+         }},
+        on_plan("does not lie across buildings so", crossing,
+                [cluster = scenario.cluster](const ParallelPlan& plan) { return !placement_problem(plan, cluster); }),
+        {"same plan under another name", crossing + 1,
+         [s, cluster = scenario.cluster](std::span<const int> point) {
+             return point[crossing] == 0 || !stays_in_one(partial_plan(s, point), cluster);
          }},
         on_plan("global batch not divisible by dp*microbatch", microbatch,
                 [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
@@ -173,6 +187,8 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          [s](std::span<const int> point) { return point[context_exchange] == 0 || s.cp[point[cp]] > 1; }},
         {"same plan under another name", post_validation + 1,
          [s](std::span<const int> point) { return point[post_validation] == 0 || can_validate_later(partial_plan(s, point)); }},
+        on_plan("more spares than nodes", spares,
+                [cluster = scenario.cluster](const ParallelPlan& plan) { return !node_problem(plan, cluster); }),
     };
 }
 

@@ -166,6 +166,12 @@ std::string design_text(const ParallelPlan& plan)
     if (plan.tp_overlap != TensorParallelOverlap::off) {
         text << " tp_overlap=" << name(plan.tp_overlap);
     }
+    if (plan.crossing != Crossing::by_order) {
+        text << " crossing=" << name(plan.crossing);
+    }
+    if (plan.node_order != NodeOrder::as_listed) {
+        text << " node_order=" << name(plan.node_order);
+    }
     if (plan.offload != Offload::none) {
         text << " offload=" << name(plan.offload);
     }

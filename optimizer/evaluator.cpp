@@ -48,7 +48,7 @@ NoiseTables tables_of(const Scenario& scenario)
             space.cp.push_back(phase.cp);
         }
     }
-    return build_noise_tables(scenario.variability, layer_groups(space));
+    return build_noise_tables(scenario.variability, layer_groups(space), scenario.cluster.tiers);
 }
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
@@ -58,7 +58,7 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         const Objective* found = find_objective(objective);
         objectives.push_back(found);
         bounded.push_back(found->bound != nullptr &&
-                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile, of.cluster.tiers)));
     }
 }
 

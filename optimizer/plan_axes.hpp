@@ -18,6 +18,7 @@ void for_axes(ParallelPlan& plan, const SpaceSettings& space, Visit&& visit)
     visit("ep", plan.ep, space.ep);
     visit("etp", plan.etp, space.etp);
     visit("order", plan.order, space.order);
+    visit("crossing", plan.crossing, space.crossing);
     visit("microbatch", plan.microbatch, space.microbatch);
     visit("schedule", plan.schedule, space.schedule);
     visit("v", plan.chunks, space.v);
@@ -32,6 +33,7 @@ void for_axes(ParallelPlan& plan, const SpaceSettings& space, Visit&& visit)
     visit("offload", plan.offload, space.offload);
     visit("post_validation", plan.post_validation, space.post_validation);
     visit("checkpoint_interval", plan.checkpoint_interval, space.checkpoint_interval);
+    visit("node_order", plan.node_order, space.node_order);
     visit("spares", plan.spares, space.spares);
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/coupling.hpp"
 #include "model/phase_plan.hpp"
+#include "model/step/node_order.hpp"
 #include "model/step/schedule.hpp"
 
 #include <algorithm>
@@ -143,6 +144,12 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (plan.recomputed_layers > w.layers) {
         return say("more layers recompute than there are",
                    "recomputed_layers=" + std::to_string(plan.recomputed_layers) + " of " + std::to_string(w.layers));
+    }
+    if (auto refusal = placement_problem(plan, scenario.cluster)) {
+        return refusal;
+    }
+    if (auto refusal = node_problem(plan, scenario.cluster)) {
+        return refusal;
     }
     if (auto refusal = undefined_schedule(plan, scenario.phases)) {
         return refusal;

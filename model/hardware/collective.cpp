@@ -16,6 +16,12 @@ struct Edge {
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
 
+/// Share of a circuit that `members` of the `unit` GPUs behind it have, all of which send.
+BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
+{
+    return tier.aggregate * (tier.reached() * members / unit);
+}
+
 /// Pace of a ring through the members in order of placement.
 ///
 /// Such a ring leaves a unit once, and NCCL spreads it over the links of all its members inside: with c members in a unit,
@@ -24,16 +30,21 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
 {
     Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, Seconds{0.0}};
     int inside = 1;  // members in one unit of the tier below
+    int unit = 1;    // GPUs of one
     for (const NetworkTier& tier : cluster.tiers) {
         const int joined = members_inside(group, tier, cluster);
         if (joined > inside) {
-            const BytesPerSecond share = tier.bandwidth * (tier.efficiency * inside / tier.oversubscription);
+            const BytesPerSecond share = tier.bandwidth * (tier.reached() * inside / tier.oversubscription);
             edge.bandwidth = std::min(edge.bandwidth, share);
+            if (tier.circuit()) {
+                edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, inside));
+            }
             // Of the hops between neighbours, 1 / inside leave a unit of the tier below, less those that leave this tier too.
             const double hops = group.size * (1.0 / inside - (joined < group.size ? 1.0 / joined : 0.0));
             edge.latency += tier.latency * (hops / group.size);
         }
         inside = joined;
+        unit = gpus_joined(tier, cluster);
     }
     return edge;
 }
@@ -78,6 +89,7 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
 {
     CollectiveTime result{Seconds{0.0}, Algorithm::direct};
     int inside = 1;  // members in one unit of the tier below
+    int unit = 1;    // GPUs of one
     for (const NetworkTier& tier : cluster.tiers) {
         const int joined = members_inside(group, tier, cluster);
         if (joined > inside) {
@@ -85,19 +97,58 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
             const double units = static_cast<double>(group.size) / inside;
             const bool once = copies > 0.0 && inside > 1;
             const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
-            const BytesPerSecond share = tier.bandwidth * (tier.efficiency / tier.oversubscription);
+            BytesPerSecond share = tier.bandwidth * (tier.reached() / tier.oversubscription);
+            if (tier.circuit()) {
+                share = std::min(share, circuit_share(tier, unit, 1.0));
+            }
             result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, tier.latency}));
         }
         inside = joined;
+        unit = gpus_joined(tier, cluster);
     }
     return result;
 }
 
+bool divides(int inside, const Group& group)
+{
+    const int own = group.size / group.buildings;
+    return inside > 1 && inside < group.size && group.size % inside == 0 && (inside % own == 0 || own % inside == 0);
+}
+
+/// The fastest inside what a circuit joins, then one member of each with the shards over the circuit.
+Seconds circuit_time(Collective kind, Bytes message, const GroupLevels& level, const Cluster& cluster)
+{
+    const auto time = [&](Collective part, Bytes bytes, const Group& group) {
+        return collective_time(part, bytes, group, cluster).time;
+    };
+    const Seconds across = time(kind, message / level.local.size, level.across);
+    if (kind == Collective::all_reduce) {
+        return time(Collective::reduce_scatter, message, level.local) + across +
+               time(Collective::all_gather, message, level.local);
+    }
+    return time(kind, message, level.local) + across;
+}
+
 }  // namespace
+
+GroupLevels split(const Group& group, int inside)
+{
+    const int own = group.size / group.buildings;  // members in a building
+    if (group.buildings > 1 && inside >= own) {
+        const int buildings = inside / own;
+        return {{inside, group.stride, buildings, group.building_gpus}, {group.size / inside, group.building_gpus * buildings}};
+    }
+    return {{inside, group.stride}, {group.size / inside, group.stride * inside, group.buildings, group.building_gpus}};
+}
 
 int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster)
 {
-    return std::clamp(gpus_joined(tier, cluster) / group.stride, 1, group.size);
+    const int joined = gpus_joined(tier, cluster);
+    const int own = group.size / group.buildings;
+    if (group.buildings > 1 && joined > group.building_gpus) {
+        return own * std::clamp(joined / group.building_gpus, 1, group.buildings);
+    }
+    return std::clamp(joined / group.stride, 1, own);
 }
 
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster)
@@ -123,14 +174,19 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (adds && inside == group.size) {
         consider(in_network_time(message, cluster.tiers.front()), Algorithm::in_network);
     }
-    if (inside > 1 && inside < group.size && group.size % inside == 0) {
-        const Group local{inside, group.stride};
-        const Group across{group.size / inside, group.stride * inside};
+    if (divides(inside, group)) {
+        const auto [local, across] = split(group, inside);
         Seconds within = ring_time(kind, message, inside, slowest_edge(local, cluster));
         if (adds) {
             within = std::min(within, in_network_time(message, cluster.tiers.front()));
         }
         consider(within + ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)), Algorithm::hierarchical);
+    }
+    for (std::size_t t = 1; t < cluster.tiers.size() && !cluster.flat_collectives; ++t) {
+        const int below = members_inside(group, cluster.tiers[t - 1], cluster);
+        if (cluster.tiers[t].circuit() && below < members_inside(group, cluster.tiers[t], cluster) && divides(below, group)) {
+            consider(circuit_time(kind, message, split(group, below), cluster), Algorithm::hierarchical);
+        }
     }
     return best;
 }
@@ -140,21 +196,43 @@ Seconds token_exchange_time(Bytes message, double copies, const Group& group, co
     return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;
 }
 
-Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)
+std::size_t tier_between(int from, int to, const Cluster& cluster)
 {
     std::size_t crossed = 0;
     while (crossed + 1 < cluster.tiers.size() &&
            from / cluster.tiers[crossed].group_gpus != to / cluster.tiers[crossed].group_gpus) {
         ++crossed;
     }
+    return crossed;
+}
+
+std::size_t tier_around(const Group& group, const Cluster& cluster)
+{
+    std::size_t tier = 0;
+    while (tier + 1 < cluster.tiers.size() && members_inside(group, cluster.tiers[tier], cluster) < group.size) {
+        ++tier;
+    }
+    return tier;
+}
+
+Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)
+{
+    const std::size_t crossed = tier_between(from, to, cluster);
     const NetworkTier& tier = cluster.tiers[crossed];
     double share = 1.0;
     if (crossed > 0) {
         const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
         share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
     }
-    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency;
-    return tier.latency + message / (tier.bandwidth * (reached * share));
+    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.reached();
+    BytesPerSecond rate = tier.bandwidth * (reached * share);
+    for (std::size_t t = 1; t <= crossed; ++t) {
+        const int unit = gpus_joined(cluster.tiers[t - 1], cluster);
+        if (cluster.tiers[t].circuit()) {
+            rate = std::min(rate, circuit_share(cluster.tiers[t], std::min(flows, unit), 1.0));
+        }
+    }
+    return tier.latency + message / rate;
 }
 
 }  // namespace prismopt

@@ -12,7 +12,18 @@ namespace prismopt {
 struct Group {
     int size = 1;
     int stride = 1;
+    // Where a group has equal parts in several buildings: `stride` is within one, and the parts lie at the same places of each.
+    int buildings = 1;
+    int building_gpus = 0;
 };
+
+/// A group as parts of `inside` neighbours each, and one member of each part. `inside` divides the size and the members that a
+/// building has, or is a multiple of these.
+struct GroupLevels {
+    Group local;
+    Group across;
+};
+GroupLevels split(const Group& group, int inside);
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
 enum class Algorithm { ring, tree, hierarchical, in_network, direct };
@@ -29,7 +40,8 @@ struct CollectiveTime {
 ///   Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009) 117-124.
 /// tree: double binary tree, all-reduce only: 2 S / B + 2 ceil(log2 k) latency. Sanders et al., Parallel Computing 35 (2009).
 /// hierarchical: the ring inside each unit of the first tier, then rings of one member a unit with the shards.
-///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier.
+///   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005) 49-66, applied per tier. So too below each circuit (NetworkTier::aggregate)
+///   that the group crosses: the fastest inside, then the shards between buildings, campuses, regions.
 /// in network: all-reduce only, of members that one innermost unit joins, where its switches add: each member sends and receives
 ///   the message once (NVLS). Klenk et al., "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor
 ///   Collectives", ISCA 2020, section 4. Of a group over several units it does the part inside.
@@ -37,6 +49,7 @@ struct CollectiveTime {
 ///   pace. As NCCL's grouped sends and receives.
 /// Short messages go by the low-latency protocol: a sixth of a hop's latency at half of the bandwidth (Hu et al., arXiv
 /// 2507.04786, table 1).
+/// A circuit's bandwidth is divided by the groups that cross it, so a group's share falls as the GPUs of a building grow.
 /// Leaves out: sums in the switches between units (SHARP), congestion between unlike groups.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
@@ -50,6 +63,10 @@ Seconds token_exchange_time(Bytes message, double copies, const Group& group, co
 /// `flows` neighbours in placement send at the same time (all GPUs of a stage that sit together): where more of them leave a unit
 /// than its oversubscribed links carry at full rate, they share.
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster);
+
+/// The innermost tier that holds both GPUs; or all of a group.
+std::size_t tier_between(int from, int to, const Cluster& cluster);
+std::size_t tier_around(const Group& group, const Cluster& cluster);
 
 /// Members of the group inside one unit of a tier (at least one, at most all).
 int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster);

@@ -34,4 +34,26 @@ NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
     return result;
 }
 
+/// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round trip
+/// the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
+double NetworkTier::reached() const
+{
+    constexpr double packet = 4096.0;  // bytes: the largest transfer unit of InfiniBand and RoCE
+    if (loss <= 0.0) {
+        return efficiency;
+    }
+    const double under_way = 1.0 + 2.0 * latency.si * bandwidth.si / packet;
+    return efficiency * (1.0 - loss) / (1.0 - loss + under_way * loss);
+}
+
+int Cluster::building_gpus() const
+{
+    for (std::size_t t = 1; t < tiers.size(); ++t) {
+        if (tiers[t].circuit()) {
+            return tiers[t - 1].group_gpus;
+        }
+    }
+    return 0;
+}
+
 }  // namespace prismopt

@@ -2,6 +2,7 @@
 
 /// On what it is trained: an accelerator, the nested tiers of its network, and the cluster they form.
 
+#include "model/noise/distribution.hpp"
 #include "model/units.hpp"
 
 #include <string>
@@ -84,17 +85,32 @@ struct NetworkTier {
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
     double in_network = 0.0;        // share of the bandwidth that sums in the switches reach; 0: switches do not add
     double point_to_point = 0.0;    // share of it that one GPU's message to one other reaches; 0: as large collectives
+
+    // Of a tier that joins buildings, campuses or regions:
+    BytesPerSecond aggregate{
+        0.0};           // of all that leaves one unit of the tier below, per direction; 0: its GPUs' links are the limit
+    double loss = 0.0;  // share of packets that arrive nowhere
+    Law regime{};       // one draw a step, scales all that crosses this tier
+
+    bool circuit() const { return aggregate.si > 0.0; }
+    /// What of the bandwidth large collectives reach, after what is sent again.
+    double reached() const;
 };
 
 struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest
-    DollarsPerSecond gpu_price;      // of one GPU with its share of the cluster
-    SoftwareStack stack;             // already part of `accelerator`
+    std::vector<NetworkTier> tiers;    // innermost first; group_gpus nest
+    DollarsPerSecond gpu_price;        // of one GPU with its share of the cluster
+    SoftwareStack stack;               // already part of `accelerator`
+    bool flat_collectives = false;     // one ring through all members, also across circuits
+    std::vector<double> node_factors;  // [node]: how much longer each computes, where that is known; empty: drawn by fleet
 
     int gpus_per_node() const { return tiers.front().group_gpus; }
+    int nodes() const { return gpus / gpus_per_node(); }
+    /// GPUs that the tiers below the first circuit join; 0: there are no circuits.
+    int building_gpus() const;
 };
 
 }  // namespace prismopt

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <type_traits>
 
@@ -98,6 +99,9 @@ void visit(NoiseTables& tables, Visit&& number)
                     &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
         table(*t);
     }
+    for (auto& regime : tables.tier) {
+        table(regime);
+    }
     tables.common_step.resize(NoiseTables::step_node_probabilities().size());
     for (double& value : tables.common_step) {
         number(value);
@@ -143,7 +147,8 @@ QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segme
     return {laws[above - 1], laws[above], weight};
 }
 
-NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees,
+                               std::span<const NetworkTier> tiers)
 {
     NoiseTables tables;
     for (std::size_t k = 0; k < kernel_classes; ++k) {
@@ -177,6 +182,11 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.p2p_by_score = StandardLaw(quantile_of(p2p), tables.node_probability);
     tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
     tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
+    const auto varies = [](const NetworkTier& tier) { return !LawQuantile(tier.regime).constant(); };
+    if (std::any_of(tiers.begin(), tiers.end(), varies)) {
+        std::transform(tiers.begin(), tiers.end(), std::back_inserter(tables.tier),
+                       [&](const NetworkTier& tier) { return table(tier.regime); });
+    }
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     const LawQuantile step(variability.common_step);
     for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
@@ -200,6 +210,7 @@ std::vector<std::byte> NoiseTables::encode() const
     for (const auto& row : group) {
         put(static_cast<std::int32_t>(row.first));
     }
+    put(static_cast<std::int32_t>(tier.size()));
     NoiseTables copy = *this;
     visit(copy, put);
     return bytes;
@@ -222,6 +233,9 @@ NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
         get(width);
         tables.group[width] = {};
     }
+    std::int32_t tiers = 0;
+    get(tiers);
+    tables.tier.resize(static_cast<std::size_t>(tiers));
     visit(tables, get);
     return tables;
 }

@@ -3,6 +3,7 @@
 /// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
 /// broadcast, so that ranks with other mathematics libraries draw the same bits.
 
+#include "model/hardware/hardware.hpp"
 #include "model/noise/kernel_law.hpp"
 #include "model/noise/polynomial_pieces.hpp"
 #include "model/noise/quantile_table.hpp"
@@ -37,7 +38,8 @@ struct NoiseTables {
     /// [cv index] by tensor parallel degree: persistent factor of a whole group, see group_factor().
     std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
-    QuantileTable exponential;  // mean one: gaps between failures
+    QuantileTable exponential;        // mean one: gaps between failures
+    std::vector<QuantileTable> tier;  // [tier]: regime of all that crosses it in a step; empty: none varies
     /// Of the whole step: its quantiles at step_node_probabilities(), integrated, never drawn.
     std::vector<double> common_step;
     bool step_varies = false;
@@ -72,6 +74,8 @@ struct NoiseTables {
 ///     E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,  H_x(t) = E[F_R(t/S) | S <= x],
 /// at x = Q_S(u^(1/n)): one draw for the group, exact in the tail where one slow GPU decides. R is taken lognormal.
 /// Leaves out: the spread of E[max | S] at equal max S (second order).
-NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
+/// `tiers`: of the network whose regimes vary (NetworkTier::regime).
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees,
+                               std::span<const NetworkTier> tiers = {});
 
 }  // namespace prismopt

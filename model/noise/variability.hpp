@@ -2,9 +2,11 @@
 
 /// How times vary: the PRISM part of a scenario.
 
+#include "model/hardware/hardware.hpp"
 #include "model/noise/distribution.hpp"
 
 #include <array>
+#include <span>
 #include <string>
 
 namespace prismopt {
@@ -32,6 +34,7 @@ struct Variability {
 
 /// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
 /// may lie below its mean, and what bounds the mean does not bound it.
-bool quantiles_reach_means(const Variability& variability, double probability);
+/// `tiers`: of the network, whose regimes count too.
+bool quantiles_reach_means(const Variability& variability, double probability, std::span<const NetworkTier> tiers = {});
 
 }  // namespace prismopt

@@ -16,17 +16,19 @@ std::uint32_t strata_of(Stream stream, Purpose purpose)
 bool factors_of_steps_vary(const NoiseTables& noise)
 {
     return noise.node_varies || noise.stage_varies || noise.microbatch_varies || !noise.site.constant() ||
-           !noise.common_compute.constant() || !noise.common_communication.constant();
+           !noise.common_compute.constant() || !noise.common_communication.constant() || !noise.tier.empty();
 }
 
 }  // namespace
 
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
-    : noise(noise_tables), options(sampler_options), factors_vary(extent.groups_vary || factors_of_steps_vary(noise_tables)),
+    : noise(noise_tables), options(sampler_options),
+      factors_vary(extent.groups_vary || extent.knows_nodes || factors_of_steps_vary(noise_tables)),
       group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4 : 0),
       node(noise.node_varies ? extent.nodes : 0),
       mean_microbatch(extent.ranks_replicas && noise.microbatch_varies ? extent.replicas : 0),
-      reduce_scatter(extent.first_slot.size()), all_gather(extent.first_slot.size()), extent_(std::move(extent)),
+      reduce_scatter(extent.first_slot.size()), all_gather(extent.first_slot.size()), regime(noise.tier.size()),
+      extent_(std::move(extent)), transfer_(noise.tier.size()),
       stage_(noise.stage_varies ? static_cast<std::size_t>(extent_.stages) * extent_.replicas : 0)
 {
 }
@@ -40,6 +42,7 @@ void BlockStep::begin(int first_fleet, int step_index)
     philox = FleetPhilox(options.seed, fleet);
     block_ = static_cast<std::uint32_t>(first_fleet / lanes);
     draw_common();
+    draw_tiers();
     draw_persistent();
     draw_stages();
     draw_mean_microbatches();
@@ -86,6 +89,19 @@ void BlockStep::draw_common()
     look_up(noise.common_communication, words[1], communication);
     draw_strata(step_replica(0, shared_by_replicas), 0, Stream::site, words);
     multiply_by(noise.site, words[0], compute);
+}
+
+void BlockStep::draw_tiers()
+{
+    std::array<Words, 4> words;
+    for (std::size_t t = 0; t < regime.size(); ++t) {
+        if (t % 4 == 0) {
+            draw_strata(step_replica(step, shared_by_replicas), static_cast<std::uint32_t>(t / 4), Stream::tier, words);
+        }
+        look_up(noise.tier[t], words[t % 4], regime[t]);
+        transfer_[t] = communication;
+        multiply(regime[t], transfer_[t]);
+    }
 }
 
 /// Four neighbouring groups, or nodes, share one call of the generator.

@@ -20,6 +20,7 @@ struct LotExtent {
     int nodes = 1;
     int microbatches = 1;
     bool groups_vary = false;               // some plan's tensor parallel groups do
+    bool knows_nodes = false;               // some plan's nodes have known factors
     bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
 };
@@ -56,6 +57,10 @@ public:
     std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
     std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
     std::vector<Floats> all_gather;       // [part]
+    std::vector<Floats> regime;           // [tier]; empty where no tier's varies
+
+    /// Factors of transfers by the tier that they cross.
+    const Floats* transfers() const { return regime.empty() ? &communication : transfer_.data(); }
 
 private:
     /// The same for an event that is stratified over the block.
@@ -64,6 +69,7 @@ private:
     template <class Draw>
     void look_up_microbatches(std::span<Floats> out, Draw&& draw) const;
     void draw_common();
+    void draw_tiers();
     void draw_persistent();
     void draw_stages();
     void draw_mean_microbatches();
@@ -71,7 +77,8 @@ private:
 
     LotExtent extent_;
     std::uint32_t block_ = 0;
-    std::vector<Floats> stage_;  // [replica * stages + stage]; empty when the law is constant
+    std::vector<Floats> transfer_;  // [tier]: its regime times that of all communication
+    std::vector<Floats> stage_;     // [replica * stages + stage]; empty when the law is constant
 };
 
 }  // namespace prismopt

@@ -21,12 +21,15 @@ double exposed(double time, double seconds, int buckets)
 
 DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : plan_(plan), cluster_(cluster)
 {
-    const int replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
-    const int stride = plan.tp * replica_stride;
-    replicas_ = {plan.gradient_gpus(), stride};
-    sharded_ = {std::min(plan.sharding_gpus(), plan.gradient_gpus()), stride};
+    const Placement placement = place(plan, cluster);
+    replicas_ = gradient_group(plan, placement);
+    sharded_ = split(replicas_, std::min(plan.sharding_gpus(), plan.gradient_gpus())).local;
     const int experts = plan.ep * plan.etp;
-    expert_replicas_ = {std::max(1, plan.tp * plan.gradient_gpus() / experts), experts * replica_stride};
+    expert_replicas_ = replicas_;
+    expert_replicas_.size = std::max(1, plan.tp * plan.gradient_gpus() / experts);
+    expert_replicas_.stride = experts * placement.replica_stride;
+    crosses_circuits_ = std::any_of(cluster.tiers.begin(), cluster.tiers.begin() + static_cast<std::ptrdiff_t>(tier()) + 1,
+                                    [](const NetworkTier& t) { return t.circuit(); });
 }
 
 double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
@@ -38,22 +41,32 @@ double DataParallel::time(Collective kind, double bytes_per_parameter, const Chu
         return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si;
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
-    const Group between{replicas_.size / sharded_.size, sharded_.stride * sharded_.size};
+    const Group between = split(replicas_, sharded_.size).across;
     return buckets *
            (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
             collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
                .si;
 }
 
+double DataParallel::left(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
+                          double compute_s) const
+{
+    double least = exposed(time(kind, bytes_per_parameter, own, layers), compute_s, layers);
+    for (int buckets = layers / 2; crosses_circuits_ && buckets >= 1; buckets /= 2) {
+        least = std::min(least, exposed(time(kind, bytes_per_parameter, own, buckets), compute_s, buckets));
+    }
+    return least;
+}
+
 double DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
-    const double all = time(kind, cluster_.stack.gradient_bytes, own, layers);
     if (layerwise(plan_)) {
-        return all / std::max(1, layers);
+        return time(kind, cluster_.stack.gradient_bytes, own, layers) / std::max(1, layers);
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
-    return overlapped ? exposed(all, backward.compute_s() + backward.communication_s(), layers) : all;
+    const double beside = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
+    return left(kind, cluster_.stack.gradient_bytes, own, layers, beside);
 }
 
 double DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const
@@ -61,12 +74,12 @@ double DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forw
     if (plan_.sharding == Sharding::none) {
         return 0.0;
     }
-    const double all = time(Collective::all_gather, parameter_message, own, layers);
     if (layerwise(plan_)) {
-        return all / std::max(1, layers);
+        return time(Collective::all_gather, parameter_message, own, layers) / std::max(1, layers);
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
-    return overlapped ? exposed(all, forward.compute_s() + forward.communication_s(), layers) : all;
+    const double beside = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
+    return left(Collective::all_gather, parameter_message, own, layers, beside);
 }
 
 double DataParallel::updated(const ChunkParameters& own) const

@@ -5,7 +5,7 @@
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/plan.hpp"
-#include "model/step/op_law.hpp"
+#include "model/step/placement.hpp"
 #include "model/workload/memory.hpp"
 
 namespace prismopt {
@@ -26,17 +26,23 @@ public:
     double reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const;
     /// Seconds of gathering before the first forward pass of a chunk.
     double gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const;
+    /// The network tier that holds all members.
+    std::size_t tier() const { return tier_around(replicas_, cluster_); }
     /// Parameters that one GPU updates.
     double updated(const ChunkParameters& own) const;
 
 private:
     double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const;
+    /// What is left of it beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as
+    /// is best.
+    double left(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers, double compute_s) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;
     Group replicas_;
     Group sharded_;
     Group expert_replicas_;
+    bool crosses_circuits_ = false;
 };
 
 }  // namespace prismopt

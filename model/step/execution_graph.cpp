@@ -5,6 +5,7 @@
 #include "model/random.hpp"
 #include "model/step/data_parallel.hpp"
 #include "model/step/mean_step.hpp"
+#include "model/step/node_order.hpp"
 #include "model/workload/memory.hpp"
 
 #include <algorithm>
@@ -131,9 +132,7 @@ void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths&
                 OpLaw& law = graph.law[graph.law_at(part, kinds[i])];
                 law.compute = with_shape(compute[i], graph);
                 law.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
-                if (waits) {
-                    law.communication = longer(law.communication, law.transfer_s);
-                }
+                law.communication = longer(law.communication, (waits ? law.transfer_s : 0.0F) + law.held_s);
             }
         });
     }
@@ -155,7 +154,7 @@ double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, cons
         return 0.0;
     }
     return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
-                               placement.tp * placement.stage_stride, cluster)
+                               placement.senders(from_stage, to_stage), cluster)
         .si;
 }
 
@@ -172,6 +171,49 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& 
     return Infeasible{"out of memory", text, need - capacity};
 }
 
+/// A circuit carries a microbatch's messages one after the other, of all replicas. Where they take longer than the busiest stage works
+/// on a microbatch, that stage can have one only so often: its forward passes are longer by the rest.
+void hold_for_circuits(const Parts& parts, double boundary_bytes, const Cluster& cluster, ExecutionGraph& graph)
+{
+    const Placement& at = graph.placement;
+    if (!at.stages_cross()) {
+        return;
+    }
+    double busy = 0.0;  // seconds of the busiest circuit, by microbatch
+    for (std::size_t t = 1; t < cluster.tiers.size(); ++t) {
+        const NetworkTier& tier = cluster.tiers[t];
+        std::map<int, int> leaving;  // messages of one replica, by unit
+        for (int part = 0; tier.circuit() && part < parts.count(); ++part) {
+            const int stage = parts.seat(part).stage;
+            for (const int step : {-1, 1}) {
+                const int here = at.gpu(0, stage) / cluster.tiers[t - 1].group_gpus;
+                const int there = at.gpu(0, parts.stage_next_to(part, step)) / cluster.tiers[t - 1].group_gpus;
+                leaving[here] += here != there ? 1 : 0;
+            }
+        }
+        const double one = boundary_bytes * at.tp * at.replicas / (tier.aggregate.si * tier.reached());
+        for (const auto& [unit, messages] : leaving) {
+            busy = std::max(busy, one * messages);
+        }
+    }
+    std::vector<double> work(graph.stages(), 0.0);
+    for (int part = 0; part < parts.count(); ++part) {
+        for (int pass = 0; pass < graph.passes(); ++pass) {
+            const OpLaw& law = graph.law[graph.law_at(part, static_cast<Pass>(pass))];
+            work[parts.seat(part).stage] += static_cast<double>(law.compute_s) + static_cast<double>(law.communication_s);
+        }
+    }
+    const auto busiest = std::max_element(work.begin(), work.end());
+    const int stage = static_cast<int>(busiest - work.begin());
+    const double rest = std::max(0.0, busy - *busiest) / graph.chunks();
+    for (int chunk = 0; rest > 0.0 && chunk < graph.chunks(); ++chunk) {
+        OpLaw& law = graph.law[graph.law_at(stage * graph.chunks() + chunk, Pass::forward)];
+        law.held_s = static_cast<float>(rest);
+        law.communication_s += law.held_s;
+        law.communication = longer(law.communication, law.held_s);
+    }
+}
+
 ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const Parts& parts,
                            const LayerCosts& costs, const Setting& setting)
 {
@@ -182,6 +224,13 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.dp_overlap = plan.dp_overlap;
     graph.group =
         setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
+    if (!cluster.node_factors.empty()) {
+        // Of a node's slowest GPU, which all in it wait for: neither GPUs nor nodes are drawn.
+        graph.group = QuantileTable([](double, bool) { return 1.0; });
+        for (const int node : nodes_in_order(plan, cluster)) {
+            graph.node.push_back(static_cast<float>(cluster.node_factors[node]));
+        }
+    }
     graph.group_mean = graph.group.mean();
 
     graph.law.resize(static_cast<std::size_t>(parts.count()) * graph.passes());
@@ -189,6 +238,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.reduce_scatter_s.resize(parts.count());
     graph.all_gather_s.resize(parts.count());
     const DataParallel exchange(plan, cluster);
+    graph.exchange_tier = setting.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
     std::vector<double> updated(plan.pp, 0.0);
     const bool splits = graph.passes() > static_cast<int>(Pass::weight_gradient);
     const bool waits = waits_for_chunks(plan, cluster);
@@ -206,6 +256,11 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
             const auto kind = static_cast<Pass>(pass);
             const double transfer = is_forward(kind) ? forward_transfer : gives_input_gradient(kind) ? backward_transfer : 0.0;
             OpLaw& law = graph.law[graph.law_at(part, kind)];
+            if (!setting.noise.tier.empty() && transfer > 0.0) {
+                const int giver = parts.stage_next_to(part, is_forward(kind) ? -1 : 1);
+                law.transfer_tier =
+                    static_cast<int>(tier_between(graph.placement.gpu(0, giver), graph.placement.gpu(0, stage), cluster));
+            }
             law.transfer_s = static_cast<float>(waits ? 0.5 * transfer : transfer);
             if (waits) {
                 law.communication_s += law.transfer_s;
@@ -222,6 +277,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         graph.reduce_scatter_s[part] = static_cast<float>(exchange.reduction(own, ending, chunk.layers, last));
         graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
     }
+    hold_for_circuits(parts, costs.boundary_bytes, cluster, graph);
     for (const double own : updated) {
         graph.optimizer_s.push_back(
             static_cast<float>((update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
@@ -234,17 +290,14 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
 
 }  // namespace
 
-Placement place(const ParallelPlan& plan, const Cluster& cluster)
+float ExecutionGraph::known_factor(int replica, int stage) const
 {
-    Placement placement;
-    placement.tp = plan.tp * plan.cp;  // the members of a context parallel group meet in each layer as well
-    placement.stages = plan.pp;
-    placement.replicas = plan.dp;
-    placement.stage_stride = plan.order == PlacementOrder::tp_pp_dp ? 1 : plan.dp;
-    placement.replica_stride = plan.order == PlacementOrder::tp_pp_dp ? plan.pp : 1;
-    placement.gpus_per_node = cluster.gpus_per_node();
-    placement.coupled = barrier_widths(plan).replicas();
-    return placement;
+    if (node.empty()) {
+        return 1.0F;
+    }
+    const int first = placement.group(replica, stage) * placement.tp;
+    const auto begin = node.begin() + first / placement.gpus_per_node;
+    return *std::max_element(begin, node.begin() + (first + placement.tp - 1) / placement.gpus_per_node + 1);
 }
 
 const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
@@ -267,6 +320,12 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
                           "ep*etp = " + std::to_string(plan.ep * plan.etp) +
                               " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
                           0.0};
+    }
+    if (auto refusal = placement_problem(plan, setting_.cluster)) {
+        return *refusal;
+    }
+    if (auto refusal = node_problem(plan, setting_.cluster)) {
+        return *refusal;
     }
     const ScheduleShape shape = schedule_shape(plan, setting_.phase.global_batch);
     auto program = setting_.orders ? program_of(shape, *setting_.orders) : compiled_program(shape);

@@ -10,6 +10,7 @@
 #include "model/step/coupled_law.hpp"
 #include "model/step/given_orders.hpp"
 #include "model/step/op_law.hpp"
+#include "model/step/placement.hpp"
 #include "model/step/program.hpp"
 #include "model/workload/layer_cost.hpp"
 #include "model/workload/layout.hpp"
@@ -21,22 +22,6 @@
 #include <vector>
 
 namespace prismopt {
-
-/// Where the tensor parallel groups of a job sit: group of (replica, stage) starts at GPU tp * (replica * replica_stride +
-/// stage * stage_stride).
-struct Placement {
-    int tp = 1;
-    int stages = 1;
-    int replicas = 1;
-    int stage_stride = 1;  // in groups
-    int replica_stride = 1;
-    int gpus_per_node = 8;
-    int coupled = 1;  // this many consecutive replicas meet inside ops (it divides `replicas`); see model/coupling.hpp
-
-    int group(int replica, int stage) const { return replica * replica_stride + stage * stage_stride; }
-    int gpu(int replica, int stage) const { return tp * group(replica, stage); }
-};
-Placement place(const ParallelPlan& plan, const Cluster& cluster);
 
 /// Index by part of a stage: stage * v + chunk.
 struct ExecutionGraph {
@@ -50,7 +35,9 @@ struct ExecutionGraph {
     std::vector<float> all_gather_s;        // [part]: of its parameters
     std::vector<float> optimizer_s;         // [stage]
     std::vector<float> ahead_s;  // [stage]: by which its next step begins before that of the first; empty: all begin together
+    int exchange_tier = 0;       // of the network, that gradients cross, where tiers have regimes
     QuantileTable group;         // persistent factor of a tensor parallel group
+    std::vector<float> node;     // factors of the job's nodes where they are known, in the order of placement; empty: drawn
     double group_mean = 1.0;
     CoupledLaw coupled;  // where replicas are coupled
 
@@ -62,6 +49,8 @@ struct ExecutionGraph {
         return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
     }
     const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
+    /// Known factor of what serves a stage of a replica: of the slowest of its nodes; one where nodes are drawn.
+    float known_factor(int replica, int stage) const;
 };
 
 /// What a plan is made into: the graph, and the memory it needs.

@@ -4,16 +4,40 @@ namespace prismopt {
 
 namespace {
 
+/// The replica whose known nodes take longest in sum; any one bounds the step of all.
+int slowest_replica(const ExecutionGraph& graph)
+{
+    int slowest = 0;
+    double most = 0.0;
+    for (int replica = 0; !graph.node.empty() && replica < graph.placement.replicas; ++replica) {
+        double sum = 0.0;
+        for (int stage = 0; stage < graph.stages(); ++stage) {
+            sum += static_cast<double>(graph.known_factor(replica, stage));
+        }
+        if (sum > most) {
+            most = sum;
+            slowest = replica;
+        }
+    }
+    return slowest;
+}
+
 double optimizer_time(const ExecutionGraph& graph)
 {
-    return graph.group_mean * static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
+    const int replica = slowest_replica(graph);
+    double longest = 0.0;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        longest = std::max(longest, static_cast<double>(graph.optimizer_s[stage]) *
+                                        static_cast<double>(graph.known_factor(replica, stage)));
+    }
+    return graph.group_mean * longest;
 }
 
 }  // namespace
 
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
 {
-    MeanRun run(graph, -1, 1.0);
+    MeanRun run(graph, -1, 1.0, slowest_replica(graph));
     std::vector<double> busy(graph.stages(), 0.0);
     std::vector<double> communication(graph.stages(), 0.0);
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {

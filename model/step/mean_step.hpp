@@ -5,6 +5,7 @@
 #include "model/step/execution_graph.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace prismopt {
@@ -22,14 +23,16 @@ std::vector<float> idle_before(const ExecutionGraph& graph);
 /// One run over the program with durations at their means; the recurrence that noise_free_step() and critical_paths() share.
 class MeanRun {
 public:
-    /// `slow_stage` works `slowness` times as long; -1: none.
-    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness) : graph_(graph)
+    /// `slow_stage` works `slowness` times as long; -1: none. Of a replica whose nodes are known: as these work.
+    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness, std::optional<int> replica = std::nullopt)
+        : graph_(graph)
     {
         const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
         duration_.resize(parts * graph.passes());
         for (std::size_t i = 0; i < duration_.size(); ++i) {
             const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
-            duration_[i] = mean_duration(graph.law[i], graph.group_mean * (stage == slow_stage ? slowness : 1.0));
+            const double known = replica ? static_cast<double>(graph.known_factor(*replica, stage)) : 1.0;
+            duration_[i] = mean_duration(graph.law[i], graph.group_mean * known * (stage == slow_stage ? slowness : 1.0));
         }
         gate_.resize(parts);
         for (int stage = 0; stage < graph.stages(); ++stage) {

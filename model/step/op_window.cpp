@@ -77,8 +77,10 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
             before = &gathered;
         }
         const Floats* factor = nullptr;
+        const Floats* transfer_factor = nullptr;
         const Floats* microbatch = nullptr;
         if constexpr (Factors) {
+            transfer_factor = run.transfer_factor + law.transfer_tier;
             factor = run.compute_factor + op.stage * rows + (rows > 1 ? op.microbatch : 0);
         }
         if constexpr (Microbatch) {
@@ -97,7 +99,7 @@ template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
             spread<OneLaw>(law.compute_law, z);
             FloatVector compute = compute_s + compute_spread_s * z;
             if constexpr (Factors) {
-                transfer = transfer * vector_at(*run.communication_factor, v);
+                transfer = transfer * vector_at(*transfer_factor, v);
                 compute = compute * vector_at(*factor, v);
             }
             if constexpr (Microbatch) {

@@ -53,15 +53,17 @@ struct OpSpread {
     float transfer_s = 0.0F;
     const StandardLaw* compute_law = nullptr;
     const StandardLaw* communication_law = nullptr;
+    int transfer_tier = 0;
 };
 
 /// One plan's pipeline in the middle of a step. Rows hold 64 draws.
 struct PipelineRun {
     bool overlapped = true;         // gradient collectives run beside compute
     const OpSpread* law = nullptr;  // [part * passes + pass]
-    // Null, both, where no factor varies:
+    // Null, all, where no factor varies:
     const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch where that is not one
     const Floats* communication_factor = nullptr;
+    const Floats* transfer_factor = nullptr;  // [tier]
     int factor_rows = 1;
     const Floats* microbatch = nullptr;  // [microbatch]; null: no such factor
     // Null where replicas exchange nothing:

@@ -25,7 +25,7 @@ BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
     for (const OpLaw& law : graph.law) {
         spread.push_back({law.compute.mean_s, law.compute.mean_s * law.compute.cv, law.communication.mean_s,
                           law.communication.mean_s * law.communication.cv, law.transfer_s, shape(law.compute),
-                          shape(law.communication)});
+                          shape(law.communication), law.transfer_tier});
     }
 }
 
@@ -130,7 +130,13 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
         scale(graph_.group(0), at.compute, same);
         std::fill_n(factors.begin(), groups, same);
     }
-    if (at.noise.node_varies) {
+    if (!graph_.node.empty()) {
+        for (int node = 0; node < plan_.nodes(); ++node) {
+            Floats known;
+            std::fill_n(known.at, lanes, graph_.node[node]);
+            spread_over_groups(factors, node, known);
+        }
+    } else if (at.noise.node_varies) {
         const int nodes = plan_.nodes();
         for (int node = 0; node < nodes; ++node) {
             spread_over_groups(factors, node, at.node[node]);
@@ -140,8 +146,8 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
 
 Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
 {
-    return graph_.placement.stage_stride == 1 ? factor(factors, group / stages_, group % stages_)
-                                              : factor(factors, group % members_, group / members_);
+    const Placement::Seat seat = graph_.placement.seat(group);
+    return factor(factors, seat.replica, seat.stage);
 }
 
 /// A group on one node takes the node's factor; one that spans several takes the largest.
@@ -187,6 +193,10 @@ void PlanStep::take_collectives(const BlockStep& at)
         for (int part = stage * chunks; part < (stage + 1) * chunks; ++part) {
             scale(graph_.reduce_scatter_s[part], at.reduce_scatter[part], reduce_[part]);
             scale(graph_.all_gather_s[part], at.all_gather[part], gathered_[part]);
+            if (!at.regime.empty()) {
+                multiply(at.regime[graph_.exchange_tier], reduce_[part]);
+                multiply(at.regime[graph_.exchange_tier], gathered_[part]);
+            }
             add(gathered_[part], sum);
             gathered_[part] = sum;
         }
@@ -263,6 +273,7 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     run_.slot = slots;
     slots[Program::start] = Floats{};
     run_.communication_factor = at.factors_vary || set_ ? &at.communication : nullptr;
+    run_.transfer_factor = run_.communication_factor != nullptr ? at.transfers() : nullptr;
     if (run_.communication_factor == nullptr) {
         run_.compute_factor = nullptr;
     } else if (set_) {

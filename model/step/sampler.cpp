@@ -66,6 +66,7 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.simulated = std::max(lot.simulated, plan.simulated);
         lot.extent.replicas = std::max(lot.extent.replicas, plan.graph.placement.replicas);
         lot.extent.groups_vary = lot.extent.groups_vary || plan.group_varies;
+        lot.extent.knows_nodes = lot.extent.knows_nodes || !plan.graph.node.empty();
         lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
         lot.extent.ranks_replicas = lot.extent.ranks_replicas || (plan.ranks_replicas() && !plan.coupled());
         for (const OpSpread& op : plan.spread) {

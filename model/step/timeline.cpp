@@ -132,7 +132,8 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
     for (const ProgramOp& op : graph.program->ops) {
         OpDraws draws;
         fill_draws({&op, 1}, keys, at.noise, each_its_own, &draws);
-        const float regime = run.communication_factor != nullptr ? run.communication_factor->at[lane] : 1.0F;
+        const int tier = graph.law_of(op).transfer_tier;
+        const float regime = run.transfer_factor != nullptr ? run.transfer_factor[tier].at[lane] : 1.0F;
         const float transfer = graph.law_of(op).transfer_s * draws.transfer.at[lane] * regime;
         float start = std::max(run.slot[op.before].at[lane], run.slot[op.in].at[lane] + transfer);
         if (op.first_of_chunk && run.gathered != nullptr) {

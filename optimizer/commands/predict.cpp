@@ -1,14 +1,17 @@
 #include "optimizer/commands/command.hpp"
 
+#include "io/node_file.hpp"
 #include "io/orders_file.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/phase_plan.hpp"
+#include "model/step/node_order.hpp"
 #include "model/step/searched_orders.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/plan_rules.hpp"
+#include "optimizer/scale_curve.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -83,7 +86,7 @@ nlohmann::json to_json(const RunOutlook& run)
     return json;
 }
 
-nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error)
+nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error, bool nodes_known)
 {
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
                         {"reason", p.infeasible ? p.infeasible->reason + ": " + p.infeasible->detail : ""},
@@ -92,6 +95,7 @@ nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double mod
     if (p.infeasible) {
         return json;
     }
+    json["quantiles_of"] = nodes_known ? "this cluster" : "fleet";
     json["step_time_s"] = to_json(p.step, model_error);
     json["training_time_s"] = to_json(p.training, model_error);
     json["noise_free_step_time_s"] = p.noise_free_step_s;
@@ -148,7 +152,7 @@ void print_run(const RunOutlook& run)
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
 }
 
-void print_text(const Prediction& p, const ParallelPlan& plan, double model_error)
+void print_text(const Prediction& p, const ParallelPlan& plan, double model_error, bool nodes_known)
 {
     constexpr double day = 86400.0;
     constexpr double gigabyte = 1e9;
@@ -157,6 +161,7 @@ void print_text(const Prediction& p, const ParallelPlan& plan, double model_erro
         fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
         return;
     }
+    fmt::print("quantiles of {}\n", quantiles_of(nodes_known));
     print_distribution("step time", "s", 1.0, p.step, model_error);
     print_distribution("training time", "days", day, p.training, model_error);
     fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
@@ -294,6 +299,12 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
         "mean "
         "times, holding at most the activations of HELD microbatches of chunks on a stage");
+    options.add_options()("nodes", po::value<std::string>()->value_name("FILE"),
+                          "this cluster instead of a fleet: a table node,factor of how many times as long each node computes; or "
+                          "\"drawn\": one fleet's nodes, from the spatial laws")(
+        "scale-curve", po::bool_switch(),
+        "how likely a step is to be slower than without noise on 8 to 131,072 GPUs: replicas of the plan, and below one of them "
+        "shorter pipelines");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -301,6 +312,12 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     take_seed(*values, scenario);
+    if (values->count("nodes") > 0) {
+        const auto& source = (*values)["nodes"].as<std::string>();
+        scenario.cluster.node_factors = source == "drawn"
+                                            ? drawn_node_factors(scenario.variability, scenario.cluster, scenario.seed)
+                                            : read_node_factors(source, scenario.cluster);
+    }
     const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
     Rung rung = scenario.search.confirm;
     if (values->count("draws") > 0) {
@@ -313,12 +330,17 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
     }
     const std::optional<int> draw = chosen_draw(*values, rung);
+    if ((*values)["scale-curve"].as<bool>()) {
+        const ScaleCurve curve = scale_curve(scenario, plan, rung);
+        fmt::print("{}\n", (*values)["json"].as<bool>() ? scale_curve_json(curve) : scale_curve_text(curve));
+        return exit_done;
+    }
     std::vector<int> groups;
     for (const Phase& phase : scenario.phases) {
         const ParallelPlan here = plan_in_phase(plan, phase);
         groups.push_back(here.tp * here.cp);
     }
-    StudyModel model(scenario, build_noise_tables(scenario.variability, groups));
+    StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
     Prediction prediction;
     prediction.infeasible = structural_problem(plan, scenario);
     if (!prediction.infeasible) {
@@ -338,9 +360,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     const double model_error = scenario.cluster.accelerator.model_error;
     if ((*values)["json"].as<bool>()) {
-        fmt::print("{}\n", to_json(prediction, plan, model_error).dump(2));
+        fmt::print("{}\n", to_json(prediction, plan, model_error, !scenario.cluster.node_factors.empty()).dump(2));
     } else {
-        print_text(prediction, plan, model_error);
+        print_text(prediction, plan, model_error, !scenario.cluster.node_factors.empty());
     }
     if (prediction.infeasible) {
         refuse_files(*values, *prediction.infeasible);

@@ -1,8 +1,8 @@
 #include "optimizer/schedule_study/bubble_rates.hpp"
 
-#include "io/scenario.hpp"
 #include "model/step/mean_step.hpp"
 #include "model/step/searched_orders.hpp"
+#include "optimizer/schedule_study/gpt_on_a100.hpp"
 
 #include <fmt/format.h>
 
@@ -67,61 +67,16 @@ std::vector<PublishedNetwork> published()
               {vee, {0.0697, 0.0533, 0.0274}}}}};
 }
 
-/// Their machine: nodes of 8 A100 behind RoCE; 200 Gb/s a GPU is assumed.
-constexpr const char* scenario = R"(name = "bubble-rates"
-seed = 1
-[workload]
-name = "gpt"
-layers = {}
-hidden = {}
-heads = {}
-kv_heads = {}
-feed_forward = {}
-vocabulary = 51200
-activation = "gelu"
-normalisation = "layer_norm"
-attention = "plain"
-causal = true
-tied_embedding = true
-dropout = false
-[[phase]]
-tokens = 1e10
-sequence_length = 1024
-global_batch = {}
-[cluster]
-accelerator = "a100-sxm-80gb"
-stack = "megatron-2022"
-gpus = 16
-gpu_price = "1.50 USD/h"
-[[cluster.tier]]
-name = "node"
-link = "nvlink3"
-group = 8
-[[cluster.tier]]
-name = "cluster"
-link = "roce-200g"
-[variability]
-profile = "hpc-2024"
-[reliability]
-node_failure_rate = "6.5e-3 /day"
-restart = "5 min"
-checkpoint_interval = "30 min"
-checkpoint_write = "5 s"
-[space]
-gpus = [{}]
-pp = [{}]
-[objectives]
-minimise = ["training_time_p99"]
-[search]
-rungs = [{{ fleets = 64, steps = 1 }}]
-confirm = {{ fleets = 64, steps = 1 }}
-)";
-
 CompiledPlan compiled(const RatedNetwork& n, Schedule schedule, int microbatches)
 {
-    Scenario read = parse_scenario(fmt::format(scenario, n.layers, n.hidden, n.heads, n.heads, 4 * n.hidden,
-                                               n.microbatch * microbatches, n.stages, n.stages),
-                                   "the bubble rates");
+    Scenario read = gpt_on_a100({.layers = n.layers,
+                                 .hidden = n.hidden,
+                                 .heads = n.heads,
+                                 .attention = "plain",
+                                 .global_batch = n.microbatch * microbatches,
+                                 .stack = "megatron-2022",
+                                 .node = 8,
+                                 .stages = n.stages});
     read.cluster.stack.waits_for_chunks = false;  // the authors' calculation has transfers beside ops
     const NoiseTables noise = build_noise_tables(read.variability, std::array{1});
     constexpr double no_memory_limit = -1e3;

@@ -1,9 +1,9 @@
 #include "optimizer/schedule_study/cases.hpp"
 
-#include "io/scenario.hpp"
 #include "model/noise/distribution.hpp"
 #include "model/step/mean_step.hpp"
 #include "model/step/sampler.hpp"
+#include "optimizer/schedule_study/gpt_on_a100.hpp"
 
 #include <array>
 #include <stdexcept>
@@ -15,56 +15,6 @@ namespace {
 constexpr int stages = 8;
 constexpr int draws = 4096;
 constexpr double cap = 20.0;  // of every factor, against its mean
-
-/// GPT of 6.2 billion parameters as Qi et al. (arXiv 2401.10241, table 3) ran it: 30 layers, 3 sequences of 1,024 tokens a microbatch,
-/// stages on A100s that a 200 Gb/s network joins. 32 microbatches.
-constexpr const char* scenario = R"(name = "schedules"
-seed = 1
-[workload]
-name = "gpt-6.2b"
-layers = 30
-hidden = 4096
-heads = 32
-kv_heads = 32
-feed_forward = 16384
-vocabulary = 51200
-activation = "gelu"
-normalisation = "layer_norm"
-attention = "flash"
-causal = true
-tied_embedding = true
-dropout = false
-[[phase]]
-tokens = 1e10
-sequence_length = 1024
-global_batch = 96
-[cluster]
-accelerator = "a100-sxm-80gb"
-gpus = 8
-gpu_price = "1.50 USD/h"
-[[cluster.tier]]
-name = "node"
-link = "nvlink3"
-group = 1
-[[cluster.tier]]
-name = "cluster"
-link = "roce-200g"
-[variability]
-profile = "hpc-2024"
-[reliability]
-node_failure_rate = "6.5e-3 /day"
-restart = "5 min"
-checkpoint_interval = "30 min"
-checkpoint_write = "5 s"
-[space]
-gpus = [8]
-pp = [8]
-[objectives]
-minimise = ["training_time_p99"]
-[search]
-rungs = [{ fleets = 64, steps = 1 }]
-confirm = { fleets = 64, steps = 1 }
-)";
 
 /// Only transfers vary beside the ops: lognormal of cv 0.3, as in the catalog's profiles.
 Variability transfers_only()
@@ -125,7 +75,16 @@ std::vector<StudiedSchedule> studied_schedules()
 
 ScheduleStudy::ScheduleStudy() : noise_(noise_tables())
 {
-    const Scenario read = parse_scenario(scenario, "the schedule study");
+    constexpr int layers = 30;
+    constexpr int sequences = 96;  // 32 microbatches of 3
+    const Scenario read = gpt_on_a100({.layers = layers,
+                                       .hidden = 4096,
+                                       .heads = 32,
+                                       .attention = "flash",
+                                       .global_batch = sequences,
+                                       .stack = "",
+                                       .node = 1,
+                                       .stages = stages});
     workload_ = read.workload;
     phase_ = read.phases.front();
     cluster_ = read.cluster;

@@ -71,6 +71,7 @@ double parts_s_per_op_draw()
     run.slot = state.data() + static_cast<std::ptrdiff_t>(2) * graph.stages();
     run.microbatch = run.slot + graph.program->slots;
     run.communication_factor = run.microbatch + graph.program->shape.microbatches;
+    run.transfer_factor = run.communication_factor;
     run.gathered = parts.data();
     run.reduce = parts.data() + graph.law.size();
     const double fill = wall_seconds_of([&] {

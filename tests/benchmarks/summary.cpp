@@ -111,7 +111,7 @@ private:
             bound.emplace_back(one_law_[i], 2);
         }
         BlockStep at(noise, options,
-                     {graph.stages(), 1, bound.front().nodes(), graph.program->shape.microbatches, false, false,
+                     {graph.stages(), 1, bound.front().nodes(), graph.program->shape.microbatches, false, false, false,
                       graph.first_slot});
         at.begin(0, 0);
         if (pool_draws_.empty()) {

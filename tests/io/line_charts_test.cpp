@@ -25,5 +25,23 @@ TEST(LineCharts, PlaceValuesBetweenTheLowestAndTheHighest)
     EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }
 
+std::size_t times(const std::string& text, const std::string& part)
+{
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+TEST(LineCharts, ShareALegendWhereTheyNameTheSameLines)
+{
+    const auto chart = [](const char* line) { return Chart{"title", {"1", "2"}, {{line, {1.0, 2.0}}}}; };
+    EXPECT_EQ(times(charts_svg({chart("a"), chart("a")}), ">a</text>"), 1U);
+    const std::string apart = charts_svg({chart("a"), chart("b")});
+    EXPECT_EQ(times(apart, ">a</text>"), 1U);
+    EXPECT_EQ(times(apart, ">b</text>"), 1U);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -180,6 +180,35 @@ TEST(ScenarioRefuses, TiersThatDoNotNest)
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
 
+TEST(ScenarioRefuses, CircuitsThatCannotBe)
+{
+    EXPECT_EQ(refusal("oversubscription = 2",
+                      "aggregate = \"1.6 Tb/s\"\nloss = 1e-6\nvariability = { family = \"lognormal\", cv = 0.1 }"),
+              "accepted");
+    EXPECT_EQ(refusal("oversubscription = 2", "aggregate = 200"),
+              "aggregate = 200 has no unit (needs bytes per second); write \"200 Tb/s\"");
+    EXPECT_EQ(
+        refusal("group = 8", "group = 8\naggregate = \"1 TB/s\"", 1),
+        "aggregate = \"1 TB/s\" has nothing below it to share it (the first tier joins GPUs, which have links of their own); "
+        "give bandwidth only, or put a tier inside this one");
+    EXPECT_EQ(
+        refusal("order = [\"tp-dp-pp\"", "crossing = [\"dp\"]\norder = [\"tp-dp-pp\""),
+        "crossing = [\"dp\"] has nothing to cross (no tier of the cluster has an `aggregate`, so it is one building); give the "
+        "tier that joins buildings an aggregate, or leave the axis out");
+}
+
+TEST(ScenarioRefuses, SlowNodesThatAreNot)
+{
+    const auto listed = [](const std::string& nodes) { return "gpus = 64\nslow_nodes = " + nodes; };
+    EXPECT_EQ(refusal("gpus = 64", listed("[{ node = 7, factor = 1.2 }]")), "accepted");
+    EXPECT_THAT(refusal("gpus = 64", listed("[{ node = 8, factor = 1.2 }]"), 1),
+                StartsWith("node = 8 is no node of the cluster"));
+    EXPECT_THAT(refusal("gpus = 64", listed("[{ node = 1, factor = 1.2 }, { node = 1, factor = 1.1 }]"), 1),
+                StartsWith("node = 1 is listed twice"));
+    EXPECT_THAT(refusal("[space]\n", "[space]\nnode_order = [\"packed\"]\n", 1),
+                StartsWith("node_order = [\"packed\"] says nothing"));
+}
+
 TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
 {
     EXPECT_EQ(refusal("gpus = 64", "gpus = 64\naccelerator_override = { memory_reserved = \"80 GiB\" }", 1),

@@ -67,6 +67,9 @@ private:
 
     double node_factor(int node) const
     {
+        if (!graph_.node.empty()) {
+            return graph_.node[node];
+        }
         const auto n = static_cast<std::uint32_t>(node);
         return noise_.node(words(0, shared_by_replicas, n / 4, Stream::node)[n % 4]);
     }

@@ -1,0 +1,182 @@
+#include "optimizer/scale_curve.hpp"
+
+#include "optimizer/evaluator.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int fewest_gpus = 8;
+constexpr int most_gpus = 131072;
+
+/// p5, p50 and p95 of a production step on more than 64,000 GPUs. PRISM v2, arXiv 2510.15596.
+struct PublishedSpread {
+    int gpus = 65536;
+    double p5_s = 18.6;
+    double p50_s = 18.8;
+    double p95_s = 19.3;
+};
+
+/// The scenario and plan on so many GPUs; nothing where they do not divide.
+std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario, const ParallelPlan& plan, int gpus)
+{
+    std::pair<Scenario, ParallelPlan> result{scenario, plan};
+    auto& [s, p] = result;
+    const int stage = plan.tp * plan.cp;
+    const int replica = stage * plan.pp;
+    if (gpus % stage != 0 || (gpus >= replica && gpus % replica != 0)) {
+        return std::nullopt;
+    }
+    p.dp = std::max(1, gpus / replica);
+    if (gpus < replica) {
+        p.pp = gpus / stage;
+        const int ends = plan.split == LayerSplit::slots ? 2 : 0;  // embedding and loss head
+        const int slots = (scenario.workload.layers + ends) * p.pp;
+        if (plan.pp % p.pp != 0 || slots % plan.pp != 0 || slots / plan.pp <= ends) {
+            return std::nullopt;
+        }
+        s.workload.layers = slots / plan.pp - ends;
+    }
+    if (p.pp == 1) {
+        p.chunks = 1;
+        p.group = 0;
+        p.schedule = Schedule::one_f_one_b;
+    }
+    for (Phase& phase : s.phases) {
+        phase.global_batch = phase.global_batch / plan.dp * p.dp;
+    }
+    if (gpus > s.cluster.gpus) {
+        if (!s.cluster.node_factors.empty()) {
+            return std::nullopt;
+        }
+        s.cluster.gpus = gpus;
+        s.cluster.tiers.back().group_gpus = gpus;
+    }
+    constexpr double no_memory_limit = -1e3;
+    s.memory_headroom = no_memory_limit;
+    s.reliability = {};  // of steps, not of the run
+    p.checkpoint_interval = {};
+    if (s.cluster.node_factors.empty()) {
+        p.spares = as_configured;
+    }
+    return result;
+}
+
+/// Probability that a factor of these equally probable values exceeds this; values ascend.
+double share_above(const std::vector<double>& values, const std::vector<TailProbability>& nodes, double limit)
+{
+    const auto above = std::upper_bound(values.begin(), values.end(), limit);
+    if (above == values.begin() || above == values.end()) {
+        return above == values.begin() ? 1.0 : 0.0;
+    }
+    const auto i = static_cast<std::size_t>(above - values.begin());
+    const double weight = (limit - values[i - 1]) / (values[i] - values[i - 1]);
+    return 1.0 - (nodes[i - 1].below() + weight * (nodes[i].below() - nodes[i - 1].below()));
+}
+
+double probability_above(const std::vector<double>& draws, const NoiseTables& noise, double limit)
+{
+    const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
+    double sum = 0.0;
+    for (const double seconds : draws) {
+        sum += noise.step_varies ? share_above(noise.common_step, nodes, limit / seconds) : seconds > limit ? 1.0 : 0.0;
+    }
+    return sum / static_cast<double>(draws.size());
+}
+
+double quantile(const TimeDistribution& d, double probability)
+{
+    const auto* const at = std::find(reported_probabilities.begin(), reported_probabilities.end(), probability);
+    return d.quantiles[static_cast<std::size_t>(at - reported_probabilities.begin())];
+}
+
+}  // namespace
+
+std::string_view quantiles_of(bool nodes_known)
+{
+    return nodes_known ? "this cluster (its nodes are known)" : "the fleet (over the GPUs that one may get)";
+}
+
+ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const Rung& rung)
+{
+    ScaleCurve curve;
+    curve.nodes_known = !scenario.cluster.node_factors.empty();
+    const NoiseTables noise = build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}, scenario.cluster.tiers);
+    for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
+        const auto at = scaled(scenario, plan, gpus);
+        if (!at) {
+            continue;
+        }
+        const StudyModel model(at->first, noise);
+        Predictor predictor(model.problem);
+        if (std::holds_alternative<Infeasible>(predictor.bound(at->second))) {
+            continue;
+        }
+        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const PhaseDraws draws = predictor.sample(at->second, {0, rung.fleets, rung.steps}, sampler);
+        const Prediction p = predictor.summarise(at->second, draws, rung.steps, sampler, Confidence{});
+        ScalePoint point{at->second,       gpus, p.noise_free_step_s, quantile(p.step, 0.05), p.step.p50.value, p.step.p95.value,
+                         p.step.p99.value, {}};
+        for (std::size_t i = 0; i < slower_by.size(); ++i) {
+            point.slower[i] = probability_above(draws.front(), noise, (1.0 + slower_by[i]) * point.nominal_s);
+        }
+        curve.points.push_back(point);
+    }
+    return curve;
+}
+
+std::string scale_curve_text(const ScaleCurve& curve)
+{
+    std::string text = fmt::format("quantiles of {}; nominal: without noise; the same work per GPU at every size\n",
+                                   quantiles_of(curve.nodes_known));
+    text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than nominal by more than\n", "GPUs", "pp",
+                        "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
+    text += fmt::format("{:>67}", "");
+    for (const double by : slower_by) {
+        text += fmt::format(" {:>6.0f}%", 100.0 * by);
+    }
+    const PublishedSpread published;
+    for (const ScalePoint& p : curve.points) {
+        text += fmt::format("\n{:>7} {:>4} {:>6} {:>10.4g} {:>8.4g} {:>8.4f} {:>8.4f} {:>8.4f} ", p.gpus, p.plan.pp, p.plan.dp,
+                            p.nominal_s, p.p50_s, p.p5_s / p.p50_s, p.p95_s / p.p50_s, p.p99_s / p.p50_s);
+        for (const double share : p.slower) {
+            text += fmt::format(" {:>7.4f}", share);
+        }
+        if (p.gpus == published.gpus) {
+            text += fmt::format(
+                "\n{:>7} {:>4} {:>6} {:>10} {:>8.4g} {:>8.4f} {:>8.4f}   published: PRISM, arXiv 2510.15596, another job", "64k+",
+                "", "", "", published.p50_s, published.p5_s / published.p50_s, published.p95_s / published.p50_s);
+        }
+    }
+    return text;
+}
+
+std::string scale_curve_json(const ScaleCurve& curve)
+{
+    const PublishedSpread published;
+    nlohmann::json json{
+        {"quantiles_of", curve.nodes_known ? "this cluster" : "fleet"},
+        {"slower_by", slower_by},
+        {"published",
+         {{"gpus", published.gpus}, {"p5_s", published.p5_s}, {"p50_s", published.p50_s}, {"p95_s", published.p95_s}}},
+        {"points", nlohmann::json::array()}};
+    for (const ScalePoint& p : curve.points) {
+        json["points"].push_back({{"gpus", p.gpus},
+                                  {"nominal_s", p.nominal_s},
+                                  {"p5_s", p.p5_s},
+                                  {"p50_s", p.p50_s},
+                                  {"p95_s", p.p95_s},
+                                  {"p99_s", p.p99_s},
+                                  {"probability_slower", p.slower}});
+    }
+    return json.dump(2);
+}
+
+}  // namespace prismopt

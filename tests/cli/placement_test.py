@@ -1,0 +1,56 @@
+"""Known nodes, circuits between buildings and the scale curve on the command line."""
+
+import json
+import pathlib
+
+import support
+from support import CliTest
+
+DESIGN = "gpus=32 tp=2 pp=2 microbatch=2 schedule=1f1b recompute=none"
+
+
+class Placement(CliTest):
+    def nodes_file(self, factors):
+        path = self.folder / "nodes.csv"
+        path.write_text("node,factor\n" + "".join(f"{i},{f}\n" for i, f in enumerate(factors)))
+        return path
+
+    def predict(self, *more):
+        return json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", *more))
+
+    def test_p99_says_of_what(self):
+        self.assertEqual(self.predict()["quantiles_of"], "fleet")
+        known = self.predict("--nodes", self.nodes_file([1] * 8))
+        self.assertEqual(known["quantiles_of"], "this cluster")
+        self.assertIn("quantiles of the fleet", self.output("predict", support.SMALL, "--design", DESIGN))
+        self.assertEqual(self.predict("--nodes", "drawn")["quantiles_of"], "this cluster")
+
+    def test_a_slow_node_slows_the_step(self):
+        even = self.predict("--nodes", self.nodes_file([1] * 8))
+        slow = self.predict("--nodes", self.nodes_file([1, 1.3] + [1] * 6))
+        unused = self.predict("--nodes", self.nodes_file([1] * 7 + [1.3]))  # 4 of 8 nodes work
+        self.assertGreater(slow["step_time_s"]["p99"], 1.05 * even["step_time_s"]["p99"])
+        self.assertEqual(unused["step_time_s"], even["step_time_s"])
+
+    def test_refusals(self):
+        def refusal(*more):
+            return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
+
+        self.assertIn("is of another cluster: it has 7 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 7)))
+        self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
+                                                            "--design", DESIGN + " spares=5"))
+        self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp"))
+
+    def test_scale_curve(self):
+        curve = json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--scale-curve", "--draws", 128, "--json"))
+        self.assertEqual([p["gpus"] for p in curve["points"]], [2**k for k in range(3, 18)])
+        self.assertEqual(curve["published"]["p50_s"], 18.8)
+        for point in curve["points"]:
+            self.assertEqual(point["probability_slower"], sorted(point["probability_slower"], reverse=True))
+            self.assertLessEqual(point["p50_s"], point["p99_s"])
+        text = self.output("predict", support.SMALL, "--design", DESIGN, "--scale-curve", "--draws", 128)
+        self.assertIn("published: PRISM", text)
+
+
+if __name__ == "__main__":
+    support.main()
