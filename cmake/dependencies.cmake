@@ -1,4 +1,4 @@
-# Every dependency is a Debian package (jobs/install.sh installs them).
+# What the program is built with; jobs/install.sh installs it.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(MPI REQUIRED COMPONENTS C)
@@ -20,4 +20,10 @@ if(BUILD_TESTING)
 endif()
 if(PRISMOPT_BENCHMARKS)
   find_package(benchmark REQUIRED)
+endif()
+
+# The charts of HTML reports: the one dependency that Debian does not have.
+find_path(ECHARTS_FOLDER dist/echarts.min.js PATHS ${CMAKE_SOURCE_DIR}/io/html/node_modules/echarts NO_DEFAULT_PATH)
+if(NOT ECHARTS_FOLDER)
+  message(FATAL_ERROR "ECharts, which draws the charts of HTML reports, is missing; install it with: npm ci --prefix io/html")
 endif()

@@ -25,7 +25,7 @@ const TomlFile& parsed(const std::string& name)
 {
     static const std::map<std::string, TomlFile> files = [] {
         std::map<std::string, TomlFile> result;
-        for (const CatalogFile& file : catalog_files()) {
+        for (const EmbeddedFile& file : catalog_files()) {
             result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
         }
         return result;

@@ -122,7 +122,7 @@ MeasuredTable read_table(const std::string& name, Table table)
 std::vector<MeasuredTable> measured_tables()
 {
     std::vector<MeasuredTable> tables;
-    for (const CatalogFile& file : catalog_files()) {
+    for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == file_name) {
             const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
             Table all(parsed.root, parsed);

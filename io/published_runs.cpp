@@ -76,7 +76,7 @@ PublishedRun read_run(const std::string& name, Table run)
 std::vector<PublishedRun> published_runs()
 {
     std::vector<PublishedRun> runs;
-    for (const CatalogFile& file : catalog_files()) {
+    for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == file_name) {
             const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
             Table all(parsed.root, parsed);

@@ -1,14 +1,10 @@
 #include "io/report.hpp"
 
-#include "io/front_columns.hpp"
+#include "io/plan_words.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <optional>
-#include <string_view>
 
 namespace prismopt {
 
@@ -39,48 +35,6 @@ int decimals_between(double value, double low, double high)
 }
 
 std::string interval(double low, double high, int places) { return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places); }
-
-std::optional<std::string> label(const Results& results, const Point& point, std::string_view axis)
-{
-    for (std::size_t a = 0; a < results.axes.size(); ++a) {
-        if (results.axes[a].name == axis) {
-            return results.axes[a].labels.at(static_cast<std::size_t>(point.at(a)));
-        }
-    }
-    return std::nullopt;
-}
-
-int degree(const Results& results, const FrontPoint& point, std::string_view axis)
-{
-    const std::string text = label(results, point.point, axis).value_or("1");
-    int number = 1;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return std::max(number, 1);
-}
-
-int data_parallel(const Results& results, const FrontPoint& point)
-{
-    return point.prediction.gpus / (degree(results, point, "tp") * degree(results, point, "pp"));
-}
-
-/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved"; further axes follow where the study varied them.
-std::string plan(const Results& results, const FrontPoint& point)
-{
-    std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"), degree(results, point, "pp"),
-                                   data_parallel(results, point));
-    for (const auto& [axis, word] : {std::pair{"v", " v "}, std::pair{"microbatch", " mb "}, std::pair{"schedule", " "}}) {
-        if (const auto found = label(results, point.point, axis)) {
-            text += word + *found;
-        }
-    }
-    constexpr std::array<std::string_view, 6> told{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
-    for (const Axis& axis : results.axes) {
-        if (axis.labels.size() > 1 && std::find(told.begin(), told.end(), axis.name) == told.end()) {
-            text += fmt::format(" {} {}", axis.name, *label(results, point.point, axis.name));
-        }
-    }
-    return text;
-}
 
 using Row = std::vector<std::string>;
 
@@ -122,7 +76,7 @@ std::string front_table(const Results& results)
         const double high = days(p.training.p99.high);
         const int places = decimals_between(time, low, high);
         rows.push_back({fmt::format("{}{}", point.dominated ? "*" : "", point.index), std::to_string(p.gpus),
-                        plan(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
+                        plan_words(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
                         significant(p.cost_usd.value / cost.usd, 4),
                         significant(p.step.p50.value, 4) + "/" + significant(p.step.p99.value, 4),
                         fmt::format("{:.0f}", percent(p.memory_headroom)), fmt::format("{:.1f}", percent(p.mfu)),

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Installs what prismopt is built, run and tested with, from Debian 12's own packages. Does nothing when all is there.
+# Installs what prismopt is built, run and tested with: Debian 12's own packages, and the charts of its reports by npm. Does nothing when
+# all is there.
 set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash jobs/install.sh [--all]
+usage: bash jobs/install.sh [--browser] [--all]
 
 Installs the Debian packages that prismopt needs, as root or through sudo.
-  --all    also the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; and pagmo, the yardstick
-           of prismopt-search-bench
+  --browser  also Chromium and what drives it, for the tests of HTML reports
+  --all      also that, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; and pagmo, the
+             yardstick of prismopt-search-bench
 TEXT
 }
 
@@ -39,9 +41,14 @@ TEXT
     exit 1
 }
 
+browser=false
 for argument in "$@"; do
     case $argument in
-        --all) packages+=("${tools[@]}") ;;
+        --browser) browser=true ;;
+        --all)
+            browser=true
+            packages+=("${tools[@]}")
+            ;;
         -h | --help) usage; exit 0 ;;
         *)
             echo "install.sh: unknown argument '$argument'" >&2
@@ -51,36 +58,63 @@ for argument in "$@"; do
     esac
 done
 
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     other_systems
 fi
 
-# dpkg-query fails when it does not know one of the names; what it prints of the others counts.
-installed=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
-missing=()
-for package in "${packages[@]}"; do
-    if ! grep -qxF "installed $package" <<<"$installed"; then
-        missing+=("$package")
-    fi
-done
-if [[ ${#missing[@]} -eq 0 ]]; then
-    echo "install.sh: all ${#packages[@]} packages are installed"
-    exit 0
+if $browser; then
+    packages+=(chromium)
+fi
+# Node.js of another source brings npm along, and does not go with Debian's.
+if ! command -v npm >/dev/null; then
+    packages+=(nodejs npm)
 fi
 
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
-    if ! command -v sudo >/dev/null; then
+    as_root=(sudo)
+fi
+
+install_packages() {
+    local installed missing=() package
+    # dpkg-query fails when it does not know one of the names; what it prints of the others counts.
+    installed=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+    for package in "${packages[@]}"; do
+        if ! grep -qxF "installed $package" <<<"$installed"; then
+            missing+=("$package")
+        fi
+    done
+    if [[ ${#missing[@]} -eq 0 ]]; then
+        echo "install.sh: all ${#packages[@]} packages are installed"
+        return
+    fi
+    if [[ $(id -u) -ne 0 ]] && ! command -v sudo >/dev/null; then
         echo "install.sh: packages are missing, and only root (or sudo, which is not here) may install them; as root run:" >&2
         echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
         exit 1
     fi
-    as_root=(sudo)
-fi
-apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3)
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3)
+    echo "install.sh: installing ${missing[*]}"
+    if ! "${apt[@]}" update -qq; then
+        echo "install.sh: the package lists could not all be refreshed; trying with those at hand" >&2
+    fi
+    "${apt[@]}" install -y -qq --no-install-recommends "${missing[@]}"
+}
 
-echo "install.sh: installing ${missing[*]}"
-if ! "${apt[@]}" update -qq; then
-    echo "install.sh: the package lists could not all be refreshed; trying with those at hand" >&2
+# What the lock file beside a package.json names, unless it is there.
+install_modules() {
+    if [[ -f $1/node_modules/.package-lock.json && ! $1/package-lock.json -nt $1/node_modules/.package-lock.json ]]; then
+        echo "install.sh: the modules of $1 are installed"
+    else
+        echo "install.sh: npm ci --prefix $1"
+        npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
+    fi
+}
+
+install_packages
+install_modules io/html
+if $browser; then
+    install_modules tests/browser
 fi
-"${apt[@]}" install -y -qq --no-install-recommends "${missing[@]}"

@@ -6,7 +6,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--all]
 
-Installs packages, builds build/release (with CI=true, warnings are errors), runs its tests (ctest) and the format check.
+Installs packages, builds build/release, runs its tests (ctest) and the format check. With CI=true, warnings are errors, and the
+browser that tests reports is installed too.
   --all    also: tests labelled `long`, builds and tests under AddressSanitizer with UndefinedBehaviorSanitizer (dev) and
            ThreadSanitizer (tsan), clang-tidy
 TEXT
@@ -43,6 +44,8 @@ build_and_test() {
 
 if $all; then
     bash jobs/install.sh --all
+elif [[ ${CI:-} == true ]]; then
+    bash jobs/install.sh --browser
 else
     bash jobs/install.sh
 fi

@@ -1,18 +1,17 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
 
+#include "io/html/report_page.hpp"
 #include "io/journal.hpp"
 #include "io/report.hpp"
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
+#include "optimizer/program.hpp"
+#include "optimizer/report_details.hpp"
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
 #include <fmt/format.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 namespace prismopt {
 
@@ -21,24 +20,21 @@ namespace po = boost::program_options;
 int report_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("csv", po::value<std::string>()->value_name("FILE"), "also write the front as CSV to this file");
+    options.add_options()("html", po::value<std::string>()->value_name("FILE"),
+                          "write one HTML page with charts and tables, which needs no network")(
+        "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    const Results results = read_results((*values)["RESULTS"].as<std::string>());
-    if (values->count("csv") > 0) {
-        const std::string path = (*values)["csv"].as<std::string>();
-        std::error_code error;
-        if (std::filesystem::equivalent(path, (*values)["RESULTS"].as<std::string>(), error)) {
-            throw InputError(fmt::format("--csv {} is the results file itself, which would be lost; name another file", path));
-        }
-        std::ofstream file(path);
-        file << front_csv(results);
-        file.close();
-        if (!file) {
-            throw InputError(fmt::format("--csv {} cannot be written ({}); name a file in a folder that you may write to", path,
-                                         std::strerror(errno)));
+    const std::string path = (*values)["RESULTS"].as<std::string>();
+    const Results results = read_results(path);
+    for (const char* option : {"html", "csv"}) {
+        if (values->count(option) > 0) {
+            const std::string text = option == std::string_view("csv")
+                                         ? front_csv(results)
+                                         : report_page({reported_study(path)}, shipped_model_check(), program_name());
+            write_output(option, (*values)[option].as<std::string>(), text, {path});
         }
     }
     fmt::print("{}", text_report(results));

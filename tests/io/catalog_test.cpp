@@ -19,7 +19,7 @@ TEST(Catalog, EmbedsTheFilesByteForByte)
 {
     const auto files = catalog_files();
     ASSERT_EQ(files.size(), 10u);
-    for (const CatalogFile& file : files) {
+    for (const EmbeddedFile& file : files) {
         std::ifstream stream(PRISMOPT_SOURCE_DIR "/model/catalog/" + file.name, std::ios::binary);
         ASSERT_TRUE(stream) << file.name;
         EXPECT_EQ(file.text, std::string(std::istreambuf_iterator<char>(stream), {})) << file.name;
@@ -55,7 +55,7 @@ TEST(Catalog, EveryEntryLoads)
 /// A figure without a source on its line cannot be checked.
 TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
 {
-    for (const CatalogFile& file : catalog_files()) {
+    for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "published_runs.toml" || file.name == "measured_tables.toml" || file.name == "fit.toml") {
             continue;  // each run and table has one source for all, which its reader requires; the fit is its own
         }

@@ -106,4 +106,34 @@ Results sample_results()
     return results;
 }
 
+Results sample_results_of(std::uint64_t evaluations)
+{
+    Results results = sample_results();
+    const auto lengthen = [&results](std::size_t axis, std::uint64_t labels) {
+        for (std::uint64_t label = results.axes[axis].labels.size(); label < labels; ++label) {
+            results.axes[axis].labels.push_back(std::to_string(100000 + label));
+        }
+    };
+    constexpr std::uint64_t gpu_choices = 250;
+    lengthen(0, gpu_choices);
+    lengthen(2, evaluations / (gpu_choices * 16) + 1);  // 2 choices on each of the other four axes that vary
+    const Space space(results.axes, {});
+    results.raw_tuples = space.size();
+    results.feasible = evaluations;
+    results.evaluations.clear();
+    for (std::uint64_t index = 0; index < evaluations; ++index) {
+        const double worse = static_cast<double>(index % 977) / 100.0;  // somewhere above the front
+        const double time = (60.0 + worse) * day;
+        const auto gpus = 16384.0 + static_cast<double>(index % 1009);
+        EvaluatedPoint point{index, space.point(index), 0, 0, {time, gpus}, {}};
+        if (index % 2 == 0) {
+            point.rung = 1;
+            point.draws = 128;
+            point.objectives = {estimate(time, 0.99 * time, 1.01 * time), estimate(gpus, gpus, gpus)};
+        }
+        results.evaluations.push_back(std::move(point));
+    }
+    return results;
+}
+
 }  // namespace prismopt

@@ -9,4 +9,7 @@ namespace prismopt {
 
 Results sample_results();
 
+/// The same front amid so many feasible points, half of them drawn.
+Results sample_results_of(std::uint64_t evaluations);
+
 }  // namespace prismopt

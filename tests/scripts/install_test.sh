@@ -14,12 +14,46 @@ exit $status'
 stand_in apt-get '[[ " $* " != *" update "* ]] || exit "${update_status:-0}"'
 # shellcheck disable=SC2016
 stand_in id 'echo "${user:-0}"'
+stand_in npm ''
+# The script works in the tree that it lies in; this one has no modules yet.
+tree=$scratch/tree
+mkdir "$tree" "$tree/jobs"
+cat "$install" >"$tree/jobs/install.sh"
+install=$tree/jobs/install.sh
+charts="npm ci --prefix io/html --no-audit --no-fund --loglevel=error"
+driver="npm ci --prefix tests/browser --no-audit --no-fund --loglevel=error"
 
 nothing_missing() {
     run bash "$install"
     expect_status 0
     expect_said "packages are installed"
     expect_no_call apt-get
+    expect_call "$charts"
+}
+
+modules_that_are_there_stay() {
+    mkdir "$tree/io" "$tree/io/html" "$tree/io/html/node_modules"
+    : >"$tree/io/html/package-lock.json"
+    : >"$tree/io/html/node_modules/.package-lock.json"
+    run bash "$install"
+    expect_status 0
+    expect_said "the modules of io/html are installed"
+    expect_no_call npm
+}
+
+the_browser_comes_with_its_driver() {
+    run env absent=chromium bash "$install" --browser
+    expect_status 0
+    expect_said "installing chromium"
+    expect_call "$driver"
+}
+
+npm_is_installed_where_there_is_none() {
+    rm "$scratch/bin/npm"
+    # shellcheck disable=SC2016
+    stand_in apt-get '[[ " $* " != *" install "* ]] || printf "#!/usr/bin/env bash\n" >"$tree/../bin/npm"'
+    run env absent="npm nodejs" tree="$tree" bash "$install"
+    expect_said "installing nodejs npm"
 }
 
 installs_only_what_is_missing() {
@@ -33,6 +67,7 @@ tools_come_with_all() {
     run env absent="ninja-build shellcheck" bash "$install" --all
     expect_status 0
     expect_said "installing ninja-build shellcheck"
+    expect_call "$driver"
 }
 
 stale_lists_do_not_stop_it() {
@@ -75,11 +110,14 @@ another_system_is_told_the_names() {
 }
 
 nothing_missing
+modules_that_are_there_stay
+the_browser_comes_with_its_driver
 installs_only_what_is_missing
 tools_come_with_all
 stale_lists_do_not_stop_it
 a_user_without_sudo_is_told_the_command
 a_user_with_sudo_installs_through_it
 unknown_argument
+npm_is_installed_where_there_is_none
 another_system_is_told_the_names
 finish

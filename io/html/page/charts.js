@@ -1,0 +1,77 @@
+// Charts that follow the theme and the width of the page. A chart is drawn when it is made, and again when what it shows changes.
+
+const charts = new Map(); // element id -> {chart, draw}
+const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#999933"]; // Okabe and Ito's, and two more
+const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow"];
+
+const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/// Options that all charts share.
+function baseOption(title) {
+    const text = themeColour("text");
+    return {
+        animation: false,
+        color: palette,
+        textStyle: { color: text },
+        title: { text: title, left: 10, top: 6, textStyle: { fontSize: 14, fontWeight: "bold", color: text } },
+        tooltip: {
+            confine: true, backgroundColor: themeColour("page"), borderColor: themeColour("line"),
+            textStyle: { color: text, fontSize: 12.5 }, extraCssText: "max-width: 440px; white-space: normal;",
+        },
+        aria: { enabled: true },
+    };
+}
+
+function axisStyle(name, more = {}) {
+    const soft = themeColour("soft");
+    return {
+        name, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: soft }, axisLabel: { color: soft, hideOverlap: true },
+        axisLine: { show: true, lineStyle: { color: themeColour("line") } }, splitLine: { lineStyle: { color: themeColour("line"), opacity: 0.5 } },
+        ...more,
+    };
+}
+
+const legendStyle = (more = {}) => ({ textStyle: { color: themeColour("text") }, inactiveColor: themeColour("mark"), type: "scroll", ...more });
+
+/// `option(chart)` gives the options, or null where there is nothing to show; `label`: what the chart is, for screen readers.
+function makeChart(id, label, option) {
+    const place = document.getElementById(id);
+    const draw = () => {
+        const options = option();
+        place.hidden = options === null;
+        if (options === null) return;
+        const entry = charts.get(id);
+        entry.chart ??= echarts.init(place, null, { renderer: "canvas" });
+        place.removeAttribute("aria-label");
+        entry.chart.setOption(options, { notMerge: true }); // sets a description of the data as the label
+        place.setAttribute("role", "img");
+        place.setAttribute("aria-label", `${label}. ${place.getAttribute("aria-label") ?? ""}`.slice(0, 600));
+    };
+    charts.set(id, { chart: null, draw });
+    draw();
+    return charts.get(id);
+}
+
+const redraw = (id) => charts.get(id)?.draw();
+
+function watchWidth() {
+    const observer = new ResizeObserver((entries) => {
+        for (const entry of entries) charts.get(entry.target.id)?.chart?.resize();
+    });
+    for (const id of charts.keys()) observer.observe(document.getElementById(id));
+}
+
+function setTheme(dark) {
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    const button = document.getElementById("theme");
+    button.setAttribute("aria-pressed", String(dark));
+    button.textContent = dark ? "Light" : "Dark";
+    for (const { draw } of charts.values()) draw();
+}
+
+function startTheme() {
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    setTheme(system.matches);
+    system.addEventListener("change", (event) => setTheme(event.matches));
+    document.getElementById("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+}

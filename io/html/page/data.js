@@ -1,0 +1,74 @@
+// The data of the page, and what is derived from them once. `points`: the members of all fronts.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const studies = data.studies;
+const points = [];
+
+/// Little-endian numbers of `kind` (Uint16Array, Uint32Array) from base64.
+function decoded(kind, text) {
+    const bytes = atob(text);
+    const raw = new Uint8Array(bytes.length);
+    for (let i = 0; i < bytes.length; ++i) raw[i] = bytes.charCodeAt(i);
+    return new kind(raw.buffer);
+}
+
+/// A column of the cloud: 16-bit steps between two ends (of the logarithm where `log`), 65535 where there is no value.
+function column(packed) {
+    const steps = decoded(Uint16Array, packed.values);
+    const values = new Float64Array(steps.length);
+    const [low, high] = packed.log ? [Math.log(packed.low), Math.log(packed.high)] : [packed.low, packed.high];
+    for (let i = 0; i < steps.length; ++i) {
+        const at = low + (high - low) * (steps[i] / 65534);
+        values[i] = steps[i] === 65535 ? NaN : packed.log ? Math.exp(at) : at;
+    }
+    return values;
+}
+
+for (const [s, study] of studies.entries()) {
+    const cloud = study.cloud;
+    cloud.index = decoded(Uint32Array, cloud.index);
+    cloud.upper = cloud.upper ? decoded(Uint32Array, cloud.upper) : null;
+    cloud.columns = cloud.objectives.map(column);
+    for (const point of study.front) {
+        point.study = study;
+        point.key = `${s}:${point.id}`;
+        point.label = studies.length > 1 ? `${study.name} ${point.id}` : `point ${point.id}`;
+        points.push(point);
+    }
+}
+
+/// Choices of a raw tuple by its index: the last axis varies fastest. Indices may exceed 2^53.
+function labelsAt(study, index) {
+    let rest = index;
+    const labels = [];
+    for (const axis of [...study.axes].reverse()) {
+        const size = BigInt(axis.labels.length);
+        labels.unshift(axis.labels[Number(rest % size)]);
+        rest /= size;
+    }
+    return labels;
+}
+
+function cloudIndex(study, i) {
+    return (study.cloud.upper ? BigInt(study.cloud.upper[i]) << 32n : 0n) + BigInt(study.cloud.index[i]);
+}
+
+/// A plan in words, of the choices that varied.
+function planOf(study, labels) {
+    const words = study.axes.map((axis, a) => (axis.labels.length > 1 ? `${axis.name} ${labels[a]}` : "")).filter(Boolean);
+    return words.join(", ");
+}
+
+/// What the axes of the front chart and the table may show: objectives of all studies first, then other estimates and numbers.
+const metrics = [];
+for (const [k, objective] of studies[0].objectives.entries()) {
+    metrics.push({ ...objective, objective: k, of: (point) => point.objectives[k] });
+}
+for (const info of data.estimates) {
+    if (!metrics.some((metric) => metric.name === info.name)) metrics.push({ ...info, of: (point) => point.estimates[info.name] });
+}
+for (const info of data.numbers) {
+    metrics.push({ ...info, of: (point) => [point.numbers[info.name], null, null] });
+}
+
+const metricOf = (name) => metrics.find((metric) => metric.name === name);

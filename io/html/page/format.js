@@ -1,0 +1,61 @@
+// Numbers for people.
+
+const units = {
+    s: [["days", 86400 * 2, 86400], ["h", 7200, 3600], ["s", 1, 1], ["ms", 0, 1e-3]],
+    USD: [["M USD", 1e6, 1e6], ["k USD", 1e3, 1e3], ["USD", 0, 1]],
+    B: [["GB", 0, 1e9]],
+    J: [["GWh", 3.6e12, 3.6e12], ["MWh", 0, 3.6e9]],
+    kg: [["t", 1e3, 1e3], ["kg", 0, 1]],
+};
+
+/// The unit in which quantities up to `largest` are easily read: its name, and its size.
+function unitFor(unit, largest) {
+    const row = (units[unit] ?? []).find(([, from]) => Math.abs(largest) >= from);
+    return row ? { name: row[0], size: row[2] } : { name: unit === "1" ? "" : unit, size: 1 };
+}
+
+const largestOf = (values) => values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
+
+function unitOfMetric(metric) {
+    return unitFor(metric.units, largestOf(points.map((point) => metric.of(point)[0])));
+}
+
+/// Four significant digits; whole numbers as they are.
+function digits(value, count = 4) {
+    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+    if (Number.isInteger(value)) return String(value);
+    const size = Math.max(0, Math.min(count + 3, count - 1 - Math.floor(Math.log10(Math.abs(value)))));
+    return value.toFixed(size);
+}
+
+/// As many digits as the limits support.
+function estimateText([value, low, high], unit) {
+    const exact = low === null || high === null || !(high > low);
+    const places = exact ? 4 : Math.min(6, Math.max(3, 1 + Math.ceil(Math.log10(Math.abs(value) / (high - low)))));
+    const shown = (x) => digits(x / unit.size, places);
+    const name = unit.name ? ` ${unit.name}` : "";
+    return exact ? `${shown(value)}${name}` : `${shown(value)}${name} (${shown(low)} to ${shown(high)})`;
+}
+
+const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)} %`);
+const grouped = (count) => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const titleOf = (metric) => metric.long_name || metric.name;
+
+function axisTitle(metric, unit) {
+    const name = titleOf(metric);
+    const short = name.length > 48 ? metric.name.replaceAll("_", " ") : name;
+    return unit.name ? `${short} (${unit.name})` : short;
+}
+
+/// Text for innerHTML.
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+
+/// An element with attributes and children (elements or texts).
+function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (value !== undefined && value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+}

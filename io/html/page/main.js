@@ -1,0 +1,33 @@
+// Puts the page together.
+
+function startNavigation() {
+    const nav = document.getElementById("nav");
+    for (const section of document.querySelectorAll("main section")) {
+        if (!section.hidden) nav.append(element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
+    }
+}
+
+const names = studies.map((study) => study.name).join(" beside ");
+document.title = `${names} – prismopt`;
+document.getElementById("title").textContent = names;
+document.getElementById("subtitle").textContent =
+    `minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; front of ${studies.map((study) => study.front.length).join(" and ")} plans`;
+document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;
+
+for (const study of studies) {
+    for (const point of [best(study), knee(study)]) if (point) add(point.key);
+}
+startTheme();
+startSummary();
+startFront();
+startTable();
+startDistributions();
+startBreakdown();
+startTimeline();
+startParallel();
+startInfeasible();
+startProgress();
+startTrust();
+startNavigation();
+watchWidth();
+document.documentElement.dataset.ready = "true";

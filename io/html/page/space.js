@@ -1,0 +1,59 @@
+// What was rejected, and how the search went.
+
+function infeasibleOption() {
+    const reasons = [...new Set(studies.flatMap((study) => study.space.rejected.map((one) => one.reason)))];
+    if (reasons.length === 0) return null;
+    const place = document.getElementById("infeasible-chart");
+    place.style.height = `${110 + 30 * reasons.length * studies.length}px`;
+    return {
+        ...baseOption(""),
+        grid: { left: 310, right: 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
+        legend: studies.length > 1 ? legendStyle({ top: 8 }) : undefined,
+        xAxis: axisStyle("raw tuples (logarithmic)", { type: "log", min: 1 }),
+        yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: 290, overflow: "truncate" } }),
+        series: studies.map((study) => ({
+            name: study.name, type: "bar", barMaxWidth: 20,
+            data: reasons.map((reason) => study.space.rejected.find((one) => one.reason === reason)?.count ?? null),
+            label: { show: true, position: "right", color: themeColour("text"), formatter: (event) => grouped(event.value) },
+            tooltip: { formatter: (event) => `${escaped(event.name)}: ${grouped(event.value)}` },
+        })),
+    };
+}
+
+function startInfeasible() {
+    const sentences = studies.map((study) => {
+        const { raw_tuples: raw, feasible, looked_at: looked } = study.space;
+        const seen = looked === raw ? `${grouped(raw)} raw tuples` : `${grouped(raw)} raw tuples, of which ${grouped(looked)} were looked at`;
+        return `${studies.length > 1 ? `${study.name}: ` : ""}${seen}; ${grouped(feasible)} feasible.`;
+    });
+    document.getElementById("infeasible-text").textContent = sentences.join(" ");
+    const misses = studies.flatMap((study) => study.space.rejected.filter((one) => one.nearest));
+    const table = document.getElementById("infeasible-table");
+    table.parentElement.hidden = misses.length === 0;
+    table.replaceChildren(
+        element("thead", {}, element("tr", {}, ...["reason", "nearest miss"].map((name) => element("th", { scope: "col", class: "text" }, name)))),
+        element("tbody", {}, ...misses.map((one) => element("tr", {}, element("td", { class: "text" }, one.reason), element("td", { class: "text" }, one.nearest)))));
+    makeChart("infeasible-chart", "Infeasible tuples by reason", infeasibleOption);
+}
+
+function progressOption() {
+    if (!studies.some((study) => study.progress.evaluations.length > 1)) return null;
+    return {
+        ...baseOption(""),
+        grid: { left: 70, right: 30, top: 44, bottom: 54 },
+        legend: studies.length > 1 ? legendStyle({ top: 10 }) : undefined,
+        xAxis: axisStyle("plans evaluated", { type: "value" }),
+        yAxis: axisStyle("hypervolume", { type: "value", scale: true, nameGap: 48 }),
+        tooltip: { ...baseOption("").tooltip, trigger: "axis", formatter: (events) => events.map(({ value, seriesName }) =>
+            `${studies.length > 1 ? `${escaped(seriesName)}: ` : ""}${grouped(value[0])} evaluated, ${grouped(value[2])} draws, ${digits(value[3])} s: ${digits(value[1])}`).join("<br>") },
+        series: studies.map((study) => ({
+            name: study.name, type: "line", step: "end", showSymbol: study.progress.evaluations.length < 60,
+            data: study.progress.evaluations.map((count, i) => [count, study.progress.hypervolume[i], study.progress.draws[i], study.progress.elapsed[i]]),
+        })),
+    };
+}
+
+function startProgress() {
+    makeChart("progress-chart", "Hypervolume over evaluations", progressOption);
+    if (charts.get("progress-chart").chart === null) document.getElementById("progress").hidden = true;
+}

@@ -1,0 +1,47 @@
+// The answer in words.
+
+function card(title, point, more) {
+    const objective = point.study.objectives[0];
+    const unit = unitFor(objective.units, point.objectives[0][0]);
+    const [value, low, high] = point.objectives[0];
+    const made = element("div", { class: "card" }, element("h3", {}, title),
+        element("div", { class: "figure" }, `${digits(value / unit.size)} ${unit.name}`),
+        element("div", {}, `${objective.long_name}${high > low && low !== null ? `, 95 % limits ${digits(low / unit.size)} to ${digits(high / unit.size)}` : ""}`),
+        element("div", {}, `${grouped(point.gpus)} GPUs, ${estimateText([point.estimates.cost[0], null, null], unitFor("USD", point.estimates.cost[0]))}`),
+        element("div", {}, point.plan), more ? element("div", { class: "note" }, more) : null);
+    return made;
+}
+
+/// The largest part of a step that is not compute.
+function limitText(point) {
+    const { compute, ...rest } = stepParts(point);
+    const all = Object.values(rest).reduce((sum, value) => sum + value, compute);
+    const [name, seconds] = Object.entries(rest).filter(([, value]) => Number.isFinite(value)).sort(([, a], [, b]) => b - a)[0];
+    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}.`;
+}
+
+function marginText(point) {
+    const others = kept(point.study).filter((other) => other !== point).sort((a, b) => a.objectives[0][0] - b.objectives[0][0]);
+    if (others.length === 0) return "";
+    const [next] = others;
+    const more = next.objectives[0][0] / point.objectives[0][0] - 1;
+    return `Next: ${next.label}, ${percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
+}
+
+function startSummary() {
+    const place = document.getElementById("summary-text");
+    for (const study of studies) {
+        if (studies.length > 1) place.append(element("h3", {}, study.name));
+        const first = best(study);
+        if (first === null) {
+            place.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));
+            continue;
+        }
+        const cards = element("div", { class: "cards" }, card(`Best ${study.objectives[0].name.replaceAll("_", " ")}: ${first.label}`, first, marginText(first) + limitText(first)));
+        const middle = knee(study);
+        if (middle !== first && study.objectives.length > 1) cards.append(card(`Knee of the front: ${middle.label}`, middle, limitText(middle)));
+        const cheap = kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least));
+        if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
+        place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`), cards);
+    }
+}

@@ -1,0 +1,116 @@
+// The front as a sortable table, and the cheapest plan near the best.
+
+const estimate = (name) => metricOf(name) ?? { ...data.estimates.find((info) => info.name === name), of: (point) => point.estimates[name] };
+const sorting = { column: 0, descending: false };
+
+function tableColumns() {
+    const timed = (name, title, more) => {
+        const metric = estimate(name);
+        const unit = unitFor("s", largestOf(points.map((point) => point.estimates[name][0])));
+        return { title: `${title} (${unit.name})`, key: (point) => point.estimates[name][0], metric, unit, ...more };
+    };
+    const share = (name, title) => ({ title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => (100 * point.numbers[name]).toFixed(1) });
+    const money = unitFor("USD", largestOf(points.map((point) => point.estimates.cost[0])));
+    const columns = [
+        { title: "point", key: (point) => Number(point.id), text: (point) => point.id },
+        { title: "GPUs", key: (point) => point.gpus, text: (point) => grouped(point.gpus) },
+        { title: "plan", key: (point) => point.plan, text: (point) => point.plan, wide: true },
+        timed("training_time_p50", "training p50"), timed("training_time_p95", "p95"), timed("training_time_p99", "p99", { limits: true }),
+        { title: `cost (${money.name})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
+        timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
+        share("memory_headroom", "memory free"), share("mfu", "MFU"), share("ettr", "ETTR"),
+    ];
+    for (const metric of metrics.filter((one) => one.objective !== undefined)) {
+        const told = ["gpus", "cost", "training_time_p50", "training_time_p95", "training_time_p99", "step_time_p50", "step_time_p95", "step_time_p99"];
+        if (told.includes(metric.name)) continue;
+        const unit = unitOfMetric(metric);
+        const name = metric.name.replaceAll("_", " ") + (unit.name ? ` (${unit.name})` : "");
+        columns.push({ title: name, key: (point) => metric.of(point)[0], text: (point) => digits(metric.of(point)[0] / unit.size) });
+    }
+    if (studies.length > 1) columns.unshift({ title: "study", key: (point) => point.study.name, text: (point) => point.study.name, wide: true });
+    return columns;
+}
+
+function cell(column, point) {
+    if (column.text) {
+        const made = element("td", { class: column.wide ? (column.title === "plan" ? "text plan" : "text") : null }, column.text(point));
+        if (column.title === "plan") for (const tag of point.tags) made.append(element("span", { class: "tag" }, tag));
+        return made;
+    }
+    const [value, low, high] = point.estimates[column.metric.name];
+    const made = element("td", {}, digits(value / column.unit.size));
+    if (column.limits && high > low && low !== null) {
+        made.append(element("br"), element("span", { class: "limits" }, `${digits(low / column.unit.size)} – ${digits(high / column.unit.size)}`));
+    }
+    return made;
+}
+
+function row(columns, point) {
+    const chosen = selected.has(point.key);
+    const box = element("input", { type: "checkbox", "aria-label": `select ${point.label}` });
+    box.checked = chosen;
+    const made = element("tr", { "aria-selected": String(chosen), "data-key": point.key, class: point.dominated ? "dominated" : null },
+        element("td", {}, box), ...columns.map((column) => cell(column, point)));
+    if (chosen) made.firstChild.style.boxShadow = `inset 4px 0 ${colourOf(point)}`;
+    made.addEventListener("click", (event) => {
+        const typed = document.activeElement === box;
+        toggle(point);
+        if (typed || event.target === box) document.querySelector(`tr[data-key="${point.key}"] input`)?.focus();
+    });
+    return made;
+}
+
+function drawTable() {
+    const columns = tableColumns();
+    const by = columns[sorting.column];
+    const order = [...points].sort((a, b) => {
+        const [p, q] = [by.key(a), by.key(b)];
+        return (p < q ? -1 : p > q ? 1 : 0) * (sorting.descending ? -1 : 1);
+    });
+    const heads = columns.map((column, c) => {
+        const sorted = c === sorting.column ? (sorting.descending ? "descending" : "ascending") : "none";
+        const button = element("button", { type: "button", title: `sort by ${column.title}` }, `${column.title}${{ ascending: " ▲", descending: " ▼", none: "" }[sorted]}`);
+        button.addEventListener("click", () => {
+            sorting.descending = sorting.column === c && !sorting.descending;
+            sorting.column = c;
+            drawTable();
+            document.querySelectorAll("#points-table th button")[c].focus();
+        });
+        return element("th", { scope: "col", "aria-sort": sorted, class: column.wide ? "text" : null }, button);
+    });
+    const table = document.getElementById("points-table");
+    const corner = element("th", { scope: "col" }, element("span", { class: "limits" }, "show"));
+    table.replaceChildren(element("thead", {}, element("tr", {}, corner, ...heads)), element("tbody", {}, ...order.map((point) => row(columns, point))));
+}
+
+function tagPoints() {
+    for (const point of points) point.tags = [];
+    for (const study of studies) {
+        best(study)?.tags.push(`best ${study.objectives[0].name.replaceAll("_", " ")}`);
+        if (study.objectives.length > 1) knee(study)?.tags.push("knee");
+    }
+}
+
+function tellCheapest() {
+    const share = Math.max(0, Number(document.getElementById("within").value) || 0) / 100;
+    const lines = studies.map((study) => {
+        const found = cheapestWithin(study, share);
+        return found === null ? "no plan" : `${found.label} (${found.plan}), ${estimateText(found.estimates.cost, unitFor("USD", found.estimates.cost[0]))}`;
+    });
+    document.getElementById("within-result").textContent = lines.join("; ");
+}
+
+function startTable() {
+    tagPoints();
+    sorting.column = studies.length > 1 ? 6 : 5;
+    drawTable();
+    document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
+    document.getElementById("within").addEventListener("input", tellCheapest);
+    tellCheapest();
+    const notes = ["Knee: the plan nearest to the best of every objective at once, each on the scale from the front's best to its worst."];
+    if (points.some((point) => point.dominated)) {
+        notes.push("Grey: dominated by another once both were estimated again on fresh draws; kept, since the first estimates chose it.");
+    }
+    document.getElementById("points-note").textContent = notes.join(" ");
+    onSelection(drawTable);
+}

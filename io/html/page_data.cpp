@@ -1,0 +1,237 @@
+#include "io/html/page_data.hpp"
+
+#include "io/front_columns.hpp"
+#include "io/html/packed.hpp"
+#include "io/plan_words.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace prismopt {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// Seven digits are more than a page shows. What is not finite is null, as JSON has no infinity.
+Json number(double value)
+{
+    return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr)) : Json();
+}
+
+Json estimate(const Estimate& e) { return {number(e.value), number(e.low), number(e.high)}; }
+
+template <class Column>
+Json named(const Column& column)
+{
+    return {{"name", column.name}, {"units", column.units}, {"long_name", column.long_name}};
+}
+
+Json quantiles(const std::vector<double>& values)
+{
+    Json list = Json::array();
+    for (const double value : values) {
+        list.push_back(number(value));
+    }
+    return list;
+}
+
+Json front_point(const Results& results, const FrontPoint& point)
+{
+    Json json{{"id", std::to_string(point.index)}, {"plan", plan_words(results, point)},
+              {"gpus", point.prediction.gpus},     {"dominated", point.dominated},
+              {"draws", point.prediction.draws},   {"model_error", number(point.model_error)},
+              {"labels", Json::array()},           {"objectives", Json::array()}};
+    for (std::size_t a = 0; a < results.axes.size(); ++a) {
+        json["labels"].push_back(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a))));
+    }
+    for (const Estimate& objective : point.objectives) {
+        json["objectives"].push_back(estimate(objective));
+    }
+    for (const auto& column : front_estimates()) {
+        json["estimates"][std::string(column.name)] = estimate(column.in(point));
+    }
+    for (const auto& column : front_numbers()) {
+        json["numbers"][std::string(column.name)] = number(column.in(point));
+    }
+    json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
+                         {"training_time", quantiles(point.prediction.training.quantiles)}};
+    return json;
+}
+
+Json space(const Results& results)
+{
+    Json json{{"raw_tuples", results.raw_tuples}, {"feasible", results.feasible}, {"rejected", Json::array()}};
+    std::uint64_t looked_at = results.feasible;
+    for (const Rejected& rejected : results.rejected) {
+        looked_at += rejected.count;
+        if (rejected.count > 0) {
+            json["rejected"].push_back({{"reason", rejected.reason}, {"count", rejected.count}, {"nearest", rejected.nearest}});
+        }
+    }
+    json["looked_at"] = looked_at;
+    return json;
+}
+
+Json progress(const Results& results)
+{
+    constexpr std::size_t most = 2000;  // more than a chart is wide
+    const std::size_t stride = results.progress.size() / most + 1;
+    Json json{
+        {"evaluations", Json::array()}, {"draws", Json::array()}, {"hypervolume", Json::array()}, {"elapsed", Json::array()}};
+    for (std::size_t i = 0; i < results.progress.size(); ++i) {
+        if (i % stride == 0 || i + 1 == results.progress.size()) {
+            json["evaluations"].push_back(results.progress[i].evaluations);
+            json["draws"].push_back(results.progress[i].draws);
+            json["hypervolume"].push_back(number(results.progress[i].hypervolume));
+            json["elapsed"].push_back(number(results.progress[i].elapsed_s));
+        }
+    }
+    return json;
+}
+
+Json trust(const Results& results)
+{
+    const StudyInfo& study = results.study;
+    std::uint64_t evaluated = 0;
+    std::uint64_t draws = 0;
+    std::uint64_t confirming = 0;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        evaluated += point.rung > 0 ? 1 : 0;
+        draws += point.draws;
+    }
+    for (const FrontPoint& point : results.front) {
+        confirming += point.prediction.draws;
+    }
+    Json json{{"outcome", study.outcome.text},
+              {"proved", study.outcome.proved},
+              {"confidence", study.outcome.confidence},
+              {"pruned", study.outcome.pruned},
+              {"open", study.outcome.open},
+              {"evaluated", evaluated},
+              {"draws", draws},
+              {"confirming", confirming},
+              {"strategy", study.strategy},
+              {"seed", std::to_string(study.seed)},
+              {"program", fmt::format("prismopt {} ({})", study.program_version, study.commit)},
+              {"created", study.created},
+              {"command_line", study.command_line},
+              {"job_id", study.job_id},
+              {"scenario_path", study.scenario_path},
+              {"scenario_text", study.scenario_text},
+              {"threads", results.threads},
+              {"ranks", Json::array()}};
+    for (const RankWork& rank : results.ranks) {
+        json["ranks"].push_back({rank.items, number(rank.busy_s), number(rank.idle_s)});
+    }
+    return json;
+}
+
+Json study_json(const ReportedStudy& study)
+{
+    const Results& results = study.results;
+    Json json{{"name", results.study.scenario_name},
+              {"file", study.file},
+              {"objectives", Json::array()},
+              {"axes", Json::array()},
+              {"front", Json::array()},
+              {"space", space(results)},
+              {"progress", progress(results)},
+              {"trust", trust(results)}};
+    for (const ObjectiveInfo& objective : results.objectives) {
+        json["objectives"].push_back(named(objective));
+    }
+    for (const Axis& axis : results.axes) {
+        json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
+    }
+    for (const FrontPoint& point : results.front) {
+        json["front"].push_back(front_point(results, point));
+    }
+    return json;
+}
+
+Json check_json(const ModelCheck& check)
+{
+    Json json{{"compared", check.compared}, {"sources", Json::array()}, {"runs", Json::array()}};
+    for (const ModelCheck::Source& row : check.sources) {
+        json["sources"].push_back({{"name", row.name},
+                                   {"rows", row.runs},
+                                   {"mean_absolute", number(row.mean_absolute)},
+                                   {"median_absolute", number(row.median_absolute)},
+                                   {"bias", number(row.bias)},
+                                   {"worst", number(row.worst)},
+                                   {"rank_correlation", number(row.rank_correlation)}});
+    }
+    for (const ModelCheck::Run& run : check.runs) {
+        json["runs"].push_back(
+            {{"name", run.name}, {"measured_s", number(run.measured_s)}, {"predicted_s", number(run.predicted_s)}});
+    }
+    return json;
+}
+
+/// In order of the front while they fit; what is left of `most_bytes` shrinks.
+void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_bytes)
+{
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < study.timelines.size(); ++i) {
+        const StepTimeline& timeline = study.timelines[i];
+        if (timeline.events.empty()) {
+            continue;
+        }
+        std::string packed = packed_timeline(timeline.events, timeline.step_s);
+        if (packed.size() > most_bytes) {
+            ++left_out;
+            continue;
+        }
+        most_bytes -= packed.size();
+        json["front"][i]["timeline"] = {
+            {"stages", timeline.stages}, {"step_s", number(timeline.step_s)}, {"events", std::move(packed)}};
+    }
+    std::string note = study.timeline_note;
+    if (left_out > 0) {
+        note += fmt::format("{}{} plans have too many operations for this page; prismopt predict --timeline writes theirs.",
+                            note.empty() ? "" : " ", left_out);
+    }
+    json["timeline_note"] = note;
+}
+
+}  // namespace
+
+nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
+                         std::size_t most_bytes)
+{
+    constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
+    Json json{{"program", program},
+              {"probabilities", reported_probabilities},
+              {"check_model", check_json(check)},
+              {"estimates", Json::array()},
+              {"numbers", Json::array()},
+              {"studies", Json::array()}};
+    for (const auto& column : front_estimates()) {
+        json["estimates"].push_back(named(column));
+    }
+    for (const auto& column : front_numbers()) {
+        json["numbers"].push_back(named(column));
+    }
+    for (const ReportedStudy& study : studies) {
+        json["studies"].push_back(study_json(study));
+    }
+    const auto left = [&] {
+        const std::size_t taken = json.dump().size();
+        return taken < most_bytes ? most_bytes - taken : 0;
+    };
+    const auto cloud_bytes = static_cast<std::size_t>(cloud_share * static_cast<double>(left())) / studies.size();
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        json["studies"][s]["cloud"] = packed_cloud(studies[s].results, cloud_bytes);
+    }
+    std::size_t timeline_bytes = left();
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        add_timelines(studies[s], json["studies"][s], timeline_bytes);
+    }
+    return json;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,16 @@
+#pragma once
+
+/// What HTML reports are made of, embedded in the program.
+
+#include "io/embedded_file.hpp"
+
+#include <vector>
+
+namespace prismopt {
+
+/// io/html/page: the page with its style and program.
+std::vector<EmbeddedFile> page_files();
+/// The charting library first, then its licences.
+std::vector<EmbeddedFile> chart_library_files();
+
+}  // namespace prismopt

@@ -1,0 +1,80 @@
+#include "io/html/report_page.hpp"
+
+#include "io/html/page_data.hpp"
+#include "io/html/page_files.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+/// Parts of the page's program in the order in which they run.
+constexpr std::array<std::string_view, 15> program_files{"data.js",      "format.js",   "charts.js",   "selection.js",
+                                                         "choices.js",   "front.js",    "table.js",    "distributions.js",
+                                                         "breakdown.js", "timeline.js", "parallel.js", "space.js",
+                                                         "summary.js",   "trust.js",    "main.js"};
+
+std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
+{
+    const auto found = std::find_if(files.begin(), files.end(), [name](const EmbeddedFile& file) { return file.name == name; });
+    if (found == files.end()) {
+        throw std::logic_error("the program holds no file " + std::string(name));
+    }
+    return found->text;
+}
+
+/// Inside an element of HTML, text may not begin another; JSON may write the sign as an escape.
+std::string without_tags(const std::string& json)
+{
+    std::string text;
+    for (const char c : json) {
+        c == '<' ? text += "\\u003c" : text += c;
+    }
+    return text;
+}
+
+std::string escaped(const std::string& plain)
+{
+    std::string text;
+    for (const char c : plain) {
+        c == '<' ? text += "&lt;" : c == '&' ? text += "&amp;" : text += c;
+    }
+    return text;
+}
+
+/// Puts a text in the place of its mark, which is there once.
+void put(std::string& page, std::string_view mark, const std::string& text) { page.replace(page.find(mark), mark.size(), text); }
+
+}  // namespace
+
+std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program)
+{
+    const std::vector<EmbeddedFile> files = page_files();
+    const std::vector<EmbeddedFile> library = chart_library_files();
+    std::string page = text_of(files, "page.html");
+    std::string scripts;
+    for (const std::string_view name : program_files) {
+        scripts += text_of(files, name) + "\n";
+    }
+    std::string licences;
+    for (std::size_t i = 1; i < library.size(); ++i) {
+        licences += escaped(library[i].text) + "\n\n";
+    }
+    put(page, "@style@", text_of(files, "style.css"));
+    put(page, "@licences@", licences);
+    const std::size_t others = page.size() + scripts.size() + library.front().text.size();
+    const std::string data = page_data(studies, check, program, most_page_bytes - others).dump();
+    // From the end of the page, so that no mark is looked for in what was put in.
+    put(page, "@program@", scripts);
+    put(page, "@library@", library.front().text);
+    put(page, "@data@", without_tags(data));
+    return page;
+}
+
+}  // namespace prismopt

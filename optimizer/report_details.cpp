@@ -1,0 +1,87 @@
+#include "optimizer/report_details.hpp"
+
+#include "io/results_file.hpp"
+#include "optimizer/evaluator.hpp"
+#include "optimizer/model_accuracy.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+/// Whether the positions of a point mean the same; hardware that a search tuned is not in its scenario.
+bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
+}
+
+StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    if (std::holds_alternative<Infeasible>(compiled)) {
+        return {};
+    }
+    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    StepTimeline timeline{mean_timeline(graph), graph.stages(), 0.0};
+    for (const TimelineEvent& event : timeline.events) {
+        timeline.step_s = std::max(timeline.step_s, event.end_s);
+    }
+    return timeline;
+}
+
+void add_timelines(ReportedStudy& study)
+{
+    const Results& results = study.results;
+    const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+    const StudyModel model(scenario);
+    if (!same_axes(model.designs.space().axes(), results.axes)) {
+        study.timeline_note =
+            "The space of these results is not that of their scenario as this program reads it (another version, or "
+            "hardware that the search tuned), so steps are not shown.";
+        return;
+    }
+    HardwareBench bench(scenario, model.problem);
+    for (const FrontPoint& point : results.front) {
+        study.timelines.push_back(
+            timeline_of(bench.problem(model.designs.hardware(point.point)), model.designs.plan(point.point)));
+    }
+}
+
+}  // namespace
+
+ReportedStudy reported_study(const std::string& path)
+{
+    ReportedStudy study;
+    study.results = read_results(path);
+    study.file = path;
+    try {
+        add_timelines(study);
+    } catch (const InputError& error) {
+        study.timelines.clear();
+        study.timeline_note =
+            std::string("Steps are not shown: this program does not read the scenario of these results: ") + error.what();
+    }
+    return study;
+}
+
+ModelCheck shipped_model_check()
+{
+    const CheckedModel checked = check_model(shipped_runs());
+    ModelCheck check;
+    check.compared =
+        "Mean step time of the runs that ship with the program. Constants of the catalog were fitted to runs like these, so "
+        "the errors say how well it fits, and are no forecast.";
+    for (const SourceAccuracy& source : accuracy_by_source(checked)) {
+        check.sources.push_back({source.name, source.rows, source.mean_absolute, source.median_absolute, source.bias,
+                                 source.worst, source.rank_correlation});
+    }
+    for (const CheckedRun& run : checked.runs) {
+        check.runs.push_back({run.run.row, run.run.measured_s, run.predicted_s});
+    }
+    return check;
+}
+
+}  // namespace prismopt

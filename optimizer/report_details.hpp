@@ -1,0 +1,18 @@
+#pragma once
+
+/// What an HTML report tells beside the results file: timelines, made again from the scenario that the file holds, and how well the
+/// model reproduces measured runs.
+
+#include "io/html/report_page.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+/// Reads the results at `path`. Where this program no longer reads the file's scenario as it was meant, the note says so.
+ReportedStudy reported_study(const std::string& path);
+
+/// Of the runs that ship.
+ModelCheck shipped_model_check();
+
+}  // namespace prismopt

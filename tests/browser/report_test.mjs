@@ -1,0 +1,243 @@
+// The HTML report in a real browser: it needs no network, has no errors, and can be used with a mouse, with keys and in the dark.
+//
+// usage: node report_test.mjs PROGRAM SMALL_TOML WRITE_SAMPLE_RESULTS CHROMIUM [SCREENSHOT_FOLDER]
+// Exit code 77: something that the test needs is missing, so nothing was checked.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const [program, scenario, writeSample, browserPath, screenshots] = process.argv.slice(2).map((path) => path && resolve(path));
+const mostPageBytes = 3_000_000;
+const manyEvaluations = 100_000;
+
+function skip(what, remedy) {
+    console.log(`skipped: ${what}; ${remedy}`);
+    process.exit(77);
+}
+if (!existsSync(browserPath)) skip("no Chromium", "install it with: bash jobs/install.sh --all");
+const { chromium } = await import("playwright-core").catch(() => skip("no playwright-core", "install it with: npm ci --prefix tests/browser"));
+
+const folder = mkdtempSync(join(tmpdir(), "prismopt-browser-"));
+const run = (command, ...words) => execFileSync(command, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
+
+function report(results) {
+    const page = join(folder, `${results}.html`);
+    run(program, "report", join(folder, results), "--html", page);
+    assert.ok(statSync(page).size < mostPageBytes, `${results}: the page has ${statSync(page).size} bytes`);
+    return `file://${page}`;
+}
+
+/// Opens a page; what it complains of, or asks for besides itself, is kept for close().
+async function open(browser, url, options = {}) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
+    page.complaints = [];
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()));
+    page.on("pageerror", (error) => page.complaints.push(error.stack));
+    page.on("request", (request) => request.url() !== url && page.complaints.push(`asked for ${request.url()}`));
+    await page.goto(url);
+    await page.waitForSelector("html[data-ready]", { timeout: 15_000 });
+    return page;
+}
+
+async function close(page) {
+    assert.deepEqual(page.complaints, []);
+    await page.close();
+}
+
+/// Where a plan's mark is on the page; `nth`: among the front's.
+const markAt = (page, nth) => page.evaluate((at) => {
+    const chart = echarts.getInstanceByDom(document.getElementById("front-chart"));
+    const { series } = chart.getOption();
+    const front = series.findIndex((one) => one.id === "front0");
+    const [x, y] = chart.convertToPixel({ seriesIndex: front }, series[front].data[at].value.slice(0, 2));
+    const box = document.getElementById("front-chart").getBoundingClientRect();
+    return { x: box.left + x, y: box.top + y };
+}, nth);
+
+const tests = {
+    async "the pages agree with the results file"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const csv = run(program, "report", join(folder, "small.h5"), "--csv", join(folder, "front.csv"));
+        for (const row of await page.locator("#points-table tbody tr").all()) {
+            const cells = await row.locator("td").allTextContents();
+            assert.ok(csv.includes(cells[1]), `point ${cells[1]} is in the text report`);
+        }
+        assert.equal(await page.locator("#points-table tbody tr").count(), (csv.match(/^ *\*?\d+ +\d+ +tp /gm) ?? []).length);
+        assert.match(await page.locator("#summary-text").textContent(), /proved complete/i);
+        assert.match(await page.locator("#trust-text").textContent(), /Korthikanti/);
+        assert.ok(await page.locator("#timeline-chart canvas").count() > 0, "a timeline is drawn");
+        await close(page);
+    },
+
+    async "hover tells the plan, a click selects it"(browser, urls) {
+        const page = await open(browser, urls.small);
+        await page.locator("#front-chart").scrollIntoViewIfNeeded();
+        const before = await page.locator("#points-table tr[aria-selected=true]").count();
+        const row = page.locator("#points-table tbody tr").nth(1);
+        const chosen = await row.getAttribute("aria-selected");
+        const mark = await markAt(page, 1);
+        await page.mouse.move(mark.x, mark.y);
+        const words = (await row.locator("td.plan").evaluate((cell) => cell.firstChild.textContent)).trim();
+        await page.waitForFunction((text) => document.getElementById("front-chart").innerText.includes(text), words, { timeout: 5000 });
+        await page.mouse.click(mark.x, mark.y);
+        assert.notEqual(await row.getAttribute("aria-selected"), chosen);
+        assert.equal(await page.locator("#points-table tr[aria-selected=true]").count(), before + (chosen === "true" ? -1 : 1));
+        await close(page);
+    },
+
+    async "other quantities can be shown"(browser, urls) {
+        const page = await open(browser, urls.small);
+        await page.selectOption("#front-x", "step_time_p99");
+        await page.selectOption("#front-colour", "mfu");
+        await page.check("#front-log");
+        const [name, type] = await page.evaluate(() => {
+            const [axis] = echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().xAxis;
+            return [axis.name, axis.type];
+        });
+        assert.match(name, /99th percentile of the step time/);
+        assert.equal(type, "log");
+        await close(page);
+    },
+
+    async "the table sorts, by mouse and by keys"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const column = async () => (await page.locator("#points-table tbody tr td:nth-child(3)").allTextContents()).map((text) => Number(text.replaceAll(",", "")));
+        const head = page.locator("#points-table th", { hasText: "GPUs" });
+        await head.locator("button").click();
+        assert.equal(await head.getAttribute("aria-sort"), "ascending");
+        assert.deepEqual(await column(), [...await column()].sort((a, b) => a - b));
+        await page.keyboard.press("Enter"); // the button keeps the focus
+        assert.equal(await head.getAttribute("aria-sort"), "descending");
+        assert.deepEqual(await column(), [...await column()].sort((a, b) => b - a));
+        await close(page);
+    },
+
+    async "the cheapest plan near the best is the cheapest"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const told = async (share) => {
+            await page.fill("#within", String(share));
+            return (await page.locator("#within-result").textContent()).match(/point (\d+)/)[1];
+        };
+        const front = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).studies[0].front);
+        const least = Math.min(...front.map((point) => point.objectives[0][0]));
+        for (const share of [0, 5, 50, 1000]) {
+            const near = front.filter((point) => !point.dominated && point.objectives[0][0] <= least * (1 + share / 100));
+            near.sort((a, b) => a.estimates.cost[0] - b.estimates.cost[0]);
+            assert.equal(await told(share), near[0].id, `within ${share} %`);
+        }
+        await close(page);
+    },
+
+    async "all can be done with keys, and everything has a name"(browser, urls) {
+        const page = await open(browser, urls.small);
+        await page.locator("#front-chart").focus();
+        await page.keyboard.press("ArrowRight");
+        assert.match(await page.locator("#front-live").textContent(), /point \d+/);
+        const chosen = await page.locator("#points-table tr[aria-selected=true]").count();
+        await page.keyboard.press("Enter");
+        assert.notEqual(await page.locator("#points-table tr[aria-selected=true]").count(), chosen);
+        const nameless = await page.evaluate(() => [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
+            .filter((one) => !one.closest("[hidden]"))
+            .filter((one) => !(one.getAttribute("aria-label") || one.labels?.[0]?.textContent.trim() || one.textContent.trim()))
+            .map((one) => one.outerHTML.slice(0, 120)));
+        assert.deepEqual(nameless, []);
+        await close(page);
+    },
+
+    async "texts of charts do not overlap"(browser, urls) {
+        for (const url of Object.values(urls)) {
+            const page = await open(browser, url);
+            const overlaps = await page.evaluate(() => {
+                const found = [];
+                for (const place of document.querySelectorAll(".chart:not([hidden])")) {
+                    const chart = echarts.getInstanceByDom(place);
+                    if (!chart) continue;
+                    const boxes = chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && one.style.text && !one.invisible && !one.parent?.invisible)
+                        .map((one) => {
+                            const box = one.getBoundingRect().clone();
+                            if (one.transform) box.applyTransform(one.transform);
+                            return { text: one.style.text, box };
+                        });
+                    for (const [i, a] of boxes.entries()) {
+                        for (const b of boxes.slice(i + 1)) {
+                            const width = Math.min(a.box.x + a.box.width, b.box.x + b.box.width) - Math.max(a.box.x, b.box.x);
+                            const height = Math.min(a.box.y + a.box.height, b.box.y + b.box.height) - Math.max(a.box.y, b.box.y);
+                            if (width > 1 && height > 2) found.push(`${place.id}: "${a.text}" and "${b.text}"`);
+                        }
+                    }
+                }
+                return found;
+            });
+            assert.deepEqual(overlaps, []);
+            await close(page);
+        }
+    },
+
+    async "light and dark"(browser, urls) {
+        for (const colorScheme of ["light", "dark"]) {
+            const page = await open(browser, urls.small, { colorScheme });
+            assert.equal(await page.locator("html").getAttribute("data-theme"), colorScheme);
+            const ratio = await page.evaluate(() => {
+                const light = (name) => {
+                    const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+                    const [r, g, b] = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+                    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+                };
+                const contrast = (a, b) => Math.max(a / b, b / a);
+                return Math.min(...["--text", "--soft", "--accent"].map((name) => contrast(light(name), light("--panel"))));
+            });
+            assert.ok(ratio >= 4.5, `contrast ${ratio} is less than what WCAG 2.1 AA asks of text`);
+            await page.click("#theme");
+            assert.notEqual(await page.locator("html").getAttribute("data-theme"), colorScheme);
+            if (screenshots) await page.screenshot({ path: join(screenshots, `${colorScheme === "light" ? "dark" : "light"}.png`), fullPage: true });
+            await close(page);
+        }
+    },
+
+    async "many evaluations stay responsive"(browser, urls) {
+        const started = Date.now();
+        const page = await open(browser, urls.large);
+        const loaded = Date.now() - started;
+        assert.match(await page.locator("#front-note").textContent(), new RegExp(`^${(manyEvaluations - 2).toLocaleString("en-US")} plans`));
+        await page.check("#front-all");
+        const redrawn = await page.evaluate(async () => {
+            const from = performance.now();
+            document.getElementById("front-log").click();
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            return performance.now() - from;
+        });
+        await page.locator("#front-chart").scrollIntoViewIfNeeded();
+        const box = await page.locator("#front-chart").boundingBox();
+        const hovering = Date.now();
+        for (let i = 0; i < 20; ++i) await page.mouse.move(box.x + 100 + 40 * i, box.y + 100 + 10 * i);
+        const hovered = (Date.now() - hovering) / 20;
+        console.log(`  ${manyEvaluations} evaluations: ready after ${loaded} ms, drawn again in ${redrawn.toFixed(0)} ms, ${hovered.toFixed(0)} ms a move of the mouse`);
+        assert.ok(loaded < 10_000 && redrawn < 3000 && hovered < 500, "too slow");
+        assert.match(await page.locator("#timeline-note").textContent(), /does not read the scenario/);
+        await close(page);
+    },
+};
+
+let failures = 0;
+try {
+    run(program, "search", scenario, "--out", join(folder, "small.h5"));
+    run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
+    const urls = { small: report("small.h5"), large: report("large.h5") };
+    const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+    for (const [name, test] of Object.entries(tests)) {
+        try {
+            await test(browser, urls);
+            console.log(`ok: ${name}`);
+        } catch (error) {
+            ++failures;
+            console.log(`FAILED: ${name}\n${error.stack}`);
+        }
+    }
+    await browser.close();
+} finally {
+    rmSync(folder, { recursive: true });
+}
+process.exit(failures === 0 ? 0 : 1);

@@ -1,0 +1,80 @@
+#include "io/html/report_page.hpp"
+
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+ReportedStudy reported(Results results) { return {std::move(results), "sample.h5", {}, ""}; }
+
+ModelCheck check() { return {"these with those", {{"a source", 2, 0.1, 0.1, 0.05, 0.2, std::nan("")}}, {{"a run", 2.0, 2.2}}}; }
+
+nlohmann::json data_of(const std::string& page)
+{
+    const std::string begin = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t from = page.find(begin) + begin.size();
+    return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+TEST(ReportPage, HoldsTheStudy)
+{
+    const std::string page = report_page({reported(sample_results())}, check(), "prismopt 1.2.3");
+    const nlohmann::json data = data_of(page);
+    const nlohmann::json& study = data["studies"][0];
+    EXPECT_EQ(study["name"], "sample");
+    EXPECT_EQ(study["front"].size(), 2U);
+    EXPECT_EQ(study["front"][0]["id"], "30");
+    EXPECT_EQ(study["front"][1]["dominated"], true);
+    EXPECT_EQ(study["front"][0]["labels"], (nlohmann::json{"16384", "8", "16", "4", "1", "interleaved", "IB 400"}));
+    EXPECT_DOUBLE_EQ(study["front"][0]["estimates"]["training_time_p99"][0], 58.4 * 86400.0);
+    EXPECT_TRUE(study["front"][0]["estimates"]["cost"][2].is_null());  // an infinite limit
+    EXPECT_EQ(study["trust"]["seed"], "18446744073709551615");
+    EXPECT_EQ(study["trust"]["draws"], 2176);
+    EXPECT_EQ(study["space"]["looked_at"], 32);
+    EXPECT_TRUE(data["check_model"]["sources"][0]["rank_correlation"].is_null());
+    EXPECT_EQ(data["program"], "prismopt 1.2.3");
+    EXPECT_THAT(page, HasSubstr("Licensed to the Apache Software Foundation"));
+    for (const char* mark : {"@style@", "@licences@", "@data@", "@library@", "@program@"}) {
+        EXPECT_THAT(page, Not(HasSubstr(mark)));
+    }
+}
+
+TEST(ReportPage, TakesTextsAsTexts)
+{
+    Results results = sample_results();
+    results.study.scenario_text = "# </script><script>alert(1)</script> <!-- @program@";
+    const std::string page = report_page({reported(results)}, check(), "prismopt");
+    EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+    EXPECT_EQ(data_of(page)["studies"][0]["trust"]["scenario_text"], results.study.scenario_text);
+}
+
+TEST(ReportPage, StaysBelowItsSize)
+{
+    ReportedStudy study = reported(sample_results_of(300'000));
+    study.timelines.resize(2);
+    for (StepTimeline& timeline : study.timelines) {
+        timeline = {std::vector<TimelineEvent>(8'000, {0, TimelineStream::compute, Activity::forward, 0, 0, 0.0, 1.0}), 1, 1.0};
+    }
+    study.timelines.back().events.resize(400'000, study.timelines.back().events.front());
+    const std::string page = report_page({study}, check(), "prismopt");
+    EXPECT_LT(page.size(), most_page_bytes);
+    EXPECT_GT(page.size(), most_page_bytes * 9 / 10);
+    const nlohmann::json data = data_of(page);
+    EXPECT_TRUE(data["studies"][0]["front"][0].contains("timeline"));
+    EXPECT_FALSE(data["studies"][0]["front"][1].contains("timeline"));
+    EXPECT_THAT(data["studies"][0]["timeline_note"].get<std::string>(), HasSubstr("1 plans have too many operations"));
+}
+
+}  // namespace
+
+}  // namespace prismopt
