@@ -10,7 +10,9 @@ std::string value_text(KnobTarget target, double value)
 {
     switch (target) {
         case KnobTarget::bandwidth:
+        case KnobTarget::aggregate:
         case KnobTarget::memory_bandwidth: return fmt::format("{:.6g}GB/s", value / 1e9);
+        case KnobTarget::latency: return fmt::format("{:.6g}us", value * 1e6);
         case KnobTarget::group: return fmt::format("{:.0f}", value);
         case KnobTarget::memory: return fmt::format("{:.6g}GB", value / 1e9);
         case KnobTarget::compute: return fmt::format("{:.6g}TFLOP/s", value / 1e12);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace prismopt {
 
@@ -18,6 +19,8 @@ double si_of(KnobTarget target, const Value& value)
     switch (target) {
         case KnobTarget::bandwidth:
         case KnobTarget::memory_bandwidth: return value.quantity<BytesPerSecond>("900 GB/s").si;
+        case KnobTarget::latency: return value.quantity<Seconds>("10 us").si;
+        case KnobTarget::aggregate: return value.quantity<BytesPerSecond>("25.6 Tb/s").si;
         case KnobTarget::group: return value.count(group_range);
         case KnobTarget::memory: return value.quantity<Bytes>("192 GB").si;
         case KnobTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
@@ -29,8 +32,8 @@ double si_of(KnobTarget target, const Value& value)
 KnobTarget read_target(const Value& value)
 {
     std::vector<std::string> names;
-    for (const KnobTarget target : {KnobTarget::bandwidth, KnobTarget::group, KnobTarget::memory, KnobTarget::memory_bandwidth,
-                                    KnobTarget::compute, KnobTarget::power}) {
+    for (const KnobTarget target : {KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::aggregate, KnobTarget::group,
+                                    KnobTarget::memory, KnobTarget::memory_bandwidth, KnobTarget::compute, KnobTarget::power}) {
         names.emplace_back(name(target));
     }
     return *parse_knob_target(value.choice(names, "numbers of a cluster that can be turned"));
@@ -38,7 +41,8 @@ KnobTarget read_target(const Value& value)
 
 void read_tier(Table& table, const Cluster& cluster, Knob& knob)
 {
-    if (knob.target != KnobTarget::bandwidth && knob.target != KnobTarget::group) {
+    constexpr std::array of_a_tier{KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::aggregate, KnobTarget::group};
+    if (std::find(of_a_tier.begin(), of_a_tier.end(), knob.target) == of_a_tier.end()) {
         return;
     }
     std::vector<std::string> tiers;
@@ -50,6 +54,10 @@ void read_tier(Table& table, const Cluster& cluster, Knob& knob)
     knob.tier = static_cast<std::size_t>(std::find(tiers.begin(), tiers.end(), chosen) - tiers.begin());
     if (knob.target == KnobTarget::group && knob.tier + 1 == tiers.size()) {
         value.fail({"always joins the whole cluster", "the last tier has no group to turn", "name an inner tier"});
+    }
+    if (knob.target == KnobTarget::aggregate && !cluster.tiers[knob.tier].circuit()) {
+        value.fail({"has no circuit to turn", "no `aggregate` says that this tier's groups share one",
+                    "give the tier an aggregate, or turn its bandwidth"});
     }
     knob.name = chosen + "." + knob.name;
 }

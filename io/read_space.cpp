@@ -286,7 +286,7 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
     }
     if (const auto axis = table.find("node_order")) {
         space.node_order = named_axis<NodeOrder>(*axis);
-        if (cluster.node_factors.empty()) {
+        if (!cluster.nodes_known()) {
             axis->fail({"says nothing", "no node of the cluster is known to be slow",
                         "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
         }

@@ -224,6 +224,11 @@ std::string search_section(const Results& results)
 
 }  // namespace
 
+std::string_view population(bool nodes_known)
+{
+    return nodes_known ? "this cluster (its nodes are known)" : "the fleet (over the GPUs that one may get)";
+}
+
 CostUnit cost_unit(double usd)
 {
     if (usd >= 1e6) {
@@ -234,8 +239,9 @@ CostUnit cost_unit(double usd)
 
 std::string text_report(const Results& results)
 {
-    return fmt::format("Study {}: {}front of {} points, minimising {}\n\n", results.study.scenario_name,
-                       results.provisional ? "provisional " : "", results.front.size(), objective_names(results)) +
+    return fmt::format("Study {}: {}front of {} points, minimising {}\nQuantiles are of {}.\n\n", results.study.scenario_name,
+                       results.provisional ? "provisional " : "", results.front.size(), objective_names(results),
+                       population(results.study.nodes_known)) +
            front_section(results) + "\n" + space_section(results) + "\n" + search_section(results);
 }
 
@@ -253,8 +259,9 @@ std::string summary(const Results& results)
         const auto ends = std::minmax_element(results.front.begin(), results.front.end(), order);
         const double least = days(ends.first->prediction.training.p99.value);
         const double most = days(ends.second->prediction.training.p99.value);
-        text += fmt::format(" {} of {} points, p99 training time {} days.", results.provisional ? "Provisional front" : "Front",
-                            results.front.size(), interval(least, most, decimals(most, 3)));
+        text +=
+            fmt::format(" {} of {} points, p99 training time {} days ({}).", results.provisional ? "Provisional front" : "Front",
+                        results.front.size(), interval(least, most, decimals(most, 3)), quantiles_of(results.study.nodes_known));
     } else {
         text += " The front is empty.";
     }

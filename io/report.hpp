@@ -5,12 +5,16 @@
 #include "io/results.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace prismopt {
 
 /// The front as a table with units and intervals, the plan of each point, what was infeasible, how the search ended,
 /// and how far to trust it.
 std::string text_report(const Results& results);
+
+/// What quantiles are taken over, in words.
+std::string_view population(bool nodes_known);
 
 /// The unit in which a sum of money is easily read.
 struct CostUnit {

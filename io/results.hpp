@@ -9,9 +9,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
+
+/// What quantiles are taken over, in results files and JSON: the GPUs that one may get, or nodes that are known.
+constexpr std::string_view quantiles_of(bool nodes_known) { return nodes_known ? "this cluster" : "fleet"; }
 
 /// Root attributes and /study. Only these may differ between runs of one study with other ranks or dates.
 struct StudyInfo {
@@ -23,6 +27,7 @@ struct StudyInfo {
     std::string scenario_path;
     std::string scenario_text;
     std::string scenario_name;
+    bool nodes_known = false;  // of the cluster
     std::string strategy;
     std::uint64_t seed = 0;
     Outcome outcome;

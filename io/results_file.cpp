@@ -118,6 +118,7 @@ void write_root(const Hdf5Object& root, const StudyInfo& study)
     root.set("scenario_name", study.scenario_name);
     root.set("scenario_path", study.scenario_path);
     root.set("scenario_toml", study.scenario_text);
+    root.set("quantiles_of", std::string(quantiles_of(study.nodes_known)));
 }
 
 void write_study(const Hdf5Object& group, const StudyInfo& study)

@@ -87,6 +87,7 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
     study.scenario_name = root.get<std::string>("scenario_name");
     study.scenario_path = root.get<std::string>("scenario_path");
     study.scenario_text = root.get<std::string>("scenario_toml");
+    study.nodes_known = root.has("quantiles_of") && root.get<std::string>("quantiles_of") == quantiles_of(true);  // since 1.1
 }
 
 void read_study(const Hdf5Object& group, StudyInfo& study)

@@ -1,5 +1,7 @@
 #include "optimizer/scale_curve.hpp"
 
+#include "io/report.hpp"
+#include "io/results.hpp"
 #include "optimizer/evaluator.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +55,7 @@ std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario
         phase.global_batch = phase.global_batch / plan.dp * p.dp;
     }
     if (gpus > s.cluster.gpus) {
-        if (!s.cluster.node_factors.empty()) {
+        if (s.cluster.nodes_known()) {
             return std::nullopt;
         }
         s.cluster.gpus = gpus;
@@ -63,7 +65,7 @@ std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario
     s.memory_headroom = no_memory_limit;
     s.reliability = {};  // of steps, not of the run
     p.checkpoint_interval = {};
-    if (s.cluster.node_factors.empty()) {
+    if (!s.cluster.nodes_known()) {
         p.spares = as_configured;
     }
     return result;
@@ -99,15 +101,10 @@ double quantile(const TimeDistribution& d, double probability)
 
 }  // namespace
 
-std::string_view quantiles_of(bool nodes_known)
-{
-    return nodes_known ? "this cluster (its nodes are known)" : "the fleet (over the GPUs that one may get)";
-}
-
 ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const Rung& rung)
 {
     ScaleCurve curve;
-    curve.nodes_known = !scenario.cluster.node_factors.empty();
+    curve.nodes_known = scenario.cluster.nodes_known();
     const NoiseTables noise = build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}, scenario.cluster.tiers);
     for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
         const auto at = scaled(scenario, plan, gpus);
@@ -135,7 +132,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
 std::string scale_curve_text(const ScaleCurve& curve)
 {
     std::string text = fmt::format("quantiles of {}; nominal: without noise; the same work per GPU at every size\n",
-                                   quantiles_of(curve.nodes_known));
+                                   population(curve.nodes_known));
     text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than nominal by more than\n", "GPUs", "pp",
                         "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
     text += fmt::format("{:>67}", "");
@@ -162,7 +159,7 @@ std::string scale_curve_json(const ScaleCurve& curve)
 {
     const PublishedSpread published;
     nlohmann::json json{
-        {"quantiles_of", curve.nodes_known ? "this cluster" : "fleet"},
+        {"quantiles_of", quantiles_of(curve.nodes_known)},
         {"slower_by", slower_by},
         {"published",
          {{"gpus", published.gpus}, {"p5_s", published.p5_s}, {"p50_s", published.p50_s}, {"p95_s", published.p95_s}}},

@@ -31,9 +31,6 @@ struct ScaleCurve {
     std::vector<ScalePoint> points;
 };
 
-/// Of which distribution quantiles are (MODEL: which GPUs will one get, or these).
-std::string_view quantiles_of(bool nodes_known);
-
 /// Weak scaling: replicas of the plan with as many microbatches each; on fewer GPUs than a replica has, a pipeline of fewer stages with
 /// as many layers each. Sizes that do not divide so are left out, and beyond the cluster where its nodes are known. The last tier of the
 /// network grows with the job. Memory is not judged.

@@ -283,6 +283,7 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_path = scenario.path;
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
+    info.nodes_known = scenario.cluster.nodes_known();
     info.seed = scenario.seed;
     return info;
 }

@@ -107,6 +107,7 @@ struct Cluster {
     bool flat_collectives = false;     // one ring through all members, also across circuits
     std::vector<double> node_factors;  // [node]: how much longer each computes, where that is known; empty: drawn by fleet
 
+    bool nodes_known() const { return !node_factors.empty(); }
     int gpus_per_node() const { return tiers.front().group_gpus; }
     int nodes() const { return gpus / gpus_per_node(); }
     /// GPUs that the tiers below the first circuit join; 0: there are no circuits.

@@ -9,7 +9,9 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::array<std::pair<KnobTarget, std::string_view>, 6> names{{{KnobTarget::bandwidth, "bandwidth"},
+constexpr std::array<std::pair<KnobTarget, std::string_view>, 8> names{{{KnobTarget::bandwidth, "bandwidth"},
+                                                                        {KnobTarget::latency, "latency"},
+                                                                        {KnobTarget::aggregate, "aggregate"},
                                                                         {KnobTarget::group, "group"},
                                                                         {KnobTarget::memory, "memory"},
                                                                         {KnobTarget::memory_bandwidth, "memory_bandwidth"},
@@ -35,6 +37,8 @@ void turn(Hardware& hardware, const Knob& knob, double value)
     Accelerator& accelerator = cluster.accelerator;
     switch (knob.target) {
         case KnobTarget::bandwidth: cluster.tiers[knob.tier].bandwidth.si = value; break;
+        case KnobTarget::latency: cluster.tiers[knob.tier].latency.si = value; break;
+        case KnobTarget::aggregate: cluster.tiers[knob.tier].aggregate.si = value; break;
         case KnobTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
             if (knob.tier == 0) {
@@ -85,6 +89,8 @@ double value_of(const Knob& knob, const Cluster& cluster)
 {
     switch (knob.target) {
         case KnobTarget::bandwidth: return cluster.tiers[knob.tier].bandwidth.si;
+        case KnobTarget::latency: return cluster.tiers[knob.tier].latency.si;
+        case KnobTarget::aggregate: return cluster.tiers[knob.tier].aggregate.si;
         case KnobTarget::group: return cluster.tiers[knob.tier].group_gpus;
         case KnobTarget::memory: return cluster.accelerator.memory.si;
         case KnobTarget::memory_bandwidth: return cluster.accelerator.memory_bandwidth.si;

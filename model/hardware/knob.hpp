@@ -14,13 +14,13 @@
 
 namespace prismopt {
 
-/// bandwidth, group: of a tier; compute: peak of all precisions, named by that of bf16; power: the board limit, which the clock
+/// bandwidth, latency, aggregate (of a circuit), group: of a tier; compute: peak of all precisions, named by that of bf16; power: the board limit, which the clock
 /// and with it the peaks follow.
-enum class KnobTarget { bandwidth, group, memory, memory_bandwidth, compute, power };
+enum class KnobTarget { bandwidth, latency, aggregate, group, memory, memory_bandwidth, compute, power };
 
 struct Knob {
     KnobTarget target = KnobTarget::bandwidth;
-    std::size_t tier = 0;             // of bandwidth and group
+    std::size_t tier = 0;             // of bandwidth, latency, aggregate and group
     std::string name;                 // "node.bandwidth", "memory"
     std::vector<double> levels;       // SI, ascending; what the discrete search tries
     bool continuous = false;          // any value from the first to the last level may be tuned

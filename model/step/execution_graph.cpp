@@ -224,7 +224,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.dp_overlap = plan.dp_overlap;
     graph.group =
         setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
-    if (!cluster.node_factors.empty()) {
+    if (cluster.nodes_known()) {
         // Of a node's slowest GPU, which all in it wait for: neither GPUs nor nodes are drawn.
         graph.group = QuantileTable([](double, bool) { return 1.0; });
         for (const int node : nodes_in_order(plan, cluster)) {

@@ -41,7 +41,7 @@ int standing_by(const ParallelPlan& plan) { return std::max(plan.spares, 0); }
 
 std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
-    if (plan.node_order != NodeOrder::as_listed && cluster.node_factors.empty()) {
+    if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_known()) {
         return Infeasible{
             "no node is known to be slow",
             "node_order=" + std::string(name(plan.node_order)) + " needs slow_nodes of the cluster, or --nodes FILE", 0.0};
@@ -62,7 +62,7 @@ std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster
     const std::vector<double>& factor = cluster.node_factors;
     const auto slower = [&factor](int a, int b) { return factor[a] > factor[b]; };
     std::vector<int> nodes(factor.size());
-    std::iota(nodes.begin(), nodes.end(), 0);
+    std::iota(nodes.rbegin(), nodes.rend(), 0);  // of equal ones the last listed stand by
     std::stable_sort(nodes.begin(), nodes.end(), slower);
     nodes.erase(nodes.begin(), nodes.begin() + standing_by(plan));
     std::sort(nodes.begin(), nodes.end());

@@ -1,8 +1,9 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/prediction_text.hpp"
 
 #include "io/node_file.hpp"
 #include "io/orders_file.hpp"
-#include "io/report.hpp"
+#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/phase_plan.hpp"
@@ -14,10 +15,6 @@
 #include "optimizer/scale_curve.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
 
 namespace prismopt {
 
@@ -26,159 +23,6 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr int most_draws = 100'000'000;  // 0.8 GB for each phase
-
-/// JSON has no infinity: an interval that the draws cannot support is null.
-nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
-
-nlohmann::json to_json(const TimeDistribution& d, double model_error)
-{
-    nlohmann::json json{{"mean", d.mean.value}, {"p50", d.p50.value}, {"p95", d.p95.value}, {"p99", d.p99.value}};
-    json["p99_low"] = number(d.p99.low);
-    json["p99_high"] = number(d.p99.high);
-    json["p99_model_low"] = d.p99.value * (1.0 - model_error);
-    json["p99_model_high"] = d.p99.value * (1.0 + model_error);
-    json["mean_low"] = number(d.mean.low);
-    json["mean_high"] = number(d.mean.high);
-    for (std::size_t i = 0; i < reported_probabilities.size(); ++i) {
-        json["quantiles"].push_back({reported_probabilities[i], d.quantiles[i]});
-    }
-    return json;
-}
-
-nlohmann::json to_json(const MemoryUse& memory)
-{
-    return {{"parameters", memory.parameters.si},
-            {"gradients", memory.gradients.si},
-            {"optimizer_state", memory.optimizer_state.si},
-            {"activations", memory.activations.si},
-            {"workspace", memory.workspace.si},
-            {"reserved", memory.reserved.si},
-            {"stage", memory.stage}};
-}
-
-/// GPU-hours are what is lost; lists are by cause.
-nlohmann::json to_json(const RunOutlook& run)
-{
-    constexpr double gpu_hour = 3600.0;
-    nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
-                        {"checkpoint_interval_s", number(run.interval_s)},
-                        {"young_interval_s", number(run.young_s)},
-                        {"daly_interval_s", number(run.daly_s)},
-                        {"optimal_interval_s", number(run.optimal_s)},
-                        {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
-                        {"spare_gpus", run.spare_gpus},
-                        {"energy_j", run.energy_j.value},
-                        {"carbon_kg", run.carbon_kg.value}};
-    if (run.deadline.si > 0.0) {
-        json["deadline_s"] = run.deadline.si;
-        json["miss_probability"] = run.miss_probability.value;
-        json["miss_probability_low"] = run.miss_probability.low;
-        json["miss_probability_high"] = run.miss_probability.high;
-    }
-    json["causes"] = nlohmann::json::array();
-    for (const NamedLoss& row : run.losses) {
-        json["causes"].push_back({{"name", row.name},
-                                  {"failures", row.loss.failures},
-                                  {"rework_gpu_hours", row.loss.rework_gpu_s / gpu_hour},
-                                  {"down_gpu_hours", row.loss.down_gpu_s / gpu_hour},
-                                  {"waiting_gpu_hours", row.loss.waiting_gpu_s / gpu_hour}});
-    }
-    return json;
-}
-
-nlohmann::json to_json(const Prediction& p, const ParallelPlan& plan, double model_error, bool nodes_known)
-{
-    nlohmann::json json{{"feasible", !p.infeasible.has_value()},
-                        {"reason", p.infeasible ? p.infeasible->reason + ": " + p.infeasible->detail : ""},
-                        {"design", design_text(plan)},
-                        {"draws", p.draws}};
-    if (p.infeasible) {
-        return json;
-    }
-    json["quantiles_of"] = nodes_known ? "this cluster" : "fleet";
-    json["step_time_s"] = to_json(p.step, model_error);
-    json["training_time_s"] = to_json(p.training, model_error);
-    json["noise_free_step_time_s"] = p.noise_free_step_s;
-    json["tflops_per_gpu"] = p.tflops_per_gpu;
-    json["mfu"] = p.mfu;
-    json["tokens_per_second"] = p.tokens_per_second;
-    json["ettr"] = p.ettr;
-    json["run"] = to_json(p.run);
-    json["peak_memory_bytes"] = p.memory.total().si;
-    json["memory_bytes"] = to_json(p.memory);
-    json["memory_headroom"] = p.memory_headroom;
-    json["bubble_share"] = p.shares.bubble;
-    json["exposed_communication_share"] = p.shares.exposed_communication;
-    json["cost_usd"] = p.cost_usd.value;
-    json["expected_cost_usd"] = p.expected_cost_usd.value;
-    json["gpus"] = p.gpus;
-    return json;
-}
-
-std::string limits(const Estimate& e, double unit)
-{
-    if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
-        return "no 95 % interval: too few draws";
-    }
-    return fmt::format("95 % interval {:.4g} .. {:.4g}", e.low / unit, e.high / unit);
-}
-
-void print_distribution(const char* title, const char* unit_name, double unit, const TimeDistribution& d, double model_error)
-{
-    fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
-               d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
-    fmt::print("  p99 sampling: {}; model: +-{:.0f} % = {:.4g} .. {:.4g}\n", limits(d.p99, unit), 100.0 * model_error,
-               d.p99.value * (1.0 - model_error) / unit, d.p99.value * (1.0 + model_error) / unit);
-}
-
-void print_run(const RunOutlook& run)
-{
-    constexpr double gpu_hour = 3600.0;
-    constexpr double megawatt_hour = 3.6e9;
-    const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
-    fmt::print("a failure every {:.3g} h; a checkpoint every {} (Young {}, Daly {}, optimal {})\n",
-               run.mean_time_between_failures_s / 3600.0, minutes(run.interval_s), minutes(run.young_s), minutes(run.daly_s),
-               minutes(run.optimal_s));
-    fmt::print("lost GPU-hours, mean: {:.4g} for checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
-    for (const NamedLoss& row : run.losses) {
-        fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
-                   row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
-                   row.loss.waiting_gpu_s / gpu_hour);
-    }
-    if (run.deadline.si > 0.0) {
-        fmt::print("longer than {:.4g} days with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n",
-                   run.deadline.si / 86400.0, run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
-    }
-    fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
-}
-
-void print_text(const Prediction& p, const ParallelPlan& plan, double model_error, bool nodes_known)
-{
-    constexpr double day = 86400.0;
-    constexpr double gigabyte = 1e9;
-    fmt::print("{} dp={}\n", design_text(plan), plan.dp);
-    if (p.infeasible) {
-        fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
-        return;
-    }
-    fmt::print("quantiles of {}\n", quantiles_of(nodes_known));
-    print_distribution("step time", "s", 1.0, p.step, model_error);
-    print_distribution("training time", "days", day, p.training, model_error);
-    fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
-               100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
-    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
-               100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p.run);
-    fmt::print(
-        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
-        "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
-        p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
-        p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
-        p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
-    const CostUnit unit = cost_unit(p.cost_usd.value);
-    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected; {} step draws\n", p.cost_usd.value / unit.usd, unit.name,
-               p.expected_cost_usd.value / unit.usd, unit.name, p.draws);
-}
 
 /// A file's, which must suit every phase.
 std::shared_ptr<const PartOrders> given_orders(const std::string& path, const ParallelPlan& plan,
@@ -251,13 +95,30 @@ std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung
 /// A plan that cannot run has no step to write.
 void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
-    for (const char* option : {"timeline", "write-orders"}) {
+    for (const char* option : {"timeline", "write-orders", "seat-nodes"}) {
         if (values.count(option) > 0) {
             throw InputError(
                 fmt::format("--{}: nothing is written, the plan cannot run: {}: {}; change the plan or leave --{} out", option,
                             why.reason, why.detail, option));
         }
     }
+}
+
+/// Seats the cluster's nodes for the plan, and writes who sits where.
+std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPrediction& of, const Rung& rung, StudyModel& model)
+{
+    if (values.count("seat-nodes") == 0) {
+        return std::nullopt;
+    }
+    if (!of.nodes_known) {
+        throw InputError("--seat-nodes: no node is known to be slow; give --nodes FILE, or slow_nodes in [cluster]");
+    }
+    SeatsWritten result{values["seat-nodes"].as<std::string>(),
+                        seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
+    write_text(result.path, seats_csv(result.seated.seats));
+    model.problem.cluster.node_factors = result.seated.factors;
+    of.plan.node_order = NodeOrder::as_listed;
+    return result;
 }
 
 /// Of the first phase.
@@ -304,7 +165,10 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
                           "\"drawn\": one fleet's nodes, from the spatial laws")(
         "scale-curve", po::bool_switch(),
         "how likely a step is to be slower than without noise on 8 to 131,072 GPUs: replicas of the plan, and below one of them "
-        "shorter pipelines");
+        "shorter pipelines")("seat-nodes", po::value<std::string>()->value_name("FILE"),
+                             "seat known nodes for the least p99 of the step (all ways where they are few, else by moves), and "
+                             "write who sits where: a "
+                             "table first_gpu,node,factor,replica,stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -341,31 +205,33 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         groups.push_back(here.tp * here.cp);
     }
     StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
-    Prediction prediction;
-    prediction.infeasible = structural_problem(plan, scenario);
-    if (!prediction.infeasible) {
-        prediction.infeasible = take_orders(*values, plan, model.problem);
+    PlanPrediction of{plan, {}, scenario.cluster.accelerator.model_error, scenario.cluster.nodes_known(), {}};
+    std::optional<Infeasible>& infeasible = of.prediction.infeasible;
+    infeasible = structural_problem(plan, scenario);
+    if (!infeasible) {
+        infeasible = take_orders(*values, plan, model.problem);
     }
-    Predictor predictor(model.problem);
-    if (!prediction.infeasible) {
-        const auto bound = predictor.bound(plan);
+    if (!infeasible) {
+        const auto bound = Predictor(model.problem).bound(plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            prediction.infeasible = *refusal;
-        } else {
-            const SamplerOptions sampler = model.sampler(Purpose::confirm);
-            const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, sampler);
-            prediction = predictor.summarise(plan, draws, rung.steps, sampler, Confidence{});
-            write_step(*values, model.problem, plan, draw, rung, sampler);
+            infeasible = *refusal;
         }
     }
-    const double model_error = scenario.cluster.accelerator.model_error;
-    if ((*values)["json"].as<bool>()) {
-        fmt::print("{}\n", to_json(prediction, plan, model_error, !scenario.cluster.node_factors.empty()).dump(2));
-    } else {
-        print_text(prediction, plan, model_error, !scenario.cluster.node_factors.empty());
+    if (!infeasible) {
+        of.seats = take_seats(*values, of, rung, model);
+        Predictor predictor(model.problem);
+        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
+        of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
+        write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }
-    if (prediction.infeasible) {
-        refuse_files(*values, *prediction.infeasible);
+    if ((*values)["json"].as<bool>()) {
+        fmt::print("{}\n", to_json(of).dump(2));
+    } else {
+        print_text(of);
+    }
+    if (infeasible) {
+        refuse_files(*values, *infeasible);
     }
     return exit_done;
 }

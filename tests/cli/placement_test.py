@@ -32,6 +32,18 @@ class Placement(CliTest):
         self.assertGreater(slow["step_time_s"]["p99"], 1.05 * even["step_time_s"]["p99"])
         self.assertEqual(unused["step_time_s"], even["step_time_s"])
 
+    def test_seats_nodes(self):
+        nodes = self.nodes_file([1, 1.3, 1, 1, 1.2, 1, 1, 1])
+        seats = self.folder / "seats.csv"
+        p = self.predict("--nodes", nodes, "--seat-nodes", seats, "--draws", 1024)
+        header, *rows = seats.read_text().splitlines()
+        self.assertEqual(header, "first_gpu,node,factor,replica,stage")
+        taken = [int(row.split(",")[1]) for row in rows]
+        self.assertEqual(len(set(taken)), 4)
+        self.assertFalse({1, 4} & set(taken))  # fast ones are enough
+        self.assertLess(p["seats"]["seated_step_p99_s"], p["seats"]["given_step_p99_s"])
+        self.assertIn(str(seats), self.output("predict", support.SMALL, "--design", DESIGN, "--nodes", nodes, "--seat-nodes", seats))
+
     def test_refusals(self):
         def refusal(*more):
             return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
@@ -39,6 +51,7 @@ class Placement(CliTest):
         self.assertIn("is of another cluster: it has 7 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 7)))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5"))
+        self.assertIn("no node is known to be slow; give --nodes FILE", refusal("--seat-nodes", self.folder / "seats.csv"))
         self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp"))
 
     def test_scale_curve(self):

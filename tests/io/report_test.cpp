@@ -43,6 +43,7 @@ TEST(TextReport, TellsTheWholeStudy)
 {
     EXPECT_EQ(text_report(plain()),
               R"(Study sample: front of 2 points, minimising training_time_p99, gpus
+Quantiles are of this cluster (its nodes are known).
 
 point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
                                                               days (95 %)  M USD             s  free %     %     %
@@ -74,6 +75,7 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
     results.study.job_id = "";
     EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
+Quantiles are of this cluster (its nodes are known).
 
 The front is empty: no point was evaluated to the end.
 
@@ -188,7 +190,7 @@ TEST(Summary, IsOneParagraph)
     EXPECT_EQ(
         summary(plain()),
         "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 raw tuples, 3 feasible, 2 drawn with 2176 step draws. "
-        "Front of 2 points, p99 training time 58.4 to 60.2 days. Outcome: proved complete\n");
+        "Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: proved complete\n");
     Results results = plain();
     results.front.clear();
     EXPECT_EQ(

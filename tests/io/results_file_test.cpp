@@ -57,6 +57,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.scenario_path, b.scenario_path);
     EXPECT_EQ(a.scenario_text, b.scenario_text);
     EXPECT_EQ(a.scenario_name, b.scenario_name);
+    EXPECT_EQ(a.nodes_known, b.nodes_known);
     EXPECT_EQ(a.strategy, b.strategy);
     EXPECT_EQ(a.seed, b.seed);
     EXPECT_EQ(a.outcome.proved, b.outcome.proved);

@@ -64,6 +64,7 @@ Results sample_results()
         .scenario_path = "sample.toml",
         .scenario_text = "# 405 Mrd. Parameter, größer\nname = \"sample\"\n",
         .scenario_name = "sample",
+        .nodes_known = true,
         .strategy = "exact",
         .seed = 18446744073709551615U,
         .outcome = {.proved = true, .confidence = 0.95, .text = "proved complete", .pruned = 1, .evaluated = 2, .open = 0}};

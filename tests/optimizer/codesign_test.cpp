@@ -42,6 +42,16 @@ TEST(Knobs, MakeAGridOfWhatNests)
     EXPECT_NEAR(small.cluster.gpu_price.si * 3600.0, 1.50 + (5e9 - base) / 1e10 * 0.05, 1e-12);
 }
 
+TEST(Knobs, TurnALink)
+{
+    Scenario scenario = with_knobs("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
+    EXPECT_EQ(hardware_text(scenario.knobs, scenario.hardware.back()), "cluster.latency=40000us");
+    EXPECT_DOUBLE_EQ(hardware_at(scenario, scenario.hardware.back())->cluster.tiers[1].latency.si, 0.04);
+    scenario.cluster.tiers[1].aggregate = BytesPerSecond{1e12};
+    scenario.knobs.front().target = KnobTarget::aggregate;
+    EXPECT_DOUBLE_EQ(hardware_at(scenario, std::vector{2e12})->cluster.tiers[1].aggregate.si, 2e12);
+}
+
 TEST(Knobs, APowerCapSlowsTheClockByItsCubeRoot)
 {
     const Scenario scenario = with_knobs("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
@@ -82,6 +92,8 @@ TEST(Knobs, RefuseWhatCannotBeTurned)
     EXPECT_THAT(refused("[[knob]]\nof = \"speed\"\nvalues = [1]"), ThrowsMessage<InputError>(HasSubstr("speed")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"cluster\"\nvalues = [6]"),
                 ThrowsMessage<InputError>(HasSubstr("always joins the whole cluster")));
+    EXPECT_THAT(refused("[[knob]]\nof = \"aggregate\"\ntier = \"cluster\"\nvalues = [\"1 TB/s\"]"),
+                ThrowsMessage<InputError>(HasSubstr("has no circuit to turn")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nrange = [2, 6]"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be tuned")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [5]"),

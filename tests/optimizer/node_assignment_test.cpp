@@ -2,9 +2,12 @@
 
 #include "tests/support/example_problem.hpp"
 
+#include "optimizer/seat_nodes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace prismopt {
 namespace {
@@ -46,6 +49,37 @@ TEST(NodeAssignment, IsTheBestOfAllOrders)
     moves.most_exact = 0;
     const std::vector<std::vector<float>> listed{graph.node};
     EXPECT_DOUBLE_EQ(best_nodes(graph, problem.noise, factors, listed, range, sampler, moves).p99_s, least);
+}
+
+/// The seats name each node once, the slowest stand by, and a cluster listed in their order has the p99 that they promise.
+TEST(SeatNodes, ListsTheClusterInTheOrderFound)
+{
+    Problem problem = example_problem({}, 16, widths);
+    problem.cluster.gpus = 48;
+    problem.cluster.tiers.resize(2);
+    problem.cluster.tiers.back().group_gpus = 48;
+    problem.cluster.node_factors = {1.0, 1.2, 1.4, 1.1, 1.0, 1.4};
+    ParallelPlan plan = plan_of(8, 2, 2);
+    plan.spares = 1;
+    const DrawRange range{0, 64, 1};
+    const SamplerOptions sampler{1, Purpose::search, 2};
+    const SeatedNodes seated = seat_nodes(problem, plan, range, sampler);
+    EXPECT_TRUE(seated.exact);
+    std::set<int> nodes;
+    for (const NodeSeat& seat : seated.seats) {
+        EXPECT_TRUE(nodes.insert(seat.node).second);
+        EXPECT_EQ(seat.factor, problem.cluster.node_factors[seat.node]);
+        EXPECT_EQ(seat.first_gpu, 16 * seat.replica + 8 * seat.stage);
+    }
+    EXPECT_EQ(nodes, (std::set{0, 1, 3, 4}));
+    std::vector<double> all = seated.factors;
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, (std::vector{1.0, 1.0, 1.1, 1.2, 1.4, 1.4}));
+
+    EXPECT_LT(seated.least_p99_s, seated.given_p99_s);
+    problem.cluster.node_factors = seated.factors;
+    EXPECT_DOUBLE_EQ(sample_steps(graph_of(problem, plan), problem.noise, range, sampler).front(), seated.least_p99_s);
+    EXPECT_EQ(seats_csv({{8, 4, 1.25, 0, 1}}), "first_gpu,node,factor,replica,stage\n8,4,1.25,0,1\n");
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#pragma once
+
+/// What `predict` says of one plan.
+
+#include "model/predictor.hpp"
+#include "optimizer/seat_nodes.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+
+namespace prismopt {
+
+struct SeatsWritten {
+    std::string path;
+    SeatedNodes seated;
+};
+
+struct PlanPrediction {
+    ParallelPlan plan;
+    Prediction prediction;
+    double model_error = 0.0;  // relative error of the mean model
+    bool nodes_known = false;
+    std::optional<SeatsWritten> seats;
+};
+
+nlohmann::json to_json(const PlanPrediction& of);
+void print_text(const PlanPrediction& of);
+
+}  // namespace prismopt
