@@ -284,6 +284,8 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
     info.seed = scenario.seed;
+    info.held = {scenario.search.part};
+    info.parts = scenario.search.parts;
     return info;
 }
 
