@@ -4,6 +4,7 @@
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -37,6 +38,9 @@ void refuse_another_study(const Results& a, const Results& b)
     if (a.study.program_version != b.study.program_version || a.study.commit != b.study.commit) {
         refuse("program version");
     }
+    if (a.study.parts != b.study.parts) {
+        refuse(fmt::format("number of parts ({} and {})", b.study.parts, a.study.parts));
+    }
     if (a.raw_tuples != b.raw_tuples || a.study.strategy != b.study.strategy) {
         refuse("space or strategy");
     }
@@ -67,6 +71,33 @@ std::uint64_t covered(const Results& results)
     return tuples;
 }
 
+/// Throws InputError where a part is there twice; also where one is missing or was stopped, unless that is wanted.
+void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Missing missing)
+{
+    for (std::size_t i = 1; i < merged.held.size(); ++i) {
+        if (merged.held[i] == merged.held[i - 1]) {
+            throw InputError(fmt::format("two of the files hold part {} of {}: parts do not overlap; give each part once",
+                                         merged.held[i], merged.parts));
+        }
+    }
+    std::vector<std::string> lacking;
+    for (int part = 1; part <= merged.parts; ++part) {
+        if (!std::binary_search(merged.held.begin(), merged.held.end(), part)) {
+            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", part, part, merged.parts));
+        }
+    }
+    for (const Results& part : parts) {
+        if (part.provisional) {
+            lacking.push_back(fmt::format("part {} was stopped before its end ({}): prismopt resume its file",
+                                          fmt::join(part.study.held, ","), part.study.command_line));
+        }
+    }
+    if (!lacking.empty() && missing == Missing::refused) {
+        throw InputError(fmt::format("these are not all {} parts of the search:\n  {}\nor merge what there is with --partial",
+                                     merged.parts, fmt::join(lacking, "\n  ")));
+    }
+}
+
 /// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise.
 void sift_front(Results& merged)
 {
@@ -94,7 +125,7 @@ void sift_front(Results& merged)
 
 }  // namespace
 
-Results merge_results(const std::vector<Results>& parts)
+Results merge_results(const std::vector<Results>& parts, Missing missing)
 {
     Results merged = parts.front();
     Outcome& outcome = merged.study.outcome;
@@ -102,6 +133,8 @@ Results merge_results(const std::vector<Results>& parts)
     for (std::size_t p = 1; p < parts.size(); ++p) {
         const Results& part = parts[p];
         refuse_another_study(merged, part);
+        merged.study.held.insert(merged.study.held.end(), part.study.held.begin(), part.study.held.end());
+        merged.provisional = merged.provisional || part.provisional;
         merged.evaluations.insert(merged.evaluations.end(), part.evaluations.begin(), part.evaluations.end());
         merged.front.insert(merged.front.end(), part.front.begin(), part.front.end());
         merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
@@ -109,9 +142,12 @@ Results merge_results(const std::vector<Results>& parts)
         add_rejected(part.rejected, merged.rejected);
         outcome.proved = outcome.proved && part.study.outcome.proved;
         outcome.pruned += part.study.outcome.pruned;
+        outcome.evaluated += part.study.outcome.evaluated;
         outcome.open += part.study.outcome.open;
         doubt += 1.0 - part.study.outcome.confidence;
     }
+    std::sort(merged.study.held.begin(), merged.study.held.end());
+    check_parts(parts, merged.study, missing);
     std::stable_sort(merged.evaluations.begin(), merged.evaluations.end(),
                      [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
     for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
@@ -130,10 +166,11 @@ Results merge_results(const std::vector<Results>& parts)
     outcome.proved = outcome.proved && whole;
     outcome.confidence = 1.0 - doubt;
     outcome.text = fmt::format(
-        "{}: {} parts with {} of {} raw tuples, {} feasible plans, {} excluded by their bound, {} open "
+        "{}: parts {} of {} with {} of {} raw tuples, {} feasible plans, {} excluded by their bound, {} open "
         "(confidence {:.6g} %)",
-        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), parts.size(), covered(merged), merged.raw_tuples,
-        merged.feasible, outcome.pruned, outcome.open, 100.0 * outcome.confidence);
+        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), fmt::join(merged.study.held, ","),
+        merged.study.parts, covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
+        100.0 * outcome.confidence);
     return merged;
 }
 

@@ -30,6 +30,8 @@ struct StudyInfo {
     bool nodes_known = false;  // of the cluster
     std::string strategy;
     std::uint64_t seed = 0;
+    std::vector<int> held{1};  // parts of the space that these results are of, from 1 to `parts`
+    int parts = 1;
     Outcome outcome;
 };
 

@@ -100,6 +100,8 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.open = group.get<std::uint64_t>("open");
     if (group.has("evaluated")) {  // since schema 1.1
         study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
+        study.held = group.get_list<std::int32_t>("part");
+        study.parts = group.get<std::int32_t>("parts");
     }
 }
 

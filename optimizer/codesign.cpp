@@ -225,6 +225,13 @@ bool tunes_hardware(const Scenario& scenario)
     return continuous && (scenario.search.strategy == "nlopt" || scenario.search.strategy == "auto");
 }
 
+std::uint64_t most_tuning_evaluations(const Scenario& scenario)
+{
+    const auto most = static_cast<std::size_t>(scenario.search.tune_points);
+    return reference_directions(scenario.objectives.size(), most).size() * designs_per_direction *
+           static_cast<std::uint64_t>(scenario.search.tune_evaluations);
+}
+
 TunedHardware tune_hardware(const Scenario& scenario) { return Tuner(scenario).run(); }
 
 }  // namespace prismopt

@@ -13,8 +13,11 @@ namespace prismopt {
 
 namespace {
 
-/// Two hide the way to rank 0 and back; more would leave the last items with few workers.
-constexpr int most_in_flight = 2;
+/// Two hide the way to rank 0 and back; more would leave the last items with few workers. While many wait, more bridge the time
+/// in which rank 0 computes a long item and serves nobody.
+constexpr int few_in_flight = 2;
+constexpr int many_in_flight = 4;
+constexpr std::size_t many_waiting = 8;  // for each rank
 
 /// While rank 0 computes it serves nobody. With item times that vary by 30 %, each item it computes costs every worker about
 /// 5 % of an item in waiting: in a team of more than about twenty that is more than the item is worth.
@@ -209,8 +212,10 @@ void Crew::hand_out()
 {
     const std::size_t kept = team_.size() <= largest_team_where_rank_0_computes ? 1 : 0;
     while (!waiting_.empty() && !in_flight_.empty()) {
+        const bool plenty = kept == 1 && waiting_.size() > many_waiting * accounts_.size();
+        const int most_in_flight = plenty ? many_in_flight : few_in_flight;
         const auto least = std::min_element(in_flight_.begin(), in_flight_.end());
-        if (*least == most_in_flight || (*least > 0 && waiting_.size() <= kept)) {
+        if (*least >= most_in_flight || (*least > 0 && waiting_.size() <= kept)) {
             return;
         }
         const Parcel parcel = std::move(waiting_.front());

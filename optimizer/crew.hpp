@@ -14,8 +14,8 @@ namespace prismopt {
 
 /// Hands out items on demand, returns results in the order of submission, whoever computed them and when.
 ///
-/// Every rank has one, with the same `work`; rank 0 submits and asks, the others serve. A worker has up to two items, so it
-/// seldom waits for rank 0, which computes items itself in a small team.
+/// Every rank has one, with the same `work`; rank 0 submits and asks, the others serve. A worker has two items or some more, so
+/// it seldom waits for rank 0, which computes items itself in a small team.
 class Crew {
 public:
     using Work = std::function<Message(const Message&)>;

@@ -1,6 +1,8 @@
 #include "optimizer/dry_run.hpp"
 
+#include "optimizer/codesign.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/rehearsal.hpp"
 #include "optimizer/spread_ranges.hpp"
 #include "optimizer/study.hpp"
 
@@ -14,7 +16,6 @@ namespace prismopt {
 namespace {
 
 constexpr std::uint64_t most_looked_at = 2'000'000;
-constexpr std::size_t drawn_points = 8;
 
 class Stopwatch {
 public:
@@ -23,21 +24,6 @@ public:
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-/// Core-seconds of one step draw, over feasible plans evenly spread over the space.
-double cost_of_a_draw(const StudyModel& model, const std::vector<Bound>& feasible)
-{
-    HardwareBench bench(model.scenario, model.problem);
-    const DrawRange range{0, block_fleets, model.scenario.search.rungs.front().steps};
-    const std::size_t count = std::min(drawn_points, feasible.size());
-    const Stopwatch time;
-    for (std::size_t i = 0; i < count; ++i) {
-        const Bound& bound = feasible[i * feasible.size() / count];
-        const Point point = model.designs.space().point(bound.index);
-        bench.of(model.designs.hardware(point)).sample(model.designs.plan(point), range, model.sampler(Purpose::search));
-    }
-    return time.seconds() * sampler_threads() / static_cast<double>(count) / (range.fleets * range.steps);
-}
 
 std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / 3600.0); }
 
@@ -64,7 +50,7 @@ std::string dry_run_text(const Scenario& scenario)
     const double whole = static_cast<double>(size) / static_cast<double>(looked_at);
     const double feasible = whole * static_cast<double>(archive.feasible());
 
-    const StudyPlan plan = plan_study(model);
+    StudyPlan plan = plan_study(model);
     std::string text = fmt::format("{}: {} raw tuples", scenario.name, grouped(size));
     text += looked_at == size ? ", all looked at\n"
                               : fmt::format(", {} of them looked at, in {} ranges\n", grouped(looked_at), ranges.size());
@@ -76,29 +62,45 @@ std::string dry_run_text(const Scenario& scenario)
             text += fmt::format("{:>9.4f} %  rejected: {}\n", share(rejected.count), rejected.reason);
         }
     }
-    const double draw_s = cost_of_a_draw(model, archive.bounds());
     const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
+    const bool sweeps = plan.chosen.name == "exact" || plan.chosen.name == "racing";
     const double tuple_s = sweep_s / static_cast<double>(looked_at);
+    const DrawnSample sample =
+        draw_sample(model, archive.bounds(), static_cast<std::uint64_t>(feasible), static_cast<int>(plan.rungs.size()));
+    const double usual_s = sample.draw_s(0.5);
+    const double dear_s = sample.draw_s(0.9);
     text += fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
-    text += fmt::format("a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us; a draw of a step {:.3g} us\n",
-                        1e6 * tuple_s, 1e6 * sweep_s / static_cast<double>(archive.feasible()), 1e6 * draw_s);
-    const double sweep_all_s = tuple_s * static_cast<double>(size);
-    const double drawn =
-        scenario.search.max_evaluations > 0 ? std::min(feasible, static_cast<double>(scenario.search.max_evaluations)) : feasible;
-    const double first_s = drawn * draw_s * draws_of(plan.rungs.front());
-    const double top_s = drawn * draw_s * draws_of(plan.rungs.back());
-    text += fmt::format("bounds of the whole space          {}\n", hours(sweep_all_s));
-    text += fmt::format("{:.3g} plans drawn to the first rung {}\n", drawn, hours(first_s));
-    text += fmt::format("{:.3g} plans drawn to the top rung   {}\n", drawn, hours(top_s));
-    const bool exact = plan.chosen.name == "exact";
-    if (exact || plan.chosen.name == "racing") {
+    text += fmt::format(
+        "a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us; a draw of a step, of {} plans spread over the "
+        "feasible: median {:.3g} us, 90th percentile {:.3g} us\n",
+        1e6 * tuple_s, 1e6 * sweep_s / static_cast<double>(archive.feasible()), sample.plans.size(), 1e6 * usual_s, 1e6 * dear_s);
+    if (tunes_hardware(scenario)) {
+        text += fmt::format("tuning of knobs first: up to {} evaluations, and then more kinds of hardware: not counted below\n",
+                            grouped(most_tuning_evaluations(scenario)));
+    }
+    if (sweeps) {
+        text += fmt::format("bounds of the whole space: {}\n", hours(tuple_s * static_cast<double>(size)));
         const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
         text += fmt::format("memory of rank 0 for bounds: {:.2g} GB ({:.3g} plans, never more than {}) and for what is drawn\n",
                             kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
+        if (looked_at < size) {
+            return text +
+                   "how many plans the bounds leave to be drawn is not known of a space that was looked at in parts only; a plan "
+                   "drawn to the top rung takes " +
+                   hours(usual_s * draws_of(plan.rungs.back())) + "\n";
+        }
     }
-    text += fmt::format("expected: {} to {} ({})\n", hours(exact ? sweep_all_s : sweep_all_s + first_s),
-                        hours(exact ? sweep_all_s + top_s : sweep_all_s + 3.0 * first_s),
-                        exact ? "between bounds that exclude all but the front, and none" : "the race after the first rung");
+    const std::size_t rungs = plan.rungs.size();
+    const Rehearsal found = rehearse(model, std::move(plan), sample);
+    const char* at_least = found.ended ? "" : "at least ";
+    text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",
+                        at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
+    const double looking_s = tuple_s * static_cast<double>(found.looked_at);
+    text += fmt::format("expected: {}{} to {} (draws at their median cost, and at the 90th percentile)\n", at_least,
+                        hours(looking_s + found.draws * usual_s), hours(looking_s + found.draws * dear_s));
+    text +=
+        "not known: how other plans scatter about their bounds; the search was rehearsed as if they did as the plans drawn "
+        "here\n";
     return text;
 }
 

@@ -15,9 +15,11 @@ namespace prismopt {
 
 namespace {
 
-/// Fleets and most points of one work item: items are small, and large enough that points share the making of draws.
+/// Fleets and most points of one work item: items are small, and large enough that points share the making of draws. Where
+/// few points are asked for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
 constexpr int item_fleets = block_fleets;
-constexpr std::size_t item_points = 16;
+constexpr std::size_t most_item_points = 16;
+constexpr std::size_t items_of_a_rank = 4;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
@@ -157,11 +159,14 @@ void Evaluator::submit(std::span<const Request> requests)
     submit_draws(needs, Purpose::search, drawn_);
 }
 
-/// Points that lack the same fleets and have the same hardware and schedule go together.
+/// Points that lack the same fleets and have the same hardware and schedule go together, those with the first point first: so the
+/// answers, which come in the order of the points, can be made while others draw.
 void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
 {
     using Key = std::tuple<std::size_t, int, int, std::vector<ScheduleShape>, LayerSplit>;
-    std::map<Key, std::vector<const Need*>> alike;
+    std::map<Key, std::size_t> place;
+    std::vector<std::vector<const Need*>> alike;
+    std::size_t point_blocks = 0;
     for (const Need& need : needs) {
         const Point point = model_.designs.space().point(need.point);
         const ParallelPlan plan = model_.designs.plan(point);
@@ -169,9 +174,17 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
         for (const Phase& phase : model_.problem.phases) {
             shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
         }
-        alike[{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shapes, plan.split}].push_back(&need);
+        const Key key{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shapes, plan.split};
+        const auto [found, is_new] = place.emplace(key, alike.size());
+        if (is_new) {
+            alike.emplace_back();
+        }
+        alike[found->second].push_back(&need);
+        point_blocks += static_cast<std::size_t>(std::max(0, need.rung.fleets - need.from_fleet) / item_fleets);
     }
-    for (const auto& [key, list] : alike) {
+    const std::size_t ranks = crew_.accounts().size();
+    const std::size_t item_points = std::clamp(point_blocks / (items_of_a_rank * ranks), std::size_t{1}, most_item_points);
+    for (const auto& list : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
             DrawBlock block;
             block.purpose = purpose;

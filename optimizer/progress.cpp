@@ -68,21 +68,6 @@ void Progress::record(const Archive& archive)
 
 bool Progress::due() const { return elapsed() - shown_s_ >= (terminal_ ? bar_interval_s : line_interval_s); }
 
-/// At the mean pace since there was most left, or since a limit excluded half of it at once, which says nothing of the pace.
-std::string Progress::time_left(std::uint64_t left)
-{
-    const double now = elapsed();
-    const bool fewer_at_once = left < last_left_ / 2;
-    last_left_ = left;
-    if (left >= most_left_ || fewer_at_once) {
-        most_left_ = left;
-        most_left_s_ = now;
-        return left == 0 ? "0 s" : "unknown";
-    }
-    const double pace = static_cast<double>(most_left_ - left) / (now - most_left_s_);
-    return fmt::format("{:.0f} s", static_cast<double>(left) / pace);
-}
-
 void Progress::show(const Archive& archive, const State& state)
 {
     const double now = elapsed();
@@ -92,8 +77,7 @@ void Progress::show(const Archive& archive, const State& state)
     const std::uint64_t waiting = state.asked - state.answered;
     if (sweeping != sweeping_) {
         sweeping_ = sweeping;
-        most_left_ = 0;
-        last_left_ = 0;
+        time_left_ = {};
     }
     std::string text = fmt::format("{} found feasible, ", archive.feasible());
     if (sweeping) {
@@ -104,7 +88,7 @@ void Progress::show(const Archive& archive, const State& state)
                             static_cast<double>(state.draws) / now);
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
-    text += ", ETA " + time_left(sweeping ? waiting : state.open);
+    text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);
     if (terminal_) {
         const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
         const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);

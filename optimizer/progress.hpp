@@ -3,6 +3,7 @@
 /// What a running search shows: a bar on a terminal, dated lines in a batch log; and the curve that goes into results.
 
 #include "io/results.hpp"
+#include "optimizer/time_left.hpp"
 #include "search/archive.hpp"
 
 #include <chrono>
@@ -38,14 +39,11 @@ public:
 private:
     double hypervolume_of_front(const Archive& archive);
     double elapsed() const;
-    std::string time_left(std::uint64_t left);
 
     std::chrono::steady_clock::time_point start_;
     double shown_s_ = -1e9;
     bool sweeping_ = true;
-    std::uint64_t most_left_ = 0;  // of what the time left is reckoned from
-    double most_left_s_ = 0.0;
-    std::uint64_t last_left_ = 0;  // at the last show
+    TimeLeft time_left_;
     bool terminal_;
     std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
     std::vector<double> high_;

@@ -285,6 +285,8 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_name = scenario.name;
     info.nodes_known = scenario.cluster.nodes_known();
     info.seed = scenario.seed;
+    info.held = {scenario.search.part};
+    info.parts = scenario.search.parts;
     return info;
 }
 

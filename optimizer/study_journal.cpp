@@ -9,6 +9,7 @@
 #include "optimizer/work_item.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
@@ -168,6 +169,9 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
         differs = fmt::format("scenario (\"{}\" in the journal, \"{}\" in the results)", journaled.name, there.scenario_name);
     } else if (there.seed != journaled.seed) {
         differs = fmt::format("seed ({} in the journal, {} in the results)", journaled.seed, there.seed);
+    } else if (there.parts != journaled.search.parts || there.held != std::vector{journaled.search.part}) {
+        differs = fmt::format("part of the space ({}/{} in the journal, {}/{} in the results)", journaled.search.part,
+                              journaled.search.parts, fmt::join(there.held, ","), there.parts);
     } else if (named && there.strategy != strategy) {
         differs = fmt::format("strategy ({} in the journal, {} in the results)", strategy, there.strategy);
     } else {

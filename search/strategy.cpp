@@ -14,7 +14,7 @@ namespace prismopt {
 namespace {
 
 /// Parts of a sweep: enough for some ranks, then more so that ranges stay small, until their answers would be many.
-constexpr std::uint64_t fewest_ranges = 64;
+constexpr std::uint64_t fewest_ranges = 256;
 constexpr std::uint64_t most_in_range = 1 << 20;
 constexpr std::uint64_t most_ranges = 1 << 14;
 

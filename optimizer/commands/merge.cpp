@@ -16,8 +16,9 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("out", po::value<std::string>()->value_name("FILE"), "the joined results file")(
-        "part", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE..."),
-        "results of the parts, two or more")("force", po::bool_switch(), "replace results that exist");
+        "part", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE..."), "results of the parts, two or more")(
+        "partial", po::bool_switch(), "merge although parts are missing or were stopped; the result is marked incomplete")(
+        "force", po::bool_switch(), "replace results that exist");
     const auto values = parse_options("merge", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -33,7 +34,7 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
         parts.push_back(read_results(path));
     }
-    Results merged = merge_results(parts);
+    Results merged = merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;
     write_results(merged, out);
     fmt::print("{}\nresults: {}\n", text_report(merged), out);

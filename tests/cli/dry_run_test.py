@@ -1,5 +1,7 @@
 """`search --dry-run` counts and measures, and writes nothing."""
 
+import re
+
 import support
 from support import CliTest
 
@@ -23,6 +25,24 @@ class DryRun(CliTest):
         text = self.output("search", self.scenario(), "--dry-run", "--strategy", "racing", "--max-evaluations", 100, ranks=2)
         self.assertRegex(text, r"strategy racing\n")
         self.assertRegex(text, r"(?m)^100 plans drawn to the first rung")
+
+    def test_expects_what_each_strategy_draws(self):
+        """By rehearsal; how plans scatter about their bounds is taken from a dozen, so within a factor of three."""
+        toml = self.scenario()
+        for strategy in ("exact", "racing", "nsga2", "random"):
+            with self.subTest(strategy):
+                text = self.output("search", toml, "--dry-run", "--strategy", strategy)
+                found = re.search(r"(?m)^(\d+) plans drawn to the first rung, (\d+) to the top rung, a front of (\d+) confirmed: ([\d.e+]+) draws", text)
+                self.assertIsNotNone(found, text)
+                self.output("search", toml, "--out", "study.h5", "--force", "--strategy", strategy)
+                with support.h5py.File(self.folder / "study.h5") as file:
+                    rungs = file["evaluations/rung"][()]
+                    draws = int(file["evaluations/draws"][()].sum() + file["front/draws"][()].sum())
+                for expected, drawn in ((int(found[1]), int((rungs > 0).sum())), (float(found[4]), draws)):
+                    self.assertLess(expected, 3 * drawn)
+                    self.assertGreater(expected, drawn / 3)
+                least, most = map(float, re.search(r"expected: ([\d.e-]+) core-hours to ([\d.e-]+) core-hours", text).groups())
+                self.assertLessEqual(least, most)
 
     def test_refuses_what_it_does_not_know(self):
         self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")

@@ -26,16 +26,39 @@ class Merge(CliTest):
             self.search(f"{part}.h5", "--part", f"{part}/3")
             parts.append(f"{part}.h5")
         text = self.output("merge", "--out", "merged.h5", "--part", *parts)
-        self.assertRegex(text, r"proved complete: 3 parts with 648 of 648 raw tuples, 272 feasible plans.*confidence 95 %")
+        self.assertRegex(text, r"proved complete: parts 1,2,3 of 3 with 648 of 648 raw tuples, 272 feasible plans.*confidence 95 %")
         self.assertEqual(self.front("merged.h5"), self.front("whole.h5"))
         with h5py.File(self.folder / "merged.h5") as merged, h5py.File(self.folder / "whole.h5") as whole:
             self.assertEqual(merged["space/rejected_count"][()].sum(), whole["space/rejected_count"][()].sum())
             self.assertEqual(merged["evaluations/evaluation"][()].tolist(), whole["evaluations/evaluation"][()].tolist())
-        self.assertRegex(self.output("report", "merged.h5"), "proved complete: 3 parts")
+        self.assertRegex(self.output("report", "merged.h5"), "proved complete: parts 1,2,3 of 3")
         # Without one part nothing is proved; twice the same is refused.
-        self.assertRegex(self.output("merge", "--out", "two.h5", "--part", *parts[:2]), r"incomplete: 2 parts")
-        self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]), r"parts do not overlap")
+        errors = self.refusal("merge", "--out", "two.h5", "--part", parts[0], parts[2])
+        self.assertRegex(errors, r"not all 3 parts .*\n  part 2 is missing: prismopt search \.\.\. --part 2/3\n.*--partial")
+        self.assertFalse((self.folder / "two.h5").exists())
+        text = self.output("merge", "--partial", "--out", "two.h5", "--part", parts[0], parts[2])
+        self.assertRegex(text, r"incomplete: parts 1,3 of 3 with \d+ of 648 raw tuples")
+        self.output("merge", "--out", "again.h5", "--part", "two.h5", parts[1])
+        self.assertEqual(self.front("again.h5"), self.front("whole.h5"))
+        self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]),
+                         r"two of the files hold part 1 of 3: parts do not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
+
+    def test_a_part_that_was_stopped(self):
+        self.search("1.h5", "--part", "1/2")
+        self.output("search", self.toml, "--out", "2.h5", "--part", "2/2", "--max-time", "1 ms", code=support.CALL_AGAIN)
+        self.assertRegex(self.refusal("merge", "--out", "all.h5", "--part", "1.h5", "2.h5"),
+                         r"part 2 was stopped before its end .*prismopt resume")
+        self.assertRegex(self.output("merge", "--partial", "--out", "some.h5", "--part", "1.h5", "2.h5"), r"provisional front .*")
+        self.output("resume", "2.h5")
+        self.assertRegex(self.output("merge", "--out", "all.h5", "--part", "1.h5", "2.h5"), r"proved complete: parts 1,2 of 2")
+
+    def test_a_journal_beside_the_results_of_another_part_is_refused(self):
+        self.output("search", self.toml, "--out", "2.h5", "--part", "2/2", "--max-time", "1 ms", code=support.CALL_AGAIN)
+        self.search("1.h5", "--part", "1/2")
+        (self.folder / "1.h5").replace(self.folder / "2.h5")
+        self.assertRegex(self.refusal("resume", "2.h5"),
+                         r"different studies: their part of the space \(2/2 in the journal, 1/2 in the results\) differs")
 
     def test_auto_goes_through_a_part(self):
         """As the exact search does, and says so."""

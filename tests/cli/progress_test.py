@@ -9,7 +9,7 @@ class Progress(CliTest):
         for ranks in (0, 2):
             finished = self.run_program("search", self.scenario(), "--out", "study.h5", "--force", ranks=ranks)
             self.assertEqual(finished.returncode, DONE, finished.stderr)
-            self.assertRegex(finished.stderr, r"info: 0 s: \d+ found feasible, \d+ of 64 parts of the space looked at, "
+            self.assertRegex(finished.stderr, r"info: 0 s: \d+ found feasible, \d+ of 256 parts of the space looked at, "
                                               r"idle \d+\.\d %, ETA ")
             self.assertRegex(finished.stderr, r"info: \d+ s: 272 found feasible, 7 evaluated, 265 pruned, 0 left, front \d+, "
                                               r"hypervolume 0\.\d{4}, [\d.e+]+ draws/s, idle \d+\.\d %, ETA 0 s")

@@ -60,6 +60,8 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.nodes_known, b.nodes_known);
     EXPECT_EQ(a.strategy, b.strategy);
     EXPECT_EQ(a.seed, b.seed);
+    EXPECT_EQ(a.held, b.held);
+    EXPECT_EQ(a.parts, b.parts);
     EXPECT_EQ(a.outcome.proved, b.outcome.proved);
     EXPECT_EQ(a.outcome.confidence, b.outcome.confidence);
     EXPECT_EQ(a.outcome.text, b.outcome.text);

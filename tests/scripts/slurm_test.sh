@@ -64,6 +64,40 @@ too_few_arguments() {
     expect_no_call srun
 }
 
+array=("${job[@]}" SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_ID=3)
+parts=(bash "$root/jobs/slurm/array.sbatch" "a scenario.toml" "$scratch/a")
+
+a_task_of_an_array_searches_its_part() {
+    run "${array[@]}" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 "${parts[@]}" --seed 7
+    expect_status 0
+    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --part 3/8 --seed 7"
+}
+
+a_stopped_task_is_requeued() {
+    run "${array[@]}" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 search_status=75 "${parts[@]}"
+    expect_status 75
+    expect_call "scontrol requeue 42"
+}
+
+some_parts_only_need_the_number_of_all() {
+    run "${job[@]}" SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=1 "${parts[@]}"
+    expect_status 2
+    expect_said "PARTS=8"
+    run "${job[@]}" PARTS=5 SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=1 "${parts[@]}"
+    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --part 3/5"
+}
+
+an_array_script_without_an_array() {
+    run "${job[@]}" "${parts[@]}"
+    expect_status 2
+    expect_said "usage:"
+}
+
+cd "$root"
+a_task_of_an_array_searches_its_part
+a_stopped_task_is_requeued
+some_parts_only_need_the_number_of_all
+an_array_script_without_an_array
 passes_its_arguments_on
 the_program_may_lie_elsewhere
 a_stopped_search_is_requeued

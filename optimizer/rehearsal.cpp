@@ -1,0 +1,129 @@
+#include "optimizer/rehearsal.hpp"
+
+#include "search/archive.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t sample_plans = 12;
+constexpr int sample_fleets = 2048;  // enough for limits among many plans
+constexpr double most_s = 20.0;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+class Stopwatch {
+public:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Knuth's multiplicative hash: neighbours in the space get unlike plans of the sample.
+std::size_t choice(std::uint64_t index, std::size_t of) { return static_cast<std::size_t>((index * 2654435761u) >> 7) % of; }
+
+/// With few fleets there are no limits.
+Estimate without_limits(Estimate estimate)
+{
+    estimate.safe_low = -infinity;
+    estimate.safe_high = infinity;
+    return estimate;
+}
+
+}  // namespace
+
+double DrawnSample::draw_s(double share) const
+{
+    std::vector<double> costs;
+    for (const Plan& plan : plans) {
+        costs.push_back(plan.draw_s);
+    }
+    std::sort(costs.begin(), costs.end());
+    const double place = share * static_cast<double>(costs.size() - 1);
+    return costs[static_cast<std::size_t>(std::ceil(place))];
+}
+
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs)
+{
+    const Rung& top = model.scenario.search.rungs.back();
+    const DrawRange range{0, std::min(sample_fleets, top.fleets), top.steps};
+    Confidence confidence;
+    confidence.safe =
+        1.0 - (1.0 - model.confidence()) / (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs));
+    HardwareBench bench(model.scenario, model.problem);
+    DrawnSample sample;
+    const std::size_t count = std::min(sample_plans, feasible.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        const Bound& bound = feasible[i * feasible.size() / count];
+        const Point point = model.designs.space().point(bound.index);
+        const ParallelPlan plan = model.designs.plan(point);
+        Predictor& predictor = bench.of(model.designs.hardware(point));
+        const SamplerOptions sampler = model.sampler(Purpose::search);
+        const Stopwatch time;
+        const PhaseDraws draws = predictor.sample(plan, range, sampler);
+        const Prediction prediction = predictor.summarise(plan, draws, range.steps, sampler, confidence);
+        DrawnSample::Plan& drawn = sample.plans.emplace_back();
+        drawn.draw_s = time.seconds() * sampler_threads() / (static_cast<double>(range.fleets) * range.steps);
+        drawn.bound = bound.objectives;
+        for (const Objective* objective : model.objectives) {
+            drawn.objectives.push_back(objective->value(prediction));
+        }
+    }
+    return sample;
+}
+
+Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample)
+{
+    Rehearsal rehearsal;
+    rehearsal.plans.assign(plan.rungs.size(), 0);
+    Worker worker(model);
+    Archive archive;
+    std::map<std::uint64_t, std::vector<double>> bounds;
+    const auto answer = [&](const PointRequest& request) {
+        const Rung& rung = plan.rungs[static_cast<std::size_t>(request.rung - 1)];
+        const int before = request.rung > 1 ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
+        ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
+        rehearsal.draws += static_cast<double>(rung.fleets - before) * rung.steps;
+        const DrawnSample::Plan& like = sample.plans[choice(request.index, sample.plans.size())];
+        const std::vector<double>& bound = bounds.at(request.index);
+        Evaluation evaluation{request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}};
+        for (std::size_t k = 0; k < bound.size(); ++k) {
+            const bool comparable = std::isfinite(bound[k]) && like.bound[k] > 0.0;
+            const Estimate estimate = comparable ? (bound[k] / like.bound[k]) * like.objectives[k] : like.objectives[k];
+            const bool limits = rung.fleets >= std::min(sample_fleets, plan.rungs.back().fleets);
+            evaluation.objectives.push_back(limits || estimate.low == estimate.high ? estimate : without_limits(estimate));
+        }
+        return evaluation;
+    };
+    const Stopwatch time;
+    while (const auto requests = plan.chosen.strategy->ask()) {
+        if (time.seconds() > most_s) {
+            return rehearsal;
+        }
+        for (const Request& request : *requests) {
+            if (const auto* range = std::get_if<SweepRange>(&request)) {
+                const Sweep sweep = worker.sweep(*range);
+                for (const Bound& bound : sweep.feasible) {
+                    bounds[bound.index] = bound.objectives;
+                }
+                rehearsal.looked_at += range->end - range->begin;
+                plan.chosen.strategy->tell(std::vector<Answer>{sweep});
+            } else {
+                plan.chosen.strategy->tell(std::vector<Answer>{answer(std::get<PointRequest>(request))});
+            }
+        }
+    }
+    rehearsal.ended = true;
+    rehearsal.front = plan.chosen.strategy->front().size();
+    const Rung& confirm = model.scenario.search.confirm;
+    rehearsal.draws += static_cast<double>(rehearsal.front) * confirm.fleets * confirm.steps;
+    return rehearsal;
+}
+
+}  // namespace prismopt

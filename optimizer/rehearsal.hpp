@@ -1,0 +1,38 @@
+#pragma once
+
+/// What a search will ask for, found by letting the strategy play on bounds and on a few plans that were really drawn.
+
+#include "optimizer/evaluator.hpp"
+#include "optimizer/study.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace prismopt {
+
+/// Of plans spread over the feasible ones: what a draw costs, and how the objectives lie to their bounds.
+struct DrawnSample {
+    struct Plan {
+        double draw_s = 0.0;        // core-seconds of one step draw
+        std::vector<double> bound;  // by objective
+        std::vector<Estimate> objectives;
+    };
+    std::vector<Plan> plans;
+
+    /// Of the cost of a draw; `share` 0.5: the median.
+    double draw_s(double share) const;
+};
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs);
+
+struct Rehearsal {
+    bool ended = false;                // false: given up after some seconds
+    std::vector<std::uint64_t> plans;  // that reach rung 1, 2, ...
+    double draws = 0.0;                // of steps, with those that confirm the front
+    std::uint64_t front = 0;
+    std::uint64_t looked_at = 0;  // raw tuples
+};
+
+/// Sweeps are really made. A plan's values are its bounds times what one of the sample's plans (chosen by the plan's index) shows.
+Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample);
+
+}  // namespace prismopt
