@@ -32,6 +32,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);
+int export_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {
