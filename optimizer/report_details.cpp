@@ -1,6 +1,5 @@
 #include "optimizer/report_details.hpp"
 
-#include "io/results_file.hpp"
 #include "optimizer/model_accuracy.hpp"
 #include "optimizer/stored_study.hpp"
 
@@ -36,11 +35,12 @@ void add_timelines(ReportedStudy& study)
 
 }  // namespace
 
-ReportedStudy reported_study(const std::string& path)
+ReportedStudy reported_study(const Results& results, const std::string& file)
 {
     ReportedStudy study;
-    study.results = read_results(path);
-    study.file = path;
+    study.results = results;
+    study.name = results.study.scenario_name;
+    study.file = file;
     try {
         add_timelines(study);
     } catch (const InputError& error) {
