@@ -218,6 +218,12 @@ void JournalWriter::append(std::span<const std::byte> payload)
     end_ += record.size();
 }
 
+void JournalWriter::clear()
+{
+    end_ = sizeof(Header);
+    file_.truncate(end_);
+}
+
 void JournalWriter::sync() { file_.sync(); }
 
 }  // namespace prismopt

@@ -42,6 +42,8 @@ public:
 
     /// After a failure the journal is as it was before.
     void append(std::span<const std::byte> payload);
+    /// Drops all records.
+    void clear();
     /// Returns when all that was appended is on the device.
     void sync();
 

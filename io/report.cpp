@@ -93,6 +93,11 @@ std::string front_section(const Results& results)
             "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
             "it.\n";
     }
+    if (results.provisional) {
+        text +=
+            "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "
+            "(which flatter),\nsome of them by few; the front is confirmed on fresh draws when the search has ended.\n";
+    }
     return text + "\n" + trust(results.front.front());
 }
 
@@ -162,6 +167,16 @@ Effort effort(const Results& results)
     return sum;
 }
 
+/// Each raw tuple once.
+std::string tally(const Results& results)
+{
+    const Outcome& outcome = results.study.outcome;
+    const std::uint64_t judged = judged_tuples(results);
+    return fmt::format("of {} raw tuples: {} infeasible, {} pruned, {} evaluated, {} open, {} not looked at\n",
+                       grouped(results.raw_tuples), grouped(judged - results.feasible), grouped(outcome.pruned),
+                       grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - judged));
+}
+
 std::string objective_names(const Results& results)
 {
     std::string text;
@@ -177,9 +192,11 @@ std::string search_section(const Results& results)
     const Outcome& outcome = study.outcome;
     const Effort sum = effort(results);
     std::string text = fmt::format("Search: {}\n", outcome.text);
-    text += fmt::format(
-        "  strategy {}; {} points drawn, {} excluded by their bound, {} open; {} step draws, {} more to confirm the front\n",
-        study.strategy, sum.evaluated, outcome.pruned, outcome.open, sum.draws, sum.confirming);
+    text += results.provisional ? "  " + tally(results) : "";
+    text += fmt::format("  strategy {}; {} points drawn, {} excluded by their bound, {} open; {} step draws", study.strategy,
+                        sum.evaluated, outcome.pruned, outcome.open, sum.draws);
+    text +=
+        results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
     text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
     return text;
@@ -197,8 +214,8 @@ CostUnit cost_unit(double usd)
 
 std::string text_report(const Results& results)
 {
-    return fmt::format("Study {}: front of {} points, minimising {}\n\n", results.study.scenario_name, results.front.size(),
-                       objective_names(results)) +
+    return fmt::format("Study {}: {}front of {} points, minimising {}\n\n", results.study.scenario_name,
+                       results.provisional ? "provisional " : "", results.front.size(), objective_names(results)) +
            front_section(results) + "\n" + space_section(results) + "\n" + search_section(results);
 }
 
@@ -216,12 +233,13 @@ std::string summary(const Results& results)
         const auto ends = std::minmax_element(results.front.begin(), results.front.end(), order);
         const double least = days(ends.first->prediction.training.p99.value);
         const double most = days(ends.second->prediction.training.p99.value);
-        text += fmt::format(" Front of {} points, p99 training time {} days.", results.front.size(),
-                            interval(least, most, decimals(most, 3)));
+        text += fmt::format(" {} of {} points, p99 training time {} days.", results.provisional ? "Provisional front" : "Front",
+                            results.front.size(), interval(least, most, decimals(most, 3)));
     } else {
         text += " The front is empty.";
     }
-    return text + fmt::format(" Outcome: {}\n", results.study.outcome.text);
+    text += fmt::format(" Outcome: {}\n", results.study.outcome.text);
+    return results.provisional ? text + "Counts: " + tally(results) : text;
 }
 
 }  // namespace prismopt

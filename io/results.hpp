@@ -44,7 +44,7 @@ struct EvaluatedPoint {
     std::vector<Estimate> objectives;  // empty at rung 0
 };
 
-/// A member of the front, re-estimated on a fresh random stream.
+/// A member of the front, re-estimated on a fresh random stream (a provisional front: as the search saw it).
 struct FrontPoint {
     std::uint64_t index = 0;
     Point point;
@@ -77,6 +77,7 @@ struct Results {
     std::vector<ObjectiveInfo> objectives;
     std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
     std::vector<FrontPoint> front;            // in order of the first objective
+    bool provisional = false;                 // the search was stopped: the front of what was drawn so far, not confirmed
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
     int threads = 1;

@@ -127,6 +127,7 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
     group.set<std::int8_t>("proved", study.outcome.proved ? 1 : 0);
     group.set("confidence", study.outcome.confidence);
     group.set("pruned", study.outcome.pruned);
+    group.set("evaluated", study.outcome.evaluated);
     group.set("open", study.outcome.open);
 }
 
@@ -208,6 +209,7 @@ void write_evaluations(const Hdf5Object& group, const Results& results)
 void write_front(const Hdf5Object& group, const Results& results)
 {
     const std::vector<FrontPoint>& front = results.front;
+    group.set<std::int8_t>("provisional", results.provisional ? 1 : 0);
     const Table table(group, "front", positions(front.size()), {"1", "position in the front, in order of the first objective"});
     table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; }, {"1", "raw tuple index"});
     write_axes(table, results.axes, front);
@@ -216,7 +218,7 @@ void write_front(const Hdf5Object& group, const Results& results)
                                   {"1", "whether another member dominates it after confirmation"});
     set_flags<std::int8_t>(dominated, {"non_dominated", "dominated"});
     table.column<std::uint64_t>("draws", front, [](const FrontPoint& p) { return p.prediction.draws; },
-                                {"1", "fresh step draws behind the estimates"});
+                                {"1", "step draws behind the estimates"});
     table.column<std::int32_t>("total_gpus", front, [](const FrontPoint& p) { return p.prediction.gpus; },
                                {"1", "GPUs of the job"});
     table.column<std::int32_t>("memory_stage", front, [](const FrontPoint& p) { return p.prediction.memory.stage; },

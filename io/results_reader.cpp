@@ -97,6 +97,9 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.confidence = group.get<double>("confidence");
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
+    if (group.has("evaluated")) {  // since schema 1.1
+        study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
+    }
 }
 
 void read_space(const Hdf5Object& group, Results& results)
@@ -175,6 +178,7 @@ void read_evaluations(const Hdf5Object& group, Results& results)
 
 void read_front(const Hdf5Object& group, Results& results)
 {
+    results.provisional = group.has("provisional") && group.get<std::int8_t>("provisional") != 0;  // since schema 1.1
     results.front.resize(group.read<std::int32_t>("front").size());
     const Rows<FrontPoint> rows(group, results.front);
     rows.column<std::uint64_t>("evaluation", [](FrontPoint& p, std::uint64_t index) { p.index = index; });

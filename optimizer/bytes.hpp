@@ -31,8 +31,13 @@ public:
     Packer& operator<<(std::span<const T> values)
     {
         *this << static_cast<std::uint64_t>(values.size());
-        for (const T& value : values) {
-            *this << value;
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            const auto raw = std::as_bytes(values);
+            bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+        } else {
+            for (const T& value : values) {
+                *this << value;
+            }
         }
         return *this;
     }
@@ -70,6 +75,15 @@ public:
         std::uint64_t count = 0;
         *this >> count;
         values.clear();
+        if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
+            if (bytes_.size() / sizeof(T) < count) {
+                throw std::runtime_error("a message or journal record is cut short");
+            }
+            values.resize(count);
+            std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+            bytes_ = bytes_.subspan(count * sizeof(T));
+            return *this;
+        }
         for (std::uint64_t i = 0; i < count; ++i) {
             T value{};
             *this >> value;

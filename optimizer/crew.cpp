@@ -24,11 +24,6 @@ constexpr int largest_team_where_rank_0_computes = 16;
 /// answers it has this number.
 constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
 
-struct Parcel {
-    std::uint64_t number = 0;
-    Message content;
-};
-
 Message pack(std::uint64_t number, const Message& content)
 {
     Message message(sizeof number + content.size());
@@ -62,9 +57,14 @@ ResultParcel unpack_result(const Message& message)
     return parcel;
 }
 
-Parcel unpack(const Message& message)
+struct ItemParcel {
+    std::uint64_t number = 0;
+    Message content;
+};
+
+ItemParcel unpack(const Message& message)
 {
-    Parcel parcel;
+    ItemParcel parcel;
     assert(message.size() >= sizeof parcel.number);
     std::memcpy(&parcel.number, message.data(), sizeof parcel.number);
     parcel.content.assign(message.begin() + sizeof parcel.number, message.end());
@@ -95,32 +95,39 @@ Crew::Crew(Communicator& team, Work work)
 void Crew::submit(Message item)
 {
     assert(team_.rank() == 0);
-    results_.emplace_back();
-    waiting_.push_back(std::move(item));
+    const std::uint64_t number = oldest_ + outstanding_.size();
+    outstanding_.emplace_back();
+    if (!memory_.missing) {
+        waiting_.push_back({number, std::move(item)});
+    } else if (auto missing = memory_.missing(item)) {
+        outstanding_.back().item = std::move(item);
+        waiting_.push_back({number, std::move(*missing)});
+    } else {
+        outstanding_.back().result = memory_.complete(item, {});
+    }
     hand_out();
 }
 
 Message Crew::next()
 {
-    assert(team_.rank() == 0 && !results_.empty());
-    while (!results_.front()) {
+    assert(team_.rank() == 0 && !outstanding_.empty());
+    while (!outstanding_.front().result) {
         while (auto arrival = team_.try_receive()) {
             keep(*arrival);
         }
-        if (results_.front()) {
+        if (outstanding_.front().result) {
             break;
         }
         if (!waiting_.empty() && team_.size() <= largest_team_where_rank_0_computes) {
-            const std::size_t index = results_.size() - waiting_.size();
-            const Message item = std::move(waiting_.front());
+            const Parcel parcel = std::move(waiting_.front());
             waiting_.pop_front();
-            results_[index] = compute(item);
+            finish(parcel.number, compute(parcel.content));
         } else {
             keep(receive());
         }
     }
-    Message result = std::move(*results_.front());
-    results_.pop_front();
+    Message result = std::move(*outstanding_.front().result);
+    outstanding_.pop_front();
     ++oldest_;
     return result;
 }
@@ -138,7 +145,7 @@ void Crew::release()
         accounts_[arrival.first] = parcel.account;
         missing -= parcel.number == last_number ? 1 : 0;
     }
-    results_.clear();
+    outstanding_.clear();
 }
 
 double Crew::idle_share() const
@@ -175,7 +182,7 @@ void Crew::work_until_released()
             items.push_back(std::move(arrival->second));
             continue;
         }
-        const Parcel parcel = unpack(items.front());
+        const ItemParcel parcel = unpack(items.front());
         items.pop_front();
         const Message result = compute(parcel.content);
         team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], result));
@@ -206,12 +213,17 @@ void Crew::hand_out()
         if (*least == most_in_flight || (*least > 0 && waiting_.size() <= kept)) {
             return;
         }
-        const std::uint64_t number = oldest_ + results_.size() - waiting_.size();
-        const Message item = std::move(waiting_.front());
+        const Parcel parcel = std::move(waiting_.front());
         waiting_.pop_front();
-        team_.send(static_cast<int>(least - in_flight_.begin()) + 1, pack(number, item));
+        team_.send(static_cast<int>(least - in_flight_.begin()) + 1, pack(parcel.number, parcel.content));
         ++*least;
     }
+}
+
+void Crew::finish(std::uint64_t number, Message result)
+{
+    Outstanding& item = outstanding_[number - oldest_];
+    item.result = memory_.complete ? memory_.complete(item.item, result) : std::move(result);
 }
 
 /// Files a worker's result and gives the worker something new.
@@ -219,7 +231,7 @@ void Crew::keep(const Arrival& arrival)
 {
     ResultParcel parcel = unpack_result(arrival.second);
     accounts_[arrival.first] = parcel.account;
-    results_[parcel.number - oldest_] = std::move(parcel.content);
+    finish(parcel.number, std::move(parcel.content));
     --in_flight_[arrival.first - 1];
     hand_out();
 }

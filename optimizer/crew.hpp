@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 
 namespace prismopt {
 
@@ -28,10 +29,19 @@ public:
 
     Crew(Communicator& team, Work work);
 
+    /// What an earlier run left of items: some are done already, wholly or in parts.
+    struct Memory {
+        std::function<std::optional<Message>(const Message& item)> missing;  // what is still to be worked on
+        std::function<Message(const Message& item, const Message& result)>
+            complete;  // the item's result, with that of the missing
+    };
+    /// Rank 0, before the first item.
+    void remember(Memory memory) { memory_ = std::move(memory); }
+
     // Rank 0. What `work` throws here passes through `next`; the caller is to end the team with `abort`.
     void submit(Message item);
     Message next();  // result of the oldest item not yet returned; needs one outstanding
-    std::size_t outstanding() const { return results_.size(); }
+    std::size_t outstanding() const { return outstanding_.size(); }
     void release();  // ends `serve` on the other ranks and drops what is outstanding; once
 
     /// The other ranks: works until released. What `work` throws is printed and ends the program on all ranks with code 1.
@@ -43,6 +53,16 @@ public:
     double idle_share() const;
 
 private:
+    struct Outstanding {
+        Message item;  // whole, where there is a memory
+        std::optional<Message> result;
+    };
+    struct Parcel {
+        std::uint64_t number = 0;
+        Message content;
+    };
+
+    void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
     Arrival receive();
     void work_until_released();
@@ -53,10 +73,11 @@ private:
     Work work_;
     std::vector<Account> accounts_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    std::vector<int> in_flight_;                  // items that a worker has: in_flight_[rank - 1]
-    std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
-    std::deque<std::optional<Message>> results_;  // of items oldest_, oldest_ + 1, ...
-    std::deque<Message> waiting_;                 // the last of these items, which nobody has yet
+    std::vector<int> in_flight_;           // items that a worker has: in_flight_[rank - 1]
+    std::uint64_t oldest_ = 0;             // number of the item whose result `next` returns
+    std::deque<Outstanding> outstanding_;  // oldest_, oldest_ + 1, ...
+    std::deque<Parcel> waiting_;           // which nobody has yet, in order
+    Memory memory_;
 };
 
 }  // namespace prismopt

@@ -232,12 +232,12 @@ Answer Evaluator::summarise(const PointRequest& request)
 {
     const Point point = model_.designs.space().point(request.index);
     const int steps = rungs_.front().steps;
-    const Prediction prediction = bench_.of(model_.designs.hardware(point))
-                                      .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps,
-                                                 model_.sampler(Purpose::search), confidence_);
-    Evaluation evaluation{request.index, request.rung, prediction.draws, {}};
+    prediction_ = bench_.of(model_.designs.hardware(point))
+                      .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps, model_.sampler(Purpose::search),
+                                 confidence_);
+    Evaluation evaluation{request.index, request.rung, prediction_.draws, {}};
     for (const Objective* objective : model_.objectives) {
-        evaluation.objectives.push_back(objective->value(prediction));
+        evaluation.objectives.push_back(objective->value(prediction_));
     }
     return evaluation;
 }

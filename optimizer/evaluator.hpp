@@ -64,6 +64,8 @@ public:
 
     /// The answer to the oldest request that has none yet; nothing when `stop` turned true before it was there, and no more then.
     std::optional<Answer> next(const Stop& stop = {});
+    /// All that the draws of the last point answered say of it.
+    const Prediction& prediction() const { return prediction_; }
 
     /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
@@ -103,6 +105,7 @@ private:
     std::deque<std::vector<std::uint64_t>> submitted_;  // points of each item of draws whose result is still to come
     DrawnPoints drawn_;                                 // of the search stream
     std::uint64_t draws_made_ = 0;
+    Prediction prediction_;
 };
 
 }  // namespace prismopt

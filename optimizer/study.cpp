@@ -2,9 +2,11 @@
 
 #include "io/results_file.hpp"
 #include "optimizer/codesign.hpp"
+#include "optimizer/draw_store.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
+#include "optimizer/study_front.hpp"
 #include "optimizer/study_journal.hpp"
 #include "optimizer/version.hpp"
 #include "search/archive.hpp"
@@ -21,6 +23,7 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 namespace prismopt {
@@ -83,8 +86,11 @@ public:
     Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
         : model_(model), crew_(crew), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
           strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)),
-          journal_(journal_path(options.out), model.scenario, options.resume), stop_(options.max_time)
+          journal_(journal_path(options.out), model.scenario, options.resume),
+          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(options.max_time)
     {
+        crew.remember({[this](const Message& item) { return draws_.missing(item); },
+                       [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
         if (!plan.chosen.why.empty()) {
             spdlog::info("strategy {}: {}", name_, plan.chosen.why);
         }
@@ -100,6 +106,7 @@ public:
             const auto answer = next_answer();
             if (!answer) {
                 journal_.sync();
+                draws_.save();
                 return stopped_;
             }
             strategy_->tell({&*answer, 1});
@@ -147,31 +154,24 @@ public:
         const std::vector<std::uint64_t> indices = strategy_->front();
         const auto predictions = evaluator_.confirm(indices, [this] { return stop_now(); });
         if (!predictions) {
+            draws_.save();
             return *stopped_ + " before the front was confirmed";
         }
-        std::vector<std::vector<double>> values;
         for (std::size_t i = 0; i < indices.size(); ++i) {
-            FrontPoint point;
-            point.index = indices[i];
-            point.point = model_.designs.space().point(indices[i]);
-            point.prediction = (*predictions)[i];
-            point.model_error = model_.problem.cluster.accelerator.model_error;
-            values.emplace_back();
-            for (const Objective* objective : model_.objectives) {
-                point.objectives.push_back(objective->value(point.prediction));
-                values.back().push_back(point.objectives.back().value);
-            }
-            results.front.push_back(std::move(point));
+            results.front.push_back(front_point(model_, indices[i], (*predictions)[i]));
         }
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            results.front[i].dominated = std::any_of(values.begin(), values.end(), [&, i](const std::vector<double>& other) {
-                return dominates(other, values[i]);
-            });
-        }
-        std::stable_sort(results.front.begin(), results.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
-            return a.objectives.front().value < b.objectives.front().value;
-        });
+        put_in_order(results.front);
         return std::nullopt;
+    }
+
+    /// The front of what was drawn so far, by these draws.
+    void fill_provisional_front(Results& results) const
+    {
+        results.provisional = true;
+        for (const std::uint64_t index : archive_.front()) {
+            results.front.push_back(drawn_.at(index));
+        }
+        put_in_order(results.front);
     }
 
 private:
@@ -221,11 +221,21 @@ private:
         const Request request = asked_.front();
         asked_.pop_front();
         if (journal_.known() > 0) {
-            return journal_.known_answer(request);
+            KnownAnswer known = journal_.known_answer(request);
+            if (known.drawn) drawn_.insert_or_assign(known.drawn->index, std::move(*known.drawn));
+            return known.answer;
         }
         auto answer = evaluator_.next([this] { return stop_now(); });
         if (answer) {
-            journal_.append(*answer);
+            const auto* evaluation = std::get_if<Evaluation>(&*answer);
+            if (evaluation == nullptr) {
+                journal_.append(*answer);
+            } else {
+                FrontPoint& drawn = drawn_[evaluation->index];
+                drawn = front_point(model_, evaluation->index, evaluator_.prediction());
+                journal_.append(*answer, drawn);
+                draws_.answered(evaluation->index);
+            }
         }
         return answer;
     }
@@ -250,8 +260,10 @@ private:
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
     Archive archive_;
+    std::map<std::uint64_t, FrontPoint> drawn_;  // each evaluated point, by index
     Progress progress_;
     StudyJournal journal_;
+    DrawStore draws_;
     StopRequest stop_;
     std::optional<std::string> stopped_;  // why
     std::deque<Request> asked_;           // not answered yet
@@ -291,6 +303,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     }
     end.complete = !stopped;
     if (stopped) {
+        search.fill_provisional_front(results);
         results.study.outcome.proved = false;
         results.study.outcome.text = fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped,
                                                  results.study.outcome.text, options.out);

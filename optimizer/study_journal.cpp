@@ -3,6 +3,8 @@
 #include "io/hardware_variants.hpp"
 #include "io/results_file.hpp"
 #include "optimizer/bytes.hpp"
+#include "optimizer/draw_store.hpp"
+#include "optimizer/study_front.hpp"
 #include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
 
@@ -18,7 +20,9 @@ namespace {
 
 constexpr std::string_view journal_suffix = ".journal";
 
-std::uint64_t hash_of(const Scenario& scenario)
+}  // namespace
+
+std::uint64_t study_hash(const Scenario& scenario)
 {
     std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
                                       scenario.search.part, scenario.search.parts);
@@ -27,6 +31,8 @@ std::uint64_t hash_of(const Scenario& scenario)
     }
     return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
 }
+
+namespace {
 
 /// Throws InputError when a file is no results file: then no search of ours has ended there.
 void refuse_no_results(const std::string& path)
@@ -77,6 +83,7 @@ void remove_journal(const std::string& out)
 {
     std::error_code ignored;
     std::filesystem::remove(journal_path(out), ignored);
+    std::filesystem::remove(draws_path(journal_path(out)), ignored);
 }
 
 bool file_exists(const std::string& path)
@@ -183,7 +190,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
         next_ = 1;  // behind the study record
     }
     try {
-        writer_ = std::make_unique<JournalWriter>(path, hash_of(scenario));
+        writer_ = std::make_unique<JournalWriter>(path, study_hash(scenario));
     } catch (const InputError&) {
         throw;
     } catch (const std::runtime_error& error) {
@@ -197,18 +204,32 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
 
 std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
 
-Answer StudyJournal::known_answer(const Request& request)
+KnownAnswer StudyJournal::known_answer(const Request& request)
 {
-    Answer answer = decode_answer(known_[next_++]);
-    if (!answers(answer, request)) {
+    Unpacker in(known_[next_++]);
+    Message answer;
+    Message drawn;
+    in >> answer >> drawn;
+    KnownAnswer known{decode_answer(answer), {}};
+    if (!answers(known.answer, request)) {
         throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
     }
-    return answer;
+    if (!drawn.empty()) {
+        known.drawn = decode_front_point(drawn);
+    }
+    return known;
 }
 
-void StudyJournal::append(const Answer& answer)
+void StudyJournal::append(const Answer& sweep) { append((Packer() << encode(sweep) << Message{}).take()); }
+
+void StudyJournal::append(const Answer& evaluation, const FrontPoint& drawn)
 {
-    writer_->append(encode(answer));
+    append((Packer() << encode(evaluation) << encode(drawn)).take());
+}
+
+void StudyJournal::append(const Message& record)
+{
+    writer_->append(record);
     const auto now = std::chrono::steady_clock::now();
     if (now - synced_ > std::chrono::seconds(1)) {
         writer_->sync();

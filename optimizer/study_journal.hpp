@@ -3,6 +3,7 @@
 /// The journal of a study: what it was asked, and every answer so far, from which a stopped search goes on.
 
 #include "io/journal.hpp"
+#include "io/results.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/communicator.hpp"
 #include "search/strategy.hpp"
@@ -25,6 +26,9 @@ void remove_journal(const std::string& out);
 /// Whether a file is there. Throws InputError when that cannot be told.
 bool file_exists(const std::string& path);
 
+/// Tells the studies of journals apart.
+std::uint64_t study_hash(const Scenario& scenario);
+
 /// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
 Message study_record(const Scenario& scenario);
 Scenario scenario_from(std::span<const std::byte> record);
@@ -37,6 +41,11 @@ Scenario journaled_scenario(const std::string& path);
 /// read is for the search to replace.
 void refuse_results_of_another_study(const Scenario& journaled, const std::string& out);
 
+struct KnownAnswer {
+    Answer answer;
+    std::optional<FrontPoint> drawn;  // of an evaluation: all that its draws said
+};
+
 /// Answers that a journal holds already, then new ones, which it gets.
 class StudyJournal {
 public:
@@ -46,12 +55,15 @@ public:
     /// Answers that are known and have not been taken.
     std::size_t known() const;
     /// The next of them. Throws std::runtime_error when it answers another request.
-    Answer known_answer(const Request& request);
+    KnownAnswer known_answer(const Request& request);
     /// Reaches the disk within a second.
-    void append(const Answer& answer);
+    void append(const Answer& sweep);
+    void append(const Answer& evaluation, const FrontPoint& drawn);
     void sync() { writer_->sync(); }
 
 private:
+    void append(const Message& record);
+
     std::vector<std::vector<std::byte>> known_;
     std::size_t next_ = 0;
     std::unique_ptr<JournalWriter> writer_;

@@ -273,7 +273,11 @@ Outcome Exact::outcome() const
     const std::uint64_t feasible = feasible_count_;
     const bool swept = started_ && swept_ == ranges_.size();
     const std::uint64_t excluded = feasible_.excluded() + (open_ranges() ? 0 : not_kept());
-    Outcome outcome{.confidence = options_.confidence, .text = {}, .pruned = excluded, .open = feasible - excluded - settled_};
+    Outcome outcome{.confidence = options_.confidence,
+                    .text = {},
+                    .pruned = excluded,
+                    .evaluated = settled_,
+                    .open = feasible - excluded - settled_};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
@@ -287,9 +291,10 @@ Outcome Exact::outcome() const
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
-        text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their bound, "
-             << grouped(evaluated_) << " evaluated";
+        text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their bound, " << grouped(settled_)
+             << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";
+        if (settled_ < evaluated_) text << " (" << grouped(evaluated_ - settled_) << " of them drawn so far)";
         text << " (confidence " << 100.0 * options_.confidence << " %)";
     }
     if (!complete && options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) {

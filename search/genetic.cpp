@@ -326,7 +326,8 @@ Outcome Genetic::outcome() const
     Outcome outcome;
     outcome.confidence = goal_.confidence;
     outcome.pruned = excluded_;
-    outcome.open = done ? 0 : reserve_.size() + 1;
+    outcome.evaluated = race_.settled();
+    outcome.open = feasible_ - outcome.pruned - outcome.evaluated;
     outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
                    "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(feasible_) +
                    " of them feasible, " + grouped(excluded_) + " excluded by their bound, " + grouped(drawn_) + " drawn, " +

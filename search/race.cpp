@@ -68,6 +68,15 @@ std::vector<std::uint64_t> Race::at_rung(int rung) const
     return points;
 }
 
+std::size_t Race::settled() const
+{
+    if (over_) return runners_.size();
+    const auto done = std::count_if(runners_.begin(), runners_.end(), [this](const auto& entry) {
+        return entry.second.rung >= options_.top_rung || entry.second.rung < rung_;
+    });
+    return static_cast<std::size_t>(done);
+}
+
 std::vector<PointRequest> Race::next()
 {
     while (!over_) {

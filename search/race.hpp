@@ -38,6 +38,8 @@ public:
     std::vector<std::uint64_t> front() const;
 
     std::size_t size() const { return runners_.size(); }
+    /// Of these, at the highest rung or left behind.
+    std::size_t settled() const;
     bool over() const { return over_; }
 
 private:

@@ -71,7 +71,8 @@ Outcome Racing::outcome() const
     const bool done = entered_ && awaited_.empty() && race_.over();
     Outcome outcome;
     outcome.confidence = goal_.confidence;
-    outcome.open = done ? 0 : feasible - race_.front().size();
+    outcome.evaluated = race_.settled();
+    outcome.open = feasible - outcome.evaluated;
     outcome.text = std::string(done ? "raced" : "incomplete: racing") + ", which proves nothing: " + grouped(feasible) +
                    " feasible plans, " + grouped(race_.size()) + " drawn, " + grouped(race_.front().size()) + " on the front";
     if (done && race_.size() < feasible) outcome.text += "; those with worse bounds were left out";

@@ -68,7 +68,10 @@ void RandomSearch::tell(std::span<const Answer> answers)
             race_.add(expected(answer, awaited_));
             continue;
         }
-        for (const Bound& bound : expected(answer, swept_.front()).feasible) feasible_.push_back({bound.index, 1});
+        for (const Bound& bound : expected(answer, swept_.front()).feasible) {
+            feasible_.push_back({bound.index, 1});
+            ++found_;
+        }
         swept_.pop_front();
     }
 }
@@ -78,7 +81,8 @@ Outcome RandomSearch::outcome() const
     Outcome outcome;
     outcome.confidence = goal_.confidence;
     const bool done = race_.over();
-    outcome.open = done ? 0 : goal_.max_evaluations - std::min(drawn_, goal_.max_evaluations);
+    outcome.evaluated = race_.settled();
+    outcome.open = found_ - outcome.evaluated;
     outcome.text = std::string(done ? "sampled at random" : "incomplete: sampling at random") +
                    ", which proves nothing: " + grouped(known_.size()) + " plans that meet the rules of the space, " +
                    grouped(drawn_) + " drawn, " + grouped(race_.front().size()) + " on the front" +

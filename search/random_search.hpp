@@ -36,6 +36,7 @@ private:
     std::deque<SweepRange> swept_;        // asked, not told yet
     std::deque<PointRequest> awaited_;    // the same
     std::vector<PointRequest> feasible_;  // told feasible, not asked for yet
+    std::uint64_t found_ = 0;             // told feasible
     std::uint64_t drawn_ = 0;
     bool exhausted_ = false;
     Race race_;

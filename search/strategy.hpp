@@ -62,9 +62,11 @@ using Answer = std::variant<Sweep, Evaluation>;
 struct Outcome {
     bool proved = false;  // for this model, these draws and `confidence`
     double confidence = 0.0;
-    std::string text;          // "proved complete: ...", or what stopped it and the gap
-    std::uint64_t pruned = 0;  // feasible points that a bound excluded without any draw
-    std::uint64_t open = 0;    // feasible points that are neither evaluated to the end nor excluded
+    std::string text;  // "proved complete: ...", or what stopped it and the gap
+    // The feasible points that were found, each in one of:
+    std::uint64_t pruned = 0;     // excluded by a bound without any draw
+    std::uint64_t evaluated = 0;  // drawn to the end, or until others ruled it out
+    std::uint64_t open = 0;       // neither
 };
 
 /// What every strategy is told of a study.

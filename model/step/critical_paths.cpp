@@ -3,21 +3,62 @@
 #include "model/step/mean_step.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace prismopt {
 
+namespace {
+
+/// Where nodes are known: one replica of each kind, the slowest kinds first.
+std::vector<int> unlike_replicas(const ExecutionGraph& graph)
+{
+    constexpr std::size_t most = 16;
+    std::map<std::vector<float>, int> kinds;  // factors by stage: a replica
+    for (int replica = 0; !graph.node.empty() && replica < graph.placement.replicas; ++replica) {
+        std::vector<float> factors;
+        for (int stage = 0; stage < graph.stages(); ++stage) {
+            factors.push_back(graph.known_factor(replica, stage));
+        }
+        kinds.try_emplace(std::move(factors), replica);
+    }
+    std::vector<std::pair<float, int>> sums;
+    for (const auto& [factors, replica] : kinds) {
+        sums.emplace_back(-std::accumulate(factors.begin(), factors.end(), 0.0F), replica);
+    }
+    std::sort(sums.begin(), sums.end());
+    sums.resize(std::min(most, sums.size()));
+    std::vector<int> replicas;
+    std::transform(sums.begin(), sums.end(), std::back_inserter(replicas), [](const auto& kind) { return kind.second; });
+    return replicas;
+}
+
+/// Each stage in turn slowed by about a rare slow GPU's factor; then as known nodes work.
+std::vector<MeanRun> slowed_runs(const ExecutionGraph& graph)
+{
+    constexpr double slowness = 1.15;
+    constexpr int no_stage = -1;
+    std::vector<MeanRun> runs;
+    for (int stage = no_stage; stage < graph.stages(); ++stage) {
+        runs.emplace_back(graph, stage, slowness);
+    }
+    for (const int replica : unlike_replicas(graph)) {
+        runs.emplace_back(graph, no_stage, 1.0, replica);
+    }
+    return runs;
+}
+
+}  // namespace
+
 std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
 {
-    // Each stage in turn is slowed by about a rare slow GPU's factor; -1: none.
-    constexpr double slowness = 1.15;
     constexpr auto none = static_cast<std::size_t>(-1);
     const std::vector<ProgramOp>& ops = graph.program->ops;
     const bool overlapped = graph.dp_overlap == DataParallelOverlap::on;
     std::vector<CriticalPath> paths;
     std::vector<std::size_t> before(ops.size());  // the op that decided an op's start
     std::vector<bool> fed(ops.size());
-    for (int slow = -1; slow < graph.stages(); ++slow) {
-        MeanRun run(graph, slow, slowness);
+    for (MeanRun& run : slowed_runs(graph)) {
         std::vector<std::size_t> last(graph.stages(), none);            // latest op of a stage
         std::vector<std::size_t> into_gradients(graph.stages(), none);  // op that the stage's last collectives waited for
         std::vector<std::vector<int>> reduced(graph.stages());          // parts reduced since

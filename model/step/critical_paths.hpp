@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which ops decide the length of a step when one stage is slow.
+/// Which ops decide the length of a step when a stage is slow.
 
 #include "model/step/execution_graph.hpp"
 
@@ -17,7 +17,7 @@ struct CriticalPath {
     float ahead_s = 0.0F;            // of the stage where it ends: its step began before time zero
 };
 
-/// Paths that are critical when one stage is slow. The longest of them bounds a replica's step from below and stands in for it
+/// Paths that are critical when one stage is slow, and on nodes that are known. The longest of them bounds a replica's step from below and stands in for it
 /// when replicas are compared.
 std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph);
 

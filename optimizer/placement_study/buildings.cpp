@@ -288,10 +288,10 @@ void buildings_study(const std::string& path, const std::string& folder)
     std::vector<Chart> panels;
     for (const int buildings : {2, 4}) {
         Chart& panel = panels.emplace_back();
-        panel.title = fmt::format("{} buildings: p99 over that of one building, by one-way latency", buildings);
+        panel.title = fmt::format("{} buildings: p99 over that of one, by latency", buildings);
         for (const int share : shares) {
-            ChartLine& best = panel.lines.emplace_back(ChartLine{fmt::format("best, circuit 1/{}", share), {}});
-            ChartLine production{fmt::format("production, circuit 1/{}", share), {}};
+            ChartLine& best = panel.lines.emplace_back(ChartLine{fmt::format("best, 1/{}", share), {}});
+            ChartLine production{fmt::format("production, 1/{}", share), {}};
             for (const double latency : latencies_s) {
                 cells.push_back(judge(scenario, noise, {buildings, share, latency}, home));
                 best.values.push_back(cells.back().best.p99_s / home.p99_s);

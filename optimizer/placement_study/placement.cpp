@@ -225,7 +225,7 @@ void placement_study(const std::string& path, const std::string& folder)
     text += fmt::format("## All ways: two replicas of four stages, one node of {:g} and two of 1.2\n\n", hot) +
             several(small_job, two, most_judged);
     const ScaleCurve curve = scale_curve(scenario, plan, scenario.search.confirm);
-    Chart scale{"Probability that a step is slower than nominal by more than 2, 5, 10, 20 % (fleet)", {}, {}};
+    Chart scale{"How likely a step is to be slower than nominal, by GPUs", {}, {}};
     for (std::size_t i = 1; i < slower_by.size(); ++i) {
         ChartLine& line = scale.lines.emplace_back(ChartLine{fmt::format("more than {:.0f} %", 100.0 * slower_by[i]), {}});
         for (const ScalePoint& p : curve.points) {

@@ -64,7 +64,27 @@ class Stop(CliTest):
         self.assertTrue(self.journal.exists())
         self.assertRegex(self.output("inspect", "study.h5"), rf"Study small .*stopped by {why}")
         self.assertRegex(self.output("report", "study.h5"), rf"Search: stopped by {why}")
+        self.assert_provisional()
         self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .* answers, .*undamaged')
+
+    def assert_provisional(self):
+        """The file of a stopped search holds the front of what was drawn, flagged, and counts each raw tuple once."""
+        with support.h5py.File(self.folder / "study.h5") as file:
+            space, study, front, evaluations = (file[name] for name in ("space", "study", "front", "evaluations"))
+            found = {name: int(study.attrs[name]) for name in ("pruned", "evaluated", "open")}
+            self.assertEqual(sum(found.values()), space.attrs["feasible"])
+            infeasible = int(space["rejected_count"][()].sum())
+            unseen = int(space.attrs["raw_tuples"]) - infeasible - sum(found.values())
+            self.assertEqual(front.attrs["provisional"], 1)
+            drawn = dict(zip(evaluations["evaluation"][()].tolist(), evaluations["draws"][()].tolist()))
+            self.assertEqual(front["draws"][()].tolist(), [drawn[point] for point in front["evaluation"][()]])
+            self.assertEqual(len(front["evaluation"]) > 0, max(drawn.values(), default=0) > 0)
+        counts = (f"of {grouped(infeasible + unseen + sum(found.values()))} raw tuples: {grouped(infeasible)} infeasible, "
+                  f"{found['pruned']} pruned, {found['evaluated']} evaluated, {found['open']} open, {unseen} not looked at")
+        self.assertIn(counts, self.output("inspect", "study.h5"))
+        self.output("report", "study.h5", "--csv", "front.csv")
+        header, *rows = (line.split(",") for line in (self.folder / "front.csv").read_text().splitlines())
+        self.assertEqual({row[header.index("provisional")] for row in rows}, {"1"} if rows else set())
 
     def assert_resumes_to_the_end(self, file="study.h5", **how):
         self.output("resume", file, **how)
@@ -93,6 +113,7 @@ class Stop(CliTest):
         self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
         self.assertTrue(self.journal.exists())
         self.assertRegex(self.output("report", "study.h5"), "stopped by --max-time")
+        self.assert_provisional()
 
     def test_a_stop_does_not_wait_for_all_draws_of_a_plan(self):
         """A million fleets a plan take tens of seconds."""
@@ -163,6 +184,31 @@ class Stop(CliTest):
         process.kill()
         process.wait()
         return self.journal.read_bytes()
+
+    def test_a_plan_that_takes_longer_than_the_time_between_kills(self):
+        """No plan is answered between two kills, and yet the search ends: its draws so far are kept."""
+        self.scenario(minimise='["training_time_p50", "memory", "gpus"]', gpus="[64]", tp="[4]", pp="[4]", v="[1]", recompute="[\"full\"]",
+                      rungs="[{ fleets = 64, steps = 2 }, { fleets = 512000, steps = 2 }]",
+                      confirm="{ fleets = 128000, steps = 2 }")
+        started = time.monotonic()
+        self.output("search", "study.toml", "--out", "reference.h5")
+        whole_s = time.monotonic() - started
+        arguments = ("search", "study.toml", "--out", "study.h5")
+        legs = 0
+        while True:
+            process = self.start_program(*arguments, ranks=2 if legs % 2 else 0)
+            try:
+                self.assertEqual(process.wait(timeout=max(3.0, whole_s / 4)), DONE)
+                break
+            except subprocess.TimeoutExpired:
+                kill_the_program(process, 2 if legs % 2 else 0)
+                self.end(process)
+            legs += 1
+            self.assertLess(legs, 20)
+            arguments = ("resume", "study.h5")
+        self.assertGreaterEqual(legs, 2)
+        self.assertEqual(self.contents("study.h5"), self.contents("reference.h5"))
+        self.assertEqual(sorted(p.name for p in self.folder.glob("study.h5*")), ["study.h5"])
 
     def test_a_damaged_tail_is_reported_and_left_out(self):
         whole = self.stopped_journal()
@@ -270,6 +316,10 @@ class Stop(CliTest):
         self.journal.write_bytes(journal)
         self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .*undamaged')
         self.assert_resumes_to_the_end(ranks=2)
+
+
+def grouped(count):
+    return f"{count:,}"
 
 
 def kill_the_program(process, ranks):

@@ -63,6 +63,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.outcome.confidence, b.outcome.confidence);
     EXPECT_EQ(a.outcome.text, b.outcome.text);
     EXPECT_EQ(a.outcome.pruned, b.outcome.pruned);
+    EXPECT_EQ(a.outcome.evaluated, b.outcome.evaluated);
     EXPECT_EQ(a.outcome.open, b.outcome.open);
 }
 
@@ -126,6 +127,7 @@ void expect_equal_evaluations(const Results& a, const Results& b)
 
 void expect_equal_conduct(const Results& a, const Results& b)
 {
+    EXPECT_EQ(a.provisional, b.provisional);
     ASSERT_EQ(a.progress.size(), b.progress.size());
     for (std::size_t i = 0; i < a.progress.size(); ++i) {
         EXPECT_EQ(a.progress[i].evaluations, b.progress[i].evaluations);

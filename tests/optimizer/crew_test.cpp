@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -42,6 +44,27 @@ TEST(CrewOfOne, ComputesOnlyWhatIsAskedFor)
     ASSERT_EQ(crew.accounts().size(), 1u);
     EXPECT_EQ(crew.accounts()[0].items, 1u);
     EXPECT_EQ(crew.idle_share(), 0.0);  // alone it never waits
+}
+
+/// Of two bytes the first is known to be done.
+TEST(CrewOfOne, WorksOnWhatAMemoryLacks)
+{
+    Communicator team;
+    std::vector<std::size_t> worked;
+    Crew crew(team, [&worked](const Message& item) {
+        worked.push_back(item.size());
+        return item;
+    });
+    crew.remember({[](const Message& item) { return item.size() < 2 ? std::nullopt : std::optional(Message{item.back()}); },
+                   [](const Message& item, const Message& result) {
+                       Message whole{item.front()};
+                       for (const std::byte byte : result) whole.push_back(byte);
+                       return whole;
+                   }});
+    const std::vector<Message> items{{std::byte{1}, std::byte{2}}, {std::byte{3}}, {std::byte{4}, std::byte{5}}};
+    for (const Message& item : items) crew.submit(item);
+    for (const Message& item : items) EXPECT_EQ(crew.next(), item);
+    EXPECT_EQ(worked, (std::vector<std::size_t>{1, 1}));
 }
 
 TEST(CrewOfOne, PassesOnWhatTheWorkThrows)

@@ -107,6 +107,21 @@ TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
     for (const std::uint64_t index : played.front) EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
 }
 
+/// Whenever it is stopped.
+TEST_P(EachStrategy, CountsEachFeasiblePointOnce)
+{
+    const Noisy noisy;
+    for (const std::size_t stop_after : {0U, 5U, 40U, 100000U}) {
+        const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
+        const Played played = play(
+            noisy.problem(), *strategy, [](std::size_t) { return 1; },
+            [stop_after](const Played& so_far) { return so_far.drawn.size() > stop_after; });
+        const Outcome& outcome = played.outcome;
+        EXPECT_EQ(outcome.pruned + outcome.evaluated + outcome.open, played.archive.feasible()) << outcome.text;
+        EXPECT_LE(outcome.evaluated, played.archive.evaluations().size());
+    }
+}
+
 TEST_P(EachStrategy, AsksTheSameWhateverTheWayOfTelling)
 {
     const Noisy noisy;

@@ -1,5 +1,6 @@
 /// prismopt-search-bench: what results/search-quality.md is made from. One argument: the file to write; `--quick`: three seeds.
 
+#include "tests/benchmarks/search/codesign.hpp"
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
 #include "tests/benchmarks/search/racing.hpp"
 #include "tests/benchmarks/search/tracker.hpp"
@@ -315,6 +316,7 @@ int main(int argc, char** argv)
     if (only.empty() || only == "real") text += real_spaces();
     if (only.empty() || only == "textbook") text += textbook_problems();
     if (only.empty() || only == "racing") text += racing_text();
+    if (only.empty() || only == "codesign") text += codesign_text();
     if (out.empty()) {
         std::fputs(text.c_str(), stdout);
         return 0;

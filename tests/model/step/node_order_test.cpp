@@ -86,6 +86,26 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
     }
 }
 
+/// A node so hot that it outweighs the loss head's stage has a path that no slow GPU's is like: simulating it with few other
+/// replicas must be enough. Same draws, so hardly any noise.
+TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
+{
+    Variability variability;
+    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = {LogNormal{0.1}, {}, 20.0, "test"};
+    Problem problem = example_problem(variability, 256, widths);
+    problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
+    problem.cluster.node_factors[3] = 2.0;
+    const ExecutionGraph graph = graph_of(problem, plan_of(8, 8, 8));
+    const auto p99 = [&](int simulated) {
+        std::vector<double> draws = sample_steps(graph, problem.noise, {0, 1024, 1}, {3, Purpose::confirm, simulated});
+        std::nth_element(draws.begin(), draws.begin() + 10, draws.end(), std::greater{});
+        return draws[10];
+    };
+    const double brute_force = p99(8);
+    EXPECT_NEAR(p99(2), brute_force, 0.0025 * brute_force);
+    EXPECT_NEAR(p99(4), brute_force, 0.0025 * brute_force);
+}
+
 /// Without noise: (m + p - 1) equal ops, of which the slow stage's are longer, and the bound is the step itself.
 TEST(NodeOrder, WithoutNoiseTheBoundIsTheStep)
 {

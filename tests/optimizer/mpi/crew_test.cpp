@@ -82,6 +82,25 @@ TEST(Crew, SumsAsOneRankDoes)
     }
 }
 
+/// Every third item is known: its result is there at once, and all keep their order.
+TEST(Crew, KeepsTheOrderWhereSomeItemsAreKnown)
+{
+    team().broadcast({});
+    Crew crew(team(), sleepy);
+    if (team().rank() != 0) {
+        crew.serve();
+        return;
+    }
+    crew.remember({[](const Message& item) { return value_of<int>(item) % 3 == 0 ? std::nullopt : std::optional(item); },
+                   [](const Message& item, const Message& result) { return result.empty() ? item : result; }});
+    for (int i = 0; i < 60; ++i) crew.submit(message_of(i));
+    for (int i = 0; i < 60; ++i) EXPECT_EQ(value_of<int>(crew.next()), i);
+    crew.release();
+    std::uint64_t worked = 0;
+    for (const Crew::Account& account : crew.accounts()) worked += account.items;
+    EXPECT_EQ(worked, 40U);
+}
+
 TEST(Crew, SharesTheWorkAndAccountsForIt)
 {
     constexpr int items = 200;
