@@ -1,5 +1,6 @@
 #include "io/report.hpp"
 
+#include "io/aligned.hpp"
 #include "io/plan_words.hpp"
 
 #include <fmt/format.h>
@@ -37,27 +38,6 @@ int decimals_between(double value, double low, double high)
 std::string interval(double low, double high, int places) { return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places); }
 
 using Row = std::vector<std::string>;
-
-/// Columns as wide as their widest cell; the one at `left` is aligned to the left, the others to the right.
-std::string aligned(const std::vector<Row>& rows, std::size_t left)
-{
-    std::vector<std::size_t> widths(rows.front().size(), 0);
-    for (const Row& row : rows) {
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths[c] = std::max(widths[c], row[c].size());
-        }
-    }
-    std::string text;
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            line += c == 0 ? "" : "  ";
-            line += c == left ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("{:>{}}", row[c], widths[c]);
-        }
-        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return text;
-}
 
 std::string front_table(const Results& results)
 {

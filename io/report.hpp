@@ -26,6 +26,9 @@ CostUnit cost_unit(double usd);
 /// The front as CSV: one line a point, a header with units in the column names.
 std::string front_csv(const Results& results);
 
+/// Front, distributions and progress as pictures for papers, in one SVG.
+std::string svg_report(const Results& results);
+
 /// One paragraph on what a results file holds (for `inspect`).
 std::string summary(const Results& results);
 

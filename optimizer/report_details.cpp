@@ -1,21 +1,13 @@
 #include "optimizer/report_details.hpp"
 
-#include "io/results_file.hpp"
-#include "optimizer/evaluator.hpp"
 #include "optimizer/model_accuracy.hpp"
+#include "optimizer/stored_study.hpp"
 
 #include <algorithm>
 
 namespace prismopt {
 
 namespace {
-
-/// Whether the positions of a point mean the same; hardware that a search tuned is not in its scenario.
-bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
-{
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
-}
 
 StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
 {
@@ -34,35 +26,27 @@ StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
 
 void add_timelines(ReportedStudy& study)
 {
-    const Results& results = study.results;
-    const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
-    const StudyModel model(scenario);
-    if (!same_axes(model.designs.space().axes(), results.axes)) {
-        study.timeline_note =
-            "The space of these results is not that of their scenario as this program reads it (another version, or "
-            "hardware that the search tuned), so steps are not shown.";
-        return;
-    }
-    HardwareBench bench(scenario, model.problem);
-    for (const FrontPoint& point : results.front) {
-        study.timelines.push_back(
-            timeline_of(bench.problem(model.designs.hardware(point.point)), model.designs.plan(point.point)));
+    StoredStudy stored(study.results);
+    for (const FrontPoint& point : study.results.front) {
+        const Point where = stored.space().point(point.index);
+        study.timelines.push_back(timeline_of(stored.problem(where), stored.plan(where)));
     }
 }
 
 }  // namespace
 
-ReportedStudy reported_study(const std::string& path)
+ReportedStudy reported_study(const Results& results, const std::string& file)
 {
     ReportedStudy study;
-    study.results = read_results(path);
-    study.file = path;
+    study.results = results;
+    study.name = results.study.scenario_name;
+    study.file = file;
     try {
         add_timelines(study);
     } catch (const InputError& error) {
         study.timelines.clear();
         study.timeline_note =
-            std::string("Steps are not shown: this program does not read the scenario of these results: ") + error.what();
+            std::string("Steps are not shown, since this program does not read the scenario of these results: ") + error.what();
     }
     return study;
 }

@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Reads the results at `path`. Where this program no longer reads the file's scenario as it was meant, the note says so.
-ReportedStudy reported_study(const std::string& path);
+/// `file`: where the results were read from. Where this program no longer reads their scenario as it was meant, the note says so.
+ReportedStudy reported_study(const Results& results, const std::string& file);
 
 /// Of the runs that ship.
 ModelCheck shipped_model_check();

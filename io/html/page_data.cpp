@@ -133,14 +133,8 @@ Json trust(const Results& results)
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
-    Json json{{"name", results.study.scenario_name},
-              {"file", study.file},
-              {"objectives", Json::array()},
-              {"axes", Json::array()},
-              {"front", Json::array()},
-              {"space", space(results)},
-              {"progress", progress(results)},
-              {"trust", trust(results)}};
+    Json json{{"name", study.name},     {"file", study.file},      {"objectives", Json::array()},   {"axes", Json::array()},
+              {"front", Json::array()}, {"space", space(results)}, {"progress", progress(results)}, {"trust", trust(results)}};
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

@@ -20,6 +20,7 @@ struct StepTimeline {
 /// A study and what a results file does not hold of it.
 struct ReportedStudy {
     Results results;
+    std::string name;                     // in legends and titles
     std::string file;                     // where the results were read from
     std::vector<StepTimeline> timelines;  // of the front's points, in order; or none
     std::string timeline_note;            // why some are missing

@@ -19,8 +19,12 @@ const std::vector<Command>& commands()
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
-        {"report", "RESULTS", "the front as a table, with how far to trust it; CSV", "prismopt report small.h5 --csv small.csv",
-         report_command},
+        {"report", "RESULTS", "the front as a table, with how far to trust it; HTML page, CSV",
+         "prismopt report small.h5 --html small.html --csv small.csv", report_command},
+        {"compare", "RESULTS...", "two results or more: fronts together, what was gained, what differs",
+         "prismopt compare before.h5 after.h5 --html both.html", compare_command},
+        {"export", "RESULTS", "a plan as arguments, configuration or job script of what trains",
+         "prismopt export small.h5 --point 229 --target megatron", export_command},
         {"merge", "", "join the results of searches that each took a part of one space",
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
@@ -30,7 +34,7 @@ const std::vector<Command>& commands()
 }
 
 std::optional<po::variables_map> parse_options(const std::string& command, const po::options_description& options,
-                                               const std::string& positional, const std::vector<std::string>& words,
+                                               const Positional& positional, const std::vector<std::string>& words,
                                                const Call& call)
 {
     po::options_description all;
@@ -39,9 +43,13 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
     po::options_description with_argument;
     with_argument.add(all);
     po::positional_options_description place;
-    if (!positional.empty()) {
-        with_argument.add_options()(positional.c_str(), po::value<std::string>());
-        place.add(positional.c_str(), 1);
+    if (positional.most == 1 && !positional.name.empty()) {
+        with_argument.add_options()(positional.name.c_str(), po::value<std::string>());
+    } else if (positional.most != 1) {
+        with_argument.add_options()(positional.name.c_str(), po::value<std::vector<std::string>>());
+    }
+    if (!positional.name.empty()) {
+        place.add(positional.name.c_str(), positional.most);
     }
     po::variables_map values;
     try {
@@ -58,12 +66,13 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
         text << all;
         const auto described = std::find_if(commands().begin(), commands().end(),
                                             [&command](const Command& other) { return other.name == command; });
-        fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.empty() ? "" : " ",
-                   positional, described->does, text.str(), described->example);
+        fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.name.empty() ? "" : " ",
+                   positional.most == 1 ? positional.name : positional.name + "...", described->does, text.str(),
+                   described->example);
         return std::nullopt;
     }
-    if (!positional.empty() && values.count(positional) == 0) {
-        throw InputError(fmt::format("prismopt {} needs a {}; see prismopt {} --help", command, positional, command));
+    if (!positional.name.empty() && values.count(positional.name) == 0) {
+        throw InputError(fmt::format("prismopt {} needs a {}; see prismopt {} --help", command, positional.name, command));
     }
     return values;
 }

@@ -32,6 +32,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);
+int export_command(const std::vector<std::string>& words, const Call& call);
+int compare_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {
@@ -44,11 +46,20 @@ struct Command {
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 
+/// What stands in a command without an option's name: nothing, one word, or any number of them.
+struct Positional {
+    Positional(const char* one) : name(one) {}  // NOLINT: a plain name is the usual case
+    Positional(const char* name_, int most_) : name(name_), most(most_) {}
+
+    std::string name;
+    int most = 1;  // -1: any number
+};
+
 /// Options of one command, its positional argument (may be empty) among them. Throws InputError for what cannot be parsed, with the
 /// way to help; prints help and returns nothing for --help.
 std::optional<boost::program_options::variables_map> parse_options(const std::string& command,
                                                                    const boost::program_options::options_description& options,
-                                                                   const std::string& positional,
+                                                                   const Positional& positional,
                                                                    const std::vector<std::string>& words, const Call& call);
 
 /// The option --seed, and its value in place of the scenario's.

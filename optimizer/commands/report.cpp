@@ -22,21 +22,22 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
                           "write one HTML page with charts and tables, which needs no network")(
-        "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV");
+        "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
+        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one picture, for papers");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const std::string path = (*values)["RESULTS"].as<std::string>();
     const Results results = read_results(path);
-    for (const char* option : {"html", "csv"}) {
+    const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {
-            const std::string text = option == std::string_view("csv")
-                                         ? front_csv(results)
-                                         : report_page({reported_study(path)}, shipped_model_check(), program_name());
-            write_output(option, (*values)[option].as<std::string>(), text, {path});
+            write_output(option, (*values)[option].as<std::string>(), make(), {path});
         }
-    }
+    };
+    write("html", [&] { return report_page({reported_study(results, path)}, shipped_model_check(), program_name()); });
+    write("csv", [&] { return front_csv(results); });
+    write("svg", [&] { return svg_report(results); });
     fmt::print("{}", text_report(results));
     return exit_done;
 }

@@ -197,6 +197,16 @@ const tests = {
         }
     },
 
+    async "several studies share a page"(browser, urls) {
+        const page = await open(browser, urls.both);
+        assert.equal(await page.locator("h1").textContent(), "A small beside B small");
+        const series = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.map((one) => one.name));
+        assert.ok(series.includes("front of A small") && series.includes("front of B small"));
+        assert.deepEqual([...new Set(await page.locator("#points-table tbody tr td:nth-child(2)").allTextContents())].sort(), ["A small", "B small"]);
+        if (screenshots) await page.screenshot({ path: join(screenshots, "both.png"), fullPage: true });
+        await close(page);
+    },
+
     async "many evaluations stay responsive"(browser, urls) {
         const started = Date.now();
         const page = await open(browser, urls.large);
@@ -225,7 +235,9 @@ let failures = 0;
 try {
     run(program, "search", scenario, "--out", join(folder, "small.h5"));
     run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
-    const urls = { small: report("small.h5"), large: report("large.h5") };
+    run(program, "search", scenario, "--seed", "2", "--out", join(folder, "other.h5"));
+    run(program, "compare", "small.h5", "other.h5", "--html", "both.html");
+    const urls = { small: report("small.h5"), large: report("large.h5"), both: `file://${join(folder, "both.html")}` };
     const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
     for (const [name, test] of Object.entries(tests)) {
         try {

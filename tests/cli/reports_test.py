@@ -9,7 +9,7 @@ import h5py
 import support
 from support import CliTest
 
-COMMANDS = ("search", "resume", "predict", "validate", "report", "inspect", "check-model")
+COMMANDS = ("search", "resume", "predict", "validate", "report", "inspect", "check-model", "export", "compare")
 
 
 class Reports(CliTest):

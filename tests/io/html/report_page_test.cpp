@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-ReportedStudy reported(Results results) { return {std::move(results), "sample.h5", {}, ""}; }
+ReportedStudy reported(Results results) { return {std::move(results), "sample", "sample.h5", {}, ""}; }
 
 ModelCheck check() { return {"these with those", {{"a source", 2, 0.1, 0.1, 0.05, 0.2, std::nan("")}}, {{"a run", 2.0, 2.2}}}; }
 

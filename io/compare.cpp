@@ -1,0 +1,312 @@
+#include "io/compare.hpp"
+
+#include "io/aligned.hpp"
+#include "io/nearest.hpp"
+#include "io/plan_words.hpp"
+#include "search/archive.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+std::string letter(std::size_t study) { return std::string(1, static_cast<char>('A' + study)); }
+
+std::string named(const ObjectiveInfo& objective)
+{
+    return objective.units == "1" ? objective.name : fmt::format("{}, {}", objective.name, objective.units);
+}
+
+std::vector<double> values_of(const FrontPoint& point)
+{
+    std::vector<double> values;
+    for (const Estimate& objective : point.objectives) {
+        values.push_back(objective.value);
+    }
+    return values;
+}
+
+std::vector<std::vector<double>> front_values(const Results& results)
+{
+    std::vector<std::vector<double>> values;
+    for (const FrontPoint& point : results.front) {
+        values.push_back(values_of(point));
+    }
+    return values;
+}
+
+std::string limited(const Estimate& e)
+{
+    return e.high > e.low ? fmt::format("{:.5g} ({:.5g} to {:.5g})", e.value, e.low, e.high) : fmt::format("{:.5g}", e.value);
+}
+
+const Estimate& best(const Results& results, std::size_t objective)
+{
+    return std::min_element(results.front.begin(), results.front.end(),
+                            [objective](const FrontPoint& a, const FrontPoint& b) {
+                                return a.objectives[objective].value < b.objectives[objective].value;
+                            })
+        ->objectives[objective];
+}
+
+/// How `b` does against `a`, both to be minimised.
+std::string gain(const Estimate& a, const Estimate& b)
+{
+    if (a.value == b.value) {
+        return "equal";
+    }
+    if (a.low == a.high && b.low == b.high) {
+        return fmt::format("{:+.2f} %", 100.0 * (b.value / a.value - 1.0));
+    }
+    const bool apart = a.high < b.low || b.high < a.low;
+    return fmt::format("{:+.2f} %, {}", 100.0 * (b.value / a.value - 1.0),
+                       apart ? "limits apart" : "limits overlap: draws do not tell");
+}
+
+std::string bests_text(const std::vector<NamedResults>& studies)
+{
+    std::vector<std::vector<std::string>> rows{{"best"}};
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        rows.front().push_back(letter(s));
+        if (s > 0) {
+            rows.front().push_back(fmt::format("{} against A", letter(s)));
+        }
+    }
+    const std::vector<ObjectiveInfo>& objectives = studies.front().results.objectives;
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        rows.push_back({named(objectives[k])});
+        for (std::size_t s = 0; s < studies.size(); ++s) {
+            rows.back().push_back(limited(best(studies[s].results, k)));
+            if (s > 0) {
+                rows.back().push_back(gain(best(studies.front().results, k), best(studies[s].results, k)));
+            }
+        }
+    }
+    return aligned(rows, 0);
+}
+
+std::string hypervolumes_text(const std::vector<NamedResults>& studies)
+{
+    const std::vector<double> volumes = joint_hypervolumes(studies);
+    std::string text = "hypervolume in the box of all fronts:";
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        text += fmt::format(" {} {:.4f}", letter(s), volumes[s]);
+        if (s > 0 && volumes.front() > 0.0) {
+            text += fmt::format(" ({:+.2f} %)", 100.0 * (volumes[s] / volumes.front() - 1.0));
+        }
+    }
+    return text + "\n";
+}
+
+/// Studies of which a point dominates these values.
+std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<double>& values)
+{
+    std::string by;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        const auto fronts = front_values(studies[s].results);
+        if (std::any_of(fronts.begin(), fronts.end(), [&](const auto& other) { return dominates(other, values); })) {
+            by += letter(s);
+        }
+    }
+    return by;
+}
+
+std::string fronts_text(const std::vector<NamedResults>& studies)
+{
+    std::vector<std::vector<std::string>> rows{{"", "point", "GPUs", "plan"}};
+    for (const ObjectiveInfo& objective : studies.front().results.objectives) {
+        rows.front().push_back(named(objective));
+    }
+    rows.front().emplace_back("dominated by");
+    std::vector<std::pair<double, std::vector<std::string>>> lines;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        for (const FrontPoint& point : studies[s].results.front) {
+            std::vector<std::string> row{letter(s), std::to_string(point.index), std::to_string(point.prediction.gpus),
+                                         plan_words(studies[s].results, point)};
+            for (const Estimate& objective : point.objectives) {
+                row.push_back(fmt::format("{:.5g}", objective.value));
+            }
+            row.push_back(dominated_by(studies, values_of(point)));
+            lines.emplace_back(point.objectives.front().value, std::move(row));
+        }
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& line : lines) {
+        rows.push_back(std::move(line.second));
+    }
+    constexpr std::size_t plan_column = 3;
+    return aligned(rows, plan_column);
+}
+
+std::string labels_of(const Results& results, const std::string& axis)
+{
+    const auto found =
+        std::find_if(results.axes.begin(), results.axes.end(), [&axis](const Axis& one) { return one.name == axis; });
+    return found == results.axes.end() ? "no such axis" : listed(found->labels);
+}
+
+std::string axes_text(const std::vector<NamedResults>& studies)
+{
+    std::vector<std::string> names;
+    for (const NamedResults& study : studies) {
+        for (const Axis& axis : study.results.axes) {
+            if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
+                names.push_back(axis.name);
+            }
+        }
+    }
+    std::string text;
+    for (const std::string& name : names) {
+        std::set<std::string> kinds;
+        for (const NamedResults& study : studies) {
+            kinds.insert(labels_of(study.results, name));
+        }
+        if (kinds.size() > 1) {
+            text += fmt::format("  {}:", name);
+            for (std::size_t s = 0; s < studies.size(); ++s) {
+                text += fmt::format("{} {}: {}", s == 0 ? "" : ";", letter(s), labels_of(studies[s].results, name));
+            }
+            text += "\n";
+        }
+    }
+    return text.empty() ? "the axes are the same\n" : "axes that differ:\n" + text;
+}
+
+/// Lines without comments and blanks around them.
+std::vector<std::string> settings(const std::string& scenario)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(scenario);
+    for (std::string line; std::getline(stream, line);) {
+        line = line.substr(0, line.find('#'));
+        const std::size_t first = line.find_first_not_of(" \t");
+        if (first != std::string::npos) {
+            lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+        }
+    }
+    return lines;
+}
+
+/// Lines of one scenario that another does not have.
+std::string scenarios_text(const std::vector<NamedResults>& studies)
+{
+    constexpr std::size_t most = 30;
+    std::string text;
+    std::size_t told = 0;
+    const std::vector<std::string> first = settings(studies.front().results.study.scenario_text);
+    const auto tell = [&](const std::vector<std::string>& of, const std::vector<std::string>& without, std::size_t study) {
+        for (const std::string& line : of) {
+            if (std::find(without.begin(), without.end(), line) == without.end() && ++told <= most) {
+                text += fmt::format("  {}: {}\n", letter(study), line);
+            }
+        }
+    };
+    for (std::size_t s = 1; s < studies.size(); ++s) {
+        const std::vector<std::string> other = settings(studies[s].results.study.scenario_text);
+        tell(first, other, 0);
+        tell(other, first, s);
+    }
+    if (told > most) {
+        text += fmt::format("  and {} lines more\n", told - most);
+    }
+    return text.empty() ? "the scenarios are the same\n" : "lines of the scenarios that differ:\n" + text;
+}
+
+}  // namespace
+
+std::vector<std::string> common_objectives(const std::vector<NamedResults>& studies)
+{
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : studies.front().results.objectives) {
+        const bool in_all = std::all_of(studies.begin(), studies.end(), [&](const NamedResults& study) {
+            const auto& list = study.results.objectives;
+            return std::any_of(list.begin(), list.end(),
+                               [&](const ObjectiveInfo& other) { return other.name == objective.name; });
+        });
+        if (in_all) {
+            names.push_back(objective.name);
+        }
+    }
+    return names;
+}
+
+Results with_objectives(Results results, const std::vector<std::string>& names)
+{
+    std::vector<std::size_t> kept;
+    for (const std::string& name : names) {
+        const auto found = std::find_if(results.objectives.begin(), results.objectives.end(),
+                                        [&name](const ObjectiveInfo& objective) { return objective.name == name; });
+        kept.push_back(static_cast<std::size_t>(found - results.objectives.begin()));
+    }
+    const auto choose = [&kept](auto& values) {
+        std::remove_reference_t<decltype(values)> chosen;
+        for (const std::size_t k : kept) {
+            if (k < values.size()) {
+                chosen.push_back(values[k]);
+            }
+        }
+        values = std::move(chosen);
+    };
+    choose(results.objectives);
+    for (EvaluatedPoint& point : results.evaluations) {
+        choose(point.bounds);
+        choose(point.objectives);
+    }
+    for (FrontPoint& point : results.front) {
+        choose(point.objectives);
+    }
+    return results;
+}
+
+std::vector<double> joint_hypervolumes(const std::vector<NamedResults>& studies)
+{
+    constexpr double margin = 1.1;
+    const std::size_t objectives = studies.front().results.objectives.size();
+    std::vector<double> low(objectives, std::numeric_limits<double>::infinity());
+    std::vector<double> high(objectives, -std::numeric_limits<double>::infinity());
+    for (const NamedResults& study : studies) {
+        for (const auto& values : front_values(study.results)) {
+            for (std::size_t k = 0; k < objectives; ++k) {
+                low[k] = std::min(low[k], values[k]);
+                high[k] = std::max(high[k], values[k] > 0.0 ? margin * values[k] : values[k] + 1.0);
+            }
+        }
+    }
+    std::vector<double> volumes;
+    for (const NamedResults& study : studies) {
+        auto points = front_values(study.results);
+        for (auto& point : points) {
+            for (std::size_t k = 0; k < objectives; ++k) {
+                point[k] = (point[k] - low[k]) / (high[k] - low[k]);
+            }
+        }
+        volumes.push_back(hypervolume(points, std::vector<double>(objectives, 1.0)));
+    }
+    return volumes;
+}
+
+std::string comparison_text(const std::vector<NamedResults>& studies)
+{
+    std::string text;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        const Results& results = studies[s].results;
+        text += fmt::format("{}  {}: study {}, seed {}, front of {} points, {}\n", letter(s), studies[s].file,
+                            results.study.scenario_name, results.study.seed, results.front.size(), results.study.outcome.text);
+    }
+    text += "\n" + axes_text(studies) + scenarios_text(studies);
+    const bool empty =
+        std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
+    if (empty) {
+        return text + "\nA front is empty: there is nothing to compare.\n";
+    }
+    return text + "\n" + bests_text(studies) + hypervolumes_text(studies) + "\n" + fronts_text(studies);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,57 @@
+#pragma once
+
+/// A plan in the terms of the programs that train: arguments, configurations, job scripts. What a program cannot run is refused
+/// with the reason; nothing is approximated.
+
+#include "model/hardware/hardware.hpp"
+#include "model/plan.hpp"
+#include "model/step/given_orders.hpp"
+#include "model/workload/workload.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// What is to be launched: a plan in one phase of a study.
+struct Launch {
+    std::string study;
+    std::string point;    // of the results file
+    std::string design;   // the plan as --design takes it
+    std::string program;  // that writes this
+    ParallelPlan plan;
+    Workload workload;
+    Phase phase;
+    Cluster cluster;
+    PartOrders orders;                   // in which each stage runs its tasks
+    double step_s = 0.0;                 // median step time; 0: not known
+    double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: not known
+};
+
+struct ExportFile {
+    std::string suffix;  // of its name, behind what the user names; empty: the main file
+    std::string text;
+};
+
+/// Why a target cannot run a plan, each with what to try.
+using Refusals = std::vector<std::string>;
+using Exported = std::variant<std::vector<ExportFile>, Refusals>;
+
+struct ExportTarget {
+    const char* name;
+    const char* is;
+    Exported (*make)(const Launch&);
+};
+const std::vector<ExportTarget>& export_targets();
+
+Exported megatron_arguments(const Launch& launch);
+Exported bridge_overrides(const Launch& launch);
+Exported torchtitan_config(const Launch& launch);
+Exported slurm_script(const Launch& launch);
+Exported launch_json(const Launch& launch);
+
+/// Lines that say what was exported from where, and for which version of the target.
+std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
+
+}  // namespace prismopt

@@ -1,0 +1,188 @@
+#include "io/export/megatron_plan.hpp"
+#include "io/export/target_names.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+void set_parallelism(const Launch& launch, Settings& s)
+{
+    const ParallelPlan& plan = launch.plan;
+    s.set("tensor-model-parallel-size", plan.tp);
+    s.set("pipeline-model-parallel-size", plan.pp);
+    if (plan.cp > 1) {
+        s.set("context-parallel-size", plan.cp);
+        s.set("cp-comm-type", plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather");
+    }
+    if (launch.workload.mixture()) {
+        s.set("expert-model-parallel-size", plan.ep);
+        s.set("expert-tensor-parallel-size", plan.etp);
+    }
+    if (plan.tp > 1 && plan.sequence_parallel) {
+        s.flag("sequence-parallel");
+    }
+    if (plan.tp_overlap == TensorParallelOverlap::on) {
+        s.flag("tp-comm-overlap");
+    }
+    if (plan.order == PlacementOrder::tp_pp_dp && plan.pp > 1 && plan.dp > 1) {
+        s.flag("use-tp-pp-dp-mapping");
+    }
+}
+
+void set_pipeline(const Launch& launch, Settings& s)
+{
+    const MegatronLayers layers = megatron_layers(launch);
+    if (!layers.layout.empty()) {
+        s.set("pipeline-model-parallel-layout", fmt::format("\"{}\"", layers.layout));
+    } else if (launch.plan.chunks > 1) {
+        s.set("num-virtual-stages-per-pipeline-rank", launch.plan.chunks);
+    }
+    if (layers.account_for_ends) {
+        s.flag("account-for-embedding-in-pipeline-split");
+        s.flag("account-for-loss-in-pipeline-split");
+    }
+    if (launch.plan.chunks > 1 && launch.plan.group > 0) {
+        s.set("microbatch-group-size-per-virtual-pipeline-stage", launch.plan.group);
+    }
+}
+
+void set_data_parallelism(const ParallelPlan& plan, Settings& s)
+{
+    const bool gathers = plan.sharding != Sharding::none;
+    if (plan.sharding == Sharding::zero1) {
+        s.flag("use-distributed-optimizer");
+        if (plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()) {
+            s.set("num-distributed-optimizer-instances", plan.gradient_gpus() / plan.shard_gpus);
+        }
+    } else if (gathers) {
+        s.flag("use-distributed-optimizer");
+        s.flag("use-megatron-fsdp");
+        s.set("data-parallel-sharding-strategy", plan.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
+        s.set("ckpt-format", "fsdp_dtensor");
+    }
+    if (plan.dp_overlap == DataParallelOverlap::on) {
+        s.flag("overlap-grad-reduce");
+        if (gathers) {
+            s.flag("overlap-param-gather");
+        }
+    }
+    if (plan.offload == Offload::optimizer) {
+        s.flag("optimizer-cpu-offload");
+    }
+}
+
+void set_recompute(const Launch& launch, Settings& s)
+{
+    if (launch.plan.recompute == Recompute::none) {
+        return;
+    }
+    s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
+    if (launch.plan.recompute == Recompute::full) {
+        const int some = recomputed_per_chunk(launch);
+        s.set("recompute-method", some > 0 ? "block" : "uniform");
+        s.set("recompute-num-layers", some > 0 ? some : 1);
+    }
+}
+
+void set_run(const Launch& launch, Settings& s)
+{
+    s.set("micro-batch-size", launch.plan.microbatch);
+    s.set("global-batch-size", launch.phase.global_batch);
+    s.set("seq-length", launch.phase.sequence);
+    s.set("max-position-embeddings", launch.phase.sequence);
+    s.set("train-samples", std::lround(launch.phase.tokens / launch.phase.sequence));
+    if (const long steps = steps_between_checkpoints(launch); steps > 0) {
+        s.set("save-interval", steps);
+    }
+    s.flag("bf16");
+    if (launch.workload.precision == Precision::fp8) {
+        s.set("fp8-format", "hybrid");
+    } else if (launch.workload.precision == Precision::nvfp4) {
+        s.set("fp4-format", "e2m1");
+    }
+}
+
+void set_experts(const Workload& w, Settings& s)
+{
+    s.set("num-experts", w.experts.count);
+    s.set("moe-router-topk", w.experts.active);
+    s.set("moe-ffn-hidden-size", w.experts.feed_forward);
+    if (w.experts.shared > 0) {
+        s.set("moe-shared-expert-intermediate-size", w.experts.shared);
+    }
+    if (w.experts.dense_layers > 0) {
+        s.set("moe-layer-freq", fmt::format("\"([0]*{}+[1]*{})\"", w.experts.dense_layers, w.expert_layers()));
+    }
+    s.set("moe-token-dispatcher-type", "alltoall");
+    if (w.experts.capacity > 0.0) {
+        s.set("moe-expert-capacity-factor", fmt::format("{}", w.experts.capacity));
+    }
+}
+
+void set_network(const Workload& w, Settings& s)
+{
+    s.set("num-layers", w.layers);
+    s.set("hidden-size", w.hidden);
+    s.set("ffn-hidden-size", w.feed_forward);
+    s.set("num-attention-heads", w.heads);
+    if (w.latent.query_rank > 0) {
+        s.flag("multi-latent-attention");
+        s.set("q-lora-rank", w.latent.query_rank);
+        s.set("kv-lora-rank", w.latent.key_value_rank);
+        s.set("qk-head-dim", w.latent.plain);
+        s.set("qk-pos-emb-head-dim", w.latent.rotary);
+        s.set("v-head-dim", w.latent.value);
+    } else {
+        if (w.kv_heads < w.heads) {
+            s.flag("group-query-attention");
+            s.set("num-query-groups", w.kv_heads);
+        }
+        s.set("kv-channels", w.head_size());
+    }
+    s.set("padded-vocab-size", w.vocabulary);
+    if (w.activation != Activation::gelu) {
+        s.flag(w.activation == Activation::swiglu ? "swiglu" : "squared-relu");
+    }
+    s.set("normalization", w.normalisation == Normalisation::rms_norm ? "RMSNorm" : "LayerNorm");
+    if (!w.tied_embedding) {
+        s.flag("untie-embeddings-and-output-weights");
+    }
+    if (w.mixture()) {
+        set_experts(w, s);
+    }
+}
+
+}  // namespace
+
+Exported megatron_arguments(const Launch& launch)
+{
+    if (Refusals why = megatron_refusals(launch); !why.empty()) {
+        return why;
+    }
+    const TargetNames& names = megatron_names();
+    Settings settings(names);
+    set_parallelism(launch, settings);
+    set_pipeline(launch, settings);
+    set_data_parallelism(launch.plan, settings);
+    set_recompute(launch, settings);
+    set_run(launch, settings);
+    set_network(launch.workload, settings);
+    std::string text = stamp(launch, names.version, names.source);
+    const bool fsdp = launch.plan.sharding == Sharding::zero2 || launch.plan.sharding == Sharding::zero3;
+    text += fmt::format(
+        "# For {} processes, one a GPU. Data, tokenizer, optimizer and position embedding are yours to add.\n"
+        "# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python pretrain_gpt.py \"${{args[@]}}\"\n",
+        launch.plan.gpus());
+    text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
+                 : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
+    for (const auto& [name, value] : settings.all()) {
+        text += fmt::format("--{}{}{}\n", name, value.empty() ? "" : " ", value);
+    }
+    return std::vector<ExportFile>{{"", std::move(text)}};
+}
+
+}  // namespace prismopt

@@ -1,0 +1,108 @@
+#include "io/export/launch.hpp"
+#include "model/step/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+/// Where one process of the training sits.
+struct Process {
+    int node = 0;  // of the allocation, from 0
+    int local = 0;
+    int stage = 0;
+    int replica = 0;
+};
+
+/// By rank. Ranks count tensor, context, then stages and replicas in the plan's order, innermost first; GPUs are where the plan puts them.
+std::vector<Process> processes(const Launch& launch)
+{
+    const ParallelPlan& plan = launch.plan;
+    const Placement placement = place(plan, launch.cluster);
+    const int group = plan.tp * plan.cp;
+    const int node = launch.cluster.gpus_per_node();
+    std::vector<Process> all(static_cast<std::size_t>(plan.gpus()));
+    for (int replica = 0; replica < plan.dp; ++replica) {
+        for (int stage = 0; stage < plan.pp; ++stage) {
+            const int first =
+                group * (plan.order == PlacementOrder::tp_pp_dp ? replica * plan.pp + stage : stage * plan.dp + replica);
+            for (int member = 0; member < group; ++member) {
+                const int gpu = placement.gpu(replica, stage) + member;
+                all[static_cast<std::size_t>(first + member)] = {gpu / node, gpu % node, stage, replica};
+            }
+        }
+    }
+    return all;
+}
+
+/// Rank r on GPU r, as Slurm gives them out in blocks.
+bool in_blocks(const std::vector<Process>& all, int node)
+{
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].node != static_cast<int>(rank) / node || all[rank].local != static_cast<int>(rank) % node) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string table(const std::vector<Process>& all)
+{
+    std::string text = "rank,node,local_rank,stage,replica\n";
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        const Process& p = all[rank];
+        text += fmt::format("{},{},{},{},{}\n", rank, p.node, p.local, p.stage, p.replica);
+    }
+    return text;
+}
+
+constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
+
+/// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs in turn.
+constexpr auto by_table = R"(ranks=${RANKS:?name the file with the ranks: sbatch --export=ALL,RANKS=... }
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+export SLURM_HOSTFILE=$PWD/hosts.$SLURM_JOB_ID
+tail -n +2 "$ranks" | while IFS=, read -r _ node _; do echo "${hosts[$node]}"; done >"$SLURM_HOSTFILE"
+distribution=(--distribution=arbitrary)
+)";
+
+}  // namespace
+
+Exported slurm_script(const Launch& launch)
+{
+    const ParallelPlan& plan = launch.plan;
+    if (plan.node_order != NodeOrder::as_listed) {
+        return Refusals{
+            fmt::format("node_order {} places nodes by their number in the scenario, which Slurm does not know; search "
+                        "node_order = [\"as_listed\"]",
+                        name(plan.node_order))};
+    }
+    const std::vector<Process> all = processes(launch);
+    const int last =
+        std::max_element(all.begin(), all.end(), [](const Process& a, const Process& b) { return a.node < b.node; })->node;
+    const int node = std::min(launch.cluster.gpus_per_node(), plan.gpus());
+    const bool blocks = in_blocks(all, node);
+    std::string text = "#!/usr/bin/env bash\n";
+    text += fmt::format("#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
+                        launch.study, last + 1, plan.gpus(), node);
+    text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
+    text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
+    text +=
+        "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
+        "set\n";
+    text += fmt::format("# Order of ranks, innermost first: {}. The file with the ranks says where each stage and replica is.\n",
+                        name(plan.order));
+    text += "set -euo pipefail\n";
+    text += blocks ? by_blocks : by_table;
+    text += R"(MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export MASTER_ADDR MASTER_PORT=29500 WORLD_SIZE=$SLURM_NTASKS
+# shellcheck disable=SC2016  # expanded in each task
+srun "${distribution[@]}" --kill-on-bad-exit=1 bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec "$@"' task "$@"
+)";
+    return std::vector<ExportFile>{{"", std::move(text)}, {"ranks.csv", table(all)}};
+}
+
+}  // namespace prismopt

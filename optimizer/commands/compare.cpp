@@ -1,0 +1,85 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
+
+#include "io/compare.hpp"
+#include "io/html/report_page.hpp"
+#include "io/nearest.hpp"
+#include "io/results_file.hpp"
+#include "optimizer/program.hpp"
+#include "optimizer/report_details.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::size_t most_studies = 26;  // named A to Z
+
+std::string objectives_of(const Results& results)
+{
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        names.push_back(objective.name);
+    }
+    return listed(names);
+}
+
+/// Brings all studies to the objectives that they share, which must be all that they have unless the user says so.
+void share_objectives(std::vector<NamedResults>& studies, bool common_only)
+{
+    const std::vector<std::string> common = common_objectives(studies);
+    for (const NamedResults& study : studies) {
+        if (!common_only && study.results.objectives.size() != common.size()) {
+            throw InputError(fmt::format(
+                "{} minimises {}, and {} minimises {}: fronts of different objectives do not compare; add "
+                "--common to compare by those that all have",
+                studies.front().file, objectives_of(studies.front().results), study.file, objectives_of(study.results)));
+        }
+    }
+    if (common.empty()) {
+        throw InputError("the results have no objective in common; search with one that is in all");
+    }
+    for (NamedResults& study : studies) {
+        study.results = with_objectives(std::move(study.results), common);
+    }
+}
+
+}  // namespace
+
+int compare_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("html", po::value<std::string>()->value_name("FILE"), "write the fronts together as one HTML page")(
+        "common", po::bool_switch(), "compare by the objectives that all have, where they differ");
+    const auto values = parse_options("compare", options, {"RESULTS", -1}, words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const auto paths = (*values)["RESULTS"].as<std::vector<std::string>>();
+    if (paths.size() < 2 || paths.size() > most_studies) {
+        throw InputError(fmt::format("prismopt compare needs two results files or more, {} at most; see prismopt compare --help",
+                                     most_studies));
+    }
+    std::vector<NamedResults> studies;
+    for (const std::string& path : paths) {
+        studies.push_back({path, read_results(path)});
+    }
+    share_objectives(studies, (*values)["common"].as<bool>());
+    if (values->count("html") > 0) {
+        std::vector<ReportedStudy> reported;
+        for (const NamedResults& study : studies) {
+            reported.push_back(reported_study(study.results, study.file));
+            reported.back().name =
+                fmt::format("{} {}", static_cast<char>('A' + reported.size() - 1), study.results.study.scenario_name);
+        }
+        write_output("html", (*values)["html"].as<std::string>(), report_page(reported, shipped_model_check(), program_name()),
+                     paths);
+    }
+    fmt::print("{}", comparison_text(studies));
+    return exit_done;
+}
+
+}  // namespace prismopt

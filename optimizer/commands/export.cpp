@@ -1,0 +1,170 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
+
+#include "io/export/launch.hpp"
+#include "io/nearest.hpp"
+#include "io/results_file.hpp"
+#include "model/phase_plan.hpp"
+#include "optimizer/design_text.hpp"
+#include "optimizer/program.hpp"
+#include "optimizer/stored_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::string target_help()
+{
+    std::string text = "what to write:";
+    for (const ExportTarget& target : export_targets()) {
+        text += fmt::format("\n  {}: {}", target.name, target.is);
+    }
+    return text;
+}
+
+const ExportTarget& target_of(const po::variables_map& values)
+{
+    std::vector<std::string> names;
+    for (const ExportTarget& target : export_targets()) {
+        names.emplace_back(target.name);
+    }
+    if (values.count("target") == 0) {
+        throw InputError(fmt::format("prismopt export needs a --target; choose from: {}", listed(names)));
+    }
+    const std::string asked = values["target"].as<std::string>();
+    for (const ExportTarget& target : export_targets()) {
+        if (asked == target.name) {
+            return target;
+        }
+    }
+    const std::string near = nearest(asked, names);
+    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", asked,
+                                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+}
+
+/// The point's index: what the user names, or the first of the front.
+std::uint64_t point_of(const po::variables_map& values, const Results& results, const StoredStudy& study)
+{
+    std::vector<std::string> front;
+    for (const FrontPoint& point : results.front) {
+        front.push_back(std::to_string(point.index));
+    }
+    if (values.count("point") == 0) {
+        if (results.front.empty()) {
+            throw InputError("the front is empty, and there is no --point: name one of the space");
+        }
+        return results.front.front().index;
+    }
+    const auto index = values["point"].as<std::int64_t>();
+    const Space& space = study.space();
+    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size() ||
+        !space.allows_all(space.point(static_cast<std::uint64_t>(index)))) {
+        throw InputError(
+            fmt::format("--point {} is no plan that this study may choose; those of its front are {}", index, listed(front)));
+    }
+    return static_cast<std::uint64_t>(index);
+}
+
+const Phase& phase_of(const po::variables_map& values, const Scenario& scenario)
+{
+    const int number = values["phase"].as<int>();
+    if (number < 1 || number > static_cast<int>(scenario.phases.size())) {
+        throw InputError(fmt::format("--phase {}: the scenario has {} of them; the first is 1", number, scenario.phases.size()));
+    }
+    return scenario.phases[static_cast<std::size_t>(number - 1)];
+}
+
+/// Productive seconds between checkpoints; 0 where there are none.
+double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
+{
+    const int node = problem.cluster.gpus_per_node();
+    const FailureModel failures =
+        failure_model(problem.reliability, {(plan.gpus() + node - 1) / node, plan.gpus(), plan.checkpoint_interval, plan.spares});
+    return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
+}
+
+Launch launch_of(const po::variables_map& values, const Results& results)
+{
+    StoredStudy study(results);
+    const std::uint64_t index = point_of(values, results, study);
+    const Point point = study.space().point(index);
+    const Problem& problem = study.problem(point);
+    Launch launch;
+    launch.study = results.study.scenario_name;
+    launch.point = std::to_string(index);
+    launch.program = program_name();
+    launch.phase = phase_of(values, study.scenario());
+    launch.plan = plan_in_phase(study.plan(point), launch.phase);
+    launch.design = design_text(launch.plan);
+    launch.workload = problem.workload;
+    launch.cluster = problem.cluster;
+    PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
+    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        throw InputError(
+            fmt::format("--point {} cannot run: {}: {}; name another point", index, refusal->reason, refusal->detail));
+    }
+    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
+    const auto member =
+        std::find_if(results.front.begin(), results.front.end(), [index](const FrontPoint& p) { return p.index == index; });
+    if (member != results.front.end() && values["phase"].as<int>() == 1) {  // step times are of the first phase
+        launch.step_s = member->prediction.step.p50.value;
+    }
+    return launch;
+}
+
+void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
+{
+    for (const ExportFile& file : files) {
+        const std::string path = file.suffix.empty() ? out : (std::filesystem::path(out).parent_path() / file.suffix).string();
+        write_output("out", path, file.text, {results});
+        fmt::print("{}\n", path);
+    }
+}
+
+}  // namespace
+
+int export_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("target", po::value<std::string>()->value_name("NAME"), target_help().c_str());
+    options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
+                          "which plan, as reports number them (default: the first of the front)")(
+        "phase", po::value<int>()->value_name("N")->default_value(1), "which phase of the training")(
+        "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; further files go beside it");
+    const auto values = parse_options("export", options, "RESULTS", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const ExportTarget& target = target_of(*values);
+    const std::string path = (*values)["RESULTS"].as<std::string>();
+    const Launch launch = launch_of(*values, read_results(path));
+    const Exported exported = target.make(launch);
+    if (const auto* why = std::get_if<Refusals>(&exported)) {
+        std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
+        for (const std::string& reason : *why) {
+            text += "\n  " + reason;
+        }
+        throw InputError(text);
+    }
+    const auto& files = std::get<std::vector<ExportFile>>(exported);
+    if (values->count("out") > 0) {
+        write(files, (*values)["out"].as<std::string>(), path);
+    } else if (files.size() == 1) {
+        fmt::print("{}", files.front().text);
+    } else {
+        throw InputError(fmt::format("--target {} writes {} files; say where with --out FILE", target.name, files.size()));
+    }
+    return exit_done;
+}
+
+}  // namespace prismopt

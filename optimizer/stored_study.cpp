@@ -1,0 +1,36 @@
+#include "optimizer/stored_study.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+/// Axes with one choice, which versions of the program may add, do not change the numbers of points.
+std::vector<Axis> with_choices(std::vector<Axis> axes)
+{
+    std::erase_if(axes, [](const Axis& axis) { return axis.labels.size() == 1; });
+    return axes;
+}
+
+bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
+}
+
+}  // namespace
+
+StoredStudy::StoredStudy(const Results& results)
+    : scenario_(parse_scenario(results.study.scenario_text, results.study.scenario_path)), model_(scenario_),
+      bench_(scenario_, model_.problem)
+{
+    if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
+        throw InputError(
+            results.study.scenario_path +
+            ": its space is not that of the results (they are of another version of the program, or the search tuned "
+            "hardware that no file names); search again, or use the version that wrote them");
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,36 @@
+"""`compare`: several results beside each other."""
+
+import support
+from support import CliTest
+
+
+class Compare(CliTest):
+    def test_two_studies(self):
+        self.output("search", support.SMALL, "--out", "all.h5")
+        self.output("search", self.scenario(pp="[1, 2]"), "--out", "fewer.h5")
+        text = self.output("compare", "all.h5", "fewer.h5", "--html", "both.html")
+        self.assertIn("  pp: A: 1, 2, 4; B: 1, 2\n", text)
+        self.assertIn("  B: pp = [1, 2]\n", text)
+        self.assertRegex(text, r"(?m)^training_time_p99, s .* (equal|limits (apart|overlap.*))$")
+        self.assertRegex(text, r"hypervolume in the box of all fronts: A 0\.\d+ B 0\.\d+ \([+-]\d+\.\d+ %\)")
+        self.assertTrue((self.folder / "both.html").read_text().startswith("<!DOCTYPE html>"))
+        before = (self.folder / "all.h5").read_bytes()
+        self.assertIn("would be lost", self.refusal("compare", "all.h5", "fewer.h5", "--html", "all.h5"))
+        self.assertEqual((self.folder / "all.h5").read_bytes(), before)
+
+    def test_different_objectives_are_refused_unless_asked_for(self):
+        self.output("search", support.SMALL, "--out", "three.h5")
+        self.output("search", self.scenario(minimise='["cost", "step_time_p99"]'), "--out", "two.h5")
+        message = self.refusal("compare", "three.h5", "two.h5")
+        self.assertIn("fronts of different objectives do not compare; add --common", message)
+        text = self.output("compare", "three.h5", "two.h5", "--common")
+        self.assertRegex(text, r"(?m)^cost, USD ")
+        self.assertNotIn("step_time_p99, s", text)
+
+    def test_one_file_is_not_enough(self):
+        self.output("search", support.SMALL, "--out", "one.h5")
+        self.assertIn("two results files or more", self.refusal("compare", "one.h5"))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,66 @@
+"""`export`: plans of a results file in the terms of what trains."""
+
+import csv
+import json
+import shutil
+import subprocess
+
+import h5py
+
+import support
+from support import CliTest
+
+
+class Export(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.output("search", support.SMALL, "--out", "small.h5")
+        with h5py.File(self.folder / "small.h5") as file:
+            self.points = file["front/evaluation"][()].tolist()
+            self.gpus = file["front/total_gpus"][()].tolist()
+            self.tp = file["front/tp"][()].tolist()
+
+    def test_every_point_of_the_front_goes_to_megatron(self):
+        for point, gpus, tp in zip(self.points, self.gpus, self.tp):
+            text = self.output("export", "small.h5", "--point", point, "--target", "json")
+            plan = json.loads(text)
+            self.assertEqual(plan["gpus"], gpus)
+            self.assertEqual(plan["plan"]["tp"], tp)
+            if plan["plan"]["pp"] == 1 or plan["plan"]["schedule"] in ("1f1b", "interleaved"):
+                arguments = self.output("export", "small.h5", "--point", point, "--target", "megatron")
+                self.assertIn(f"--tensor-model-parallel-size {tp}\n", arguments)
+                self.assertIn(f"point {point}:", arguments)
+
+    def test_the_first_of_the_front_is_the_default(self):
+        self.assertEqual(self.output("export", "small.h5", "--target", "json"),
+                         self.output("export", "small.h5", "--target", "json", "--point", self.points[0]))
+
+    def test_a_job_script_that_bash_reads(self):
+        printed = self.output("export", "small.h5", "--target", "slurm", "--out", "job.sbatch")
+        self.assertEqual(printed.split(), ["job.sbatch", "ranks.csv"])
+        subprocess.run(["bash", "-n", self.folder / "job.sbatch"], check=True)
+        if shutil.which("shellcheck"):
+            subprocess.run(["shellcheck", self.folder / "job.sbatch"], check=True)
+        with open(self.folder / "ranks.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["rank"]) for row in rows], list(range(self.gpus[0])))
+        self.assertEqual(len({(row["node"], row["local_rank"]) for row in rows}), self.gpus[0])
+
+    def test_refusals_say_why_and_what_to_try(self):
+        text = self.refusal("export", "small.h5", "--target", "torchtitan")
+        self.assertIn("cannot be exported to torchtitan:\n  ", text)
+        self.assertRegex(text, r"search sharding = ")
+        self.assertIn("did you mean 'megatron'?", self.refusal("export", "small.h5", "--target", "megatro"))
+        self.assertIn("needs a --target", self.refusal("export", "small.h5"))
+        self.assertIn("--point 999999 is no plan", self.refusal("export", "small.h5", "--target", "json", "--point", "999999"))
+        self.assertIn("--phase 2", self.refusal("export", "small.h5", "--target", "json", "--phase", "2"))
+        self.assertIn("say where with --out", self.refusal("export", "small.h5", "--target", "slurm"))
+
+    def test_results_are_not_overwritten(self):
+        before = (self.folder / "small.h5").read_bytes()
+        self.assertIn("would be lost", self.refusal("export", "small.h5", "--target", "json", "--out", "small.h5"))
+        self.assertEqual((self.folder / "small.h5").read_bytes(), before)
+
+
+if __name__ == "__main__":
+    support.main()

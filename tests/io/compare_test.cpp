@@ -1,0 +1,89 @@
+#include "io/compare.hpp"
+
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace prismopt {
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Fronts of two exact objectives.
+Results with_front(const std::vector<std::pair<double, double>>& values)
+{
+    Results results = sample_results();
+    const FrontPoint member = results.front.front();
+    results.front.clear();
+    for (const auto& [a, b] : values) {
+        results.front.push_back(member);
+        results.front.back().objectives = {Estimate::exact(a), Estimate::exact(b)};
+    }
+    return results;
+}
+
+TEST(Compare, MeasuresFrontsInOneBox)
+{
+    // The box is [1, 4.4] x [1, 2.2]; A dominates (4.4 - 2) * (2.2 - 1) of it, B two rectangles less their overlap.
+    const std::vector<NamedResults> studies{{"a.h5", with_front({{2.0, 1.0}})}, {"b.h5", with_front({{1.0, 2.0}, {4.0, 1.5}})}};
+    const std::vector<double> volumes = joint_hypervolumes(studies);
+    const double box = 3.4 * 1.2;
+    EXPECT_NEAR(volumes[0], 2.4 * 1.2 / box, 1e-12);
+    EXPECT_NEAR(volumes[1], (3.4 * 0.2 + 0.4 * 0.7 - 0.4 * 0.2) / box, 1e-12);
+}
+
+TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
+{
+    Results better = with_front({{90.0, 1.0}});
+    Results plain = with_front({{100.0, 1.0}});
+    better.front.front().objectives.front() = {90.0, 85.0, 95.0, 0.0, 0.0};
+    plain.front.front().objectives.front() = {100.0, 94.0, 106.0, 0.0, 0.0};
+    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, limits overlap"));
+    plain.front.front().objectives.front().low = 96.0;
+    const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
+    EXPECT_THAT(text, HasSubstr("-10.00 %, limits apart"));
+    EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
+}
+
+TEST(Compare, SaysWhichPointsAreBeaten)
+{
+    const std::string text = comparison_text({{"a.h5", with_front({{2.0, 2.0}})}, {"b.h5", with_front({{1.0, 1.0}})}});
+    EXPECT_THAT(text, HasSubstr("     2     2             B\n"));
+}
+
+TEST(Compare, TellsAxesAndLinesThatDiffer)
+{
+    Results other = sample_results();
+    other.axes[1].labels.emplace_back("16");
+    other.axes.push_back({"extra", false, {"on"}});
+    other.study.scenario_text = "name = \"sample\"  # the same\nseed = 2\n";
+    const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
+    EXPECT_THAT(text, HasSubstr("  tp: A: 4, 8; B: 4, 8, 16\n"));
+    EXPECT_THAT(text, HasSubstr("  extra: A: no such axis; B: on\n"));
+    EXPECT_THAT(text, HasSubstr("  B: seed = 2\n"));
+    EXPECT_THAT(text, Not(HasSubstr("name = ")));
+    const std::string same = comparison_text({{"a.h5", sample_results()}, {"b.h5", sample_results()}});
+    EXPECT_THAT(same, HasSubstr("the axes are the same\nthe scenarios are the same\n"));
+}
+
+TEST(Compare, ComparesByCommonObjectives)
+{
+    Results other = sample_results();
+    std::swap(other.objectives[0], other.objectives[1]);
+    for (FrontPoint& point : other.front) std::swap(point.objectives[0], point.objectives[1]);
+    other.objectives[1].name = "cost";
+    const std::vector<NamedResults> studies{{"a.h5", sample_results()}, {"b.h5", other}};
+    EXPECT_EQ(common_objectives(studies), (std::vector<std::string>{"gpus"}));
+    const Results reduced = with_objectives(other, {"gpus"});
+    ASSERT_EQ(reduced.objectives.size(), 1U);
+    EXPECT_EQ(reduced.front.front().objectives.size(), 1U);
+    EXPECT_EQ(reduced.front.front().objectives.front().value, 16384.0);
+    EXPECT_TRUE(reduced.evaluations.front().objectives.empty());  // only bounded
+}
+
+}  // namespace
+
+}  // namespace prismopt

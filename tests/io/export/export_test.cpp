@@ -1,0 +1,275 @@
+#include "io/export/launch.hpp"
+
+#include "io/export/target_names.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+namespace prismopt {
+
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Llama 3 405B as it was trained on 16,384 GPUs (arXiv 2407.21783, table 4): 126 layers, 16 stages of 8 slots.
+Launch llama()
+{
+    Launch launch;
+    launch.study = "llama";
+    launch.point = "7";
+    launch.design = "tp=8 pp=16";
+    launch.program = "prismopt 1.2.3";
+    launch.plan = {.tp = 8, .pp = 16, .dp = 128, .chunks = 8};
+    launch.plan.schedule = Schedule::interleaved;
+    launch.plan.split = LayerSplit::slots;
+    launch.plan.recompute = Recompute::selective;
+    launch.workload.name = "llama3-405b";
+    launch.workload.layers = 126;
+    launch.workload.hidden = 16384;
+    launch.workload.heads = 128;
+    launch.workload.kv_heads = 8;
+    launch.workload.feed_forward = 53248;
+    launch.workload.vocabulary = 128256;
+    launch.workload.activation = Activation::swiglu;
+    launch.workload.normalisation = Normalisation::rms_norm;
+    launch.phase = {.tokens = 15.6e12, .sequence = 8192, .global_batch = 2048};
+    NetworkTier node;
+    node.name = "node";
+    node.group_gpus = 8;
+    NetworkTier all;
+    all.name = "cluster";
+    all.group_gpus = 16384;
+    launch.cluster.gpus = 16384;
+    launch.cluster.tiers = {node, all};
+    launch.step_s = 6.25;
+    launch.checkpoint_interval_s = 1800.0;
+    return launch;
+}
+
+std::vector<std::string> lines(const Exported& exported, std::size_t file = 0)
+{
+    std::vector<std::string> all;
+    std::istringstream stream(std::get<std::vector<ExportFile>>(exported).at(file).text);
+    for (std::string line; std::getline(stream, line);) all.push_back(line);
+    return all;
+}
+
+std::string text(const Exported& exported) { return std::get<std::vector<ExportFile>>(exported).front().text; }
+
+std::string refusal(const Exported& exported)
+{
+    std::string all;
+    if (const auto* why = std::get_if<Refusals>(&exported)) {
+        for (const std::string& reason : *why) all += reason + "\n";
+    }
+    return all;
+}
+
+TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
+{
+    const auto arguments = lines(megatron_arguments(llama()));
+    for (const char* line : {"--tensor-model-parallel-size 8",
+                             "--pipeline-model-parallel-size 16",
+                             "--num-virtual-stages-per-pipeline-rank 8",
+                             "--account-for-embedding-in-pipeline-split",
+                             "--account-for-loss-in-pipeline-split",
+                             "--sequence-parallel",
+                             "--use-tp-pp-dp-mapping",
+                             "--use-distributed-optimizer",
+                             "--overlap-grad-reduce",
+                             "--overlap-param-gather",
+                             "--recompute-granularity selective",
+                             "--micro-batch-size 1",
+                             "--global-batch-size 2048",
+                             "--seq-length 8192",
+                             "--num-layers 126",
+                             "--num-query-groups 8",
+                             "--kv-channels 128",
+                             "--swiglu",
+                             "--normalization RMSNorm",
+                             "--untie-embeddings-and-output-weights",
+                             "--save-interval 288"}) {
+        EXPECT_THAT(arguments, Contains(line));
+    }
+    EXPECT_THAT(arguments, Contains("--train-samples 1904296875"));  // 15.6e12 / 8192
+    const std::string all = text(megatron_arguments(llama()));
+    EXPECT_THAT(all, Not(HasSubstr("context-parallel")));
+    EXPECT_THAT(all, Not(HasSubstr("layout")));
+    EXPECT_THAT(all, HasSubstr("000c4ac24f61"));
+    EXPECT_THAT(all, HasSubstr("Study llama, point 7"));
+}
+
+TEST(Megatron, LaysOutLayersThatDoNotDivide)
+{
+    Launch launch = llama();
+    launch.plan.split = LayerSplit::layers;
+    launch.plan.chunks = 1;
+    launch.plan.schedule = Schedule::one_f_one_b;
+    // 126 = 16 * 7 + 14: the first and the last stage hold one layer less.
+    EXPECT_THAT(
+        text(megatron_arguments(launch)),
+        HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7L\"\n"));
+    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("virtual")));
+}
+
+TEST(Megatron, RefusesWhatItDoesNotHave)
+{
+    Launch launch = llama();
+    launch.plan.chunks = 1;
+    for (const Schedule schedule : {Schedule::gpipe, Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::v_half,
+                                    Schedule::v_min, Schedule::dualpipe, Schedule::dualpipe_v}) {
+        launch.plan.schedule = schedule;
+        EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("no pipeline schedule " + std::string(name(schedule))));
+        EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("no pipeline schedule"));
+    }
+    launch.plan.post_validation = PostValidation::on;
+    launch.plan.offload = Offload::activations;
+    const std::string why = refusal(megatron_arguments(launch));
+    EXPECT_EQ(std::count(why.begin(), why.end(), '\n'), 3);  // all reasons at once
+    launch = llama();
+    launch.plan.recompute = Recompute::full;
+    launch.plan.recomputed_layers = 100;  // of 128 chunks
+    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("100 layers do not divide"));
+}
+
+TEST(Megatron, NamesExpertsAndLatentAttention)
+{
+    Launch launch = llama();
+    launch.plan.ep = 64;
+    launch.plan.cp = 2;
+    launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
+    launch.workload.latent = {1536, 512, 64, 128, 128};
+    const auto arguments = lines(megatron_arguments(launch));
+    for (const char* line :
+         {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256", "--moe-router-topk 8",
+          "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention", "--q-lora-rank 1536", "--kv-lora-rank 512",
+          "--qk-head-dim 128", "--qk-pos-emb-head-dim 64", "--v-head-dim 128", "--cp-comm-type p2p"}) {
+        EXPECT_THAT(arguments, Contains(line));
+    }
+    EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("beside context or expert parallelism"));
+}
+
+TEST(Megatron, ShardsFurtherByItsFsdp)
+{
+    Launch launch = llama();
+    launch.plan.sharding = Sharding::zero3;
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
+    launch.plan.sharding = Sharding::zero1;
+    launch.plan.shard_gpus = 32;
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr("--num-distributed-optimizer-instances 4\n"));
+}
+
+TEST(Bridge, HasOverrides)
+{
+    const auto overrides = lines(bridge_overrides(llama()));
+    for (const char* line :
+         {"model.tensor_model_parallel_size=8", "model.virtual_pipeline_model_parallel_size=8",
+          "model.account_for_loss_in_pipeline_split=true", "dist.use_tp_pp_dp_mapping=true", "train.global_batch_size=2048",
+          "ddp.use_distributed_optimizer=true", "model.recompute_granularity=selective"}) {
+        EXPECT_THAT(overrides, Contains(line));
+    }
+}
+
+Launch for_torchtitan()
+{
+    Launch launch = llama();
+    launch.plan.sharding = Sharding::zero3;
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    return launch;
+}
+
+TEST(Torchtitan, HasTablesOfSettings)
+{
+    const auto config = lines(torchtitan_config(for_torchtitan()));
+    for (const char* line :
+         {"[parallelism]", "data_parallel_replicate_degree = 1", "data_parallel_shard_degree = 128", "tensor_parallel_degree = 8",
+          "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
+          "pipeline_parallel_first_stage_less_layers = 1", "fsdp_reshard_after_forward = \"always\"", "[training]",
+          "local_batch_size = 16", "global_batch_size = 2048", "seq_len = 8192", "steps = 929832", "[activation_checkpoint]",
+          "mode = \"selective\""}) {
+        EXPECT_THAT(config, Contains(line));
+    }
+}
+
+TEST(Torchtitan, TakesOtherSchedulesAsTables)
+{
+    Launch launch = for_torchtitan();
+    launch.plan.chunks = 1;
+    launch.plan.schedule = Schedule::zb_h1;
+    launch.orders = {{{Pass::forward, 0, 0}, {Pass::input_gradient, 0, 0}, {Pass::weight_gradient, 0, 0}}};
+    const Exported exported = torchtitan_config(launch);
+    EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule = \"PipelineScheduleMulti\""));
+    EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule_csv = \"schedule.csv\""));
+    const auto& files = std::get<std::vector<ExportFile>>(exported);
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[1].suffix, "schedule.csv");
+    EXPECT_EQ(files[1].text, "0F0,0I0,0W0\n");
+    launch.plan.schedule = Schedule::zb_v;
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
+}
+
+TEST(Torchtitan, RefusesWhatItDoesNotHave)
+{
+    const std::string why = refusal(torchtitan_config(llama()));
+    EXPECT_THAT(why, HasSubstr("FSDP"));
+    EXPECT_THAT(why, HasSubstr("stages outermost"));
+    Launch launch = for_torchtitan();
+    launch.plan.schedule = Schedule::v_half;
+    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("in a V"));
+    launch.plan.schedule = Schedule::dualpipe;
+    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("dualpipe_v"));
+    launch = for_torchtitan();
+    launch.plan.split = LayerSplit::layers;
+    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("126 layers do not divide evenly among 128 stages"));
+}
+
+/// Ranks of a replica are on nodes of their own, and stages follow each other.
+TEST(Slurm, PutsRanksWhereThePlanHasThem)
+{
+    const Exported exported = slurm_script(llama());
+    EXPECT_THAT(text(exported), HasSubstr("#SBATCH --nodes=2048\n"));
+    EXPECT_THAT(text(exported), HasSubstr("--distribution=block:block"));
+    const auto table = lines(exported, 1);
+    ASSERT_EQ(table.size(), 16385U);
+    EXPECT_EQ(table[0], "rank,node,local_rank,stage,replica");
+    EXPECT_EQ(table[1 + 9], "9,1,1,1,0");
+    EXPECT_EQ(table[1 + 128], "128,16,0,0,1");
+    Launch inner = llama();
+    inner.plan.order = PlacementOrder::tp_dp_pp;
+    EXPECT_EQ(lines(slurm_script(inner), 1)[1 + 9], "9,1,1,0,1");
+}
+
+TEST(Slurm, RefusesNodesByNumber)
+{
+    Launch launch = llama();
+    launch.plan.node_order = NodeOrder::packed;
+    EXPECT_THAT(refusal(slurm_script(launch)), HasSubstr("node_order packed"));
+}
+
+TEST(Json, HoldsThePlan)
+{
+    Launch launch = llama();
+    launch.orders = {{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
+    const auto json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_EQ(json["plan"]["dp"], 128);
+    EXPECT_EQ(json["plan"]["schedule"], "interleaved");
+    EXPECT_EQ(json["phase"]["global_batch"], 2048);
+    EXPECT_EQ(json["order_of_tasks"], nlohmann::json::parse(R"(["0F0,0B0"])"));
+}
+
+TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)
+{
+    Settings settings(megatron_names());
+    EXPECT_THROW(settings.set("tensor-parallel", 8), std::logic_error);
+}
+
+}  // namespace
+
+}  // namespace prismopt
