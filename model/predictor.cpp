@@ -1,19 +1,16 @@
 #include "model/predictor.hpp"
 
 #include "model/phase_plan.hpp"
-#include "model/run/drift.hpp"
-#include "model/run/histories.hpp"
+#include "model/productive_times.hpp"
+#include "model/run_outlook.hpp"
 #include "model/step/mean_step.hpp"
 #include "model/step/node_order.hpp"
 
-#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <stdexcept>
 
 namespace prismopt {
@@ -24,11 +21,6 @@ namespace {
 constexpr double single_precision = 1e-5;
 
 constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
-
-double mean_of(const std::vector<double>& values)
-{
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
 TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const LawNode> factor,
@@ -64,82 +56,6 @@ std::vector<LawNode> common_step_law(const NoiseTables& noise)
     return law;
 }
 
-/// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
-struct ProductiveTimes {
-    std::vector<double> seconds;  // [fleet]
-    double mean = 0.0;
-    double mean_variance = 0.0;     // of `mean`, beyond what the scatter of `seconds` shows
-    double shrink_deviation = 0.0;  // standard error of the factor by which deviations were shrunk, relative to it
-    double deviation = 0.0;         // of `seconds`
-};
-
-ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps)
-{
-    const std::size_t fleets = draws.front().size() / steps;
-    std::vector<double> productive(fleets, 0.0);
-    double within = 0.0;  // mean over fleets of the variance of a step; phases share their draws, so theirs do not simply add up
-    std::vector<double> step(static_cast<std::size_t>(steps));
-    for (std::size_t f = 0; f < fleets; ++f) {
-        std::fill(step.begin(), step.end(), 0.0);
-        for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-            for (std::size_t k = 0; k < step.size(); ++k) {
-                step[k] += phases[phase].steps() * draws[phase][f * step.size() + k];
-            }
-        }
-        productive[f] = mean_of(step);
-        for (const double s : step) {
-            within += (s - productive[f]) * (s - productive[f]) / std::max(1, steps - 1) / static_cast<double>(fleets);
-        }
-    }
-    const double noise_variance = within / steps;
-    ProductiveTimes result;
-    result.mean = mean_of(productive);
-    const auto count = static_cast<double>(std::max<std::size_t>(2, fleets));
-    double total_variance = 0.0;
-    for (const double p : productive) {
-        total_variance += (p - result.mean) * (p - result.mean) / (count - 1.0);
-    }
-    const double mean_deviation = fleets > 1 ? mean_error(productive, {1, block_fleets}) : 0.0;
-    const double noise_share = total_variance > 0.0 ? std::min(1.0, noise_variance / total_variance) : 0.0;
-    const double shrink = std::sqrt(1.0 - noise_share);
-    for (double& p : productive) {
-        p = result.mean + shrink * (p - result.mean);
-    }
-    result.seconds = std::move(productive);
-    result.mean_variance = noise_share * mean_deviation * mean_deviation;
-    // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
-    const double share_error = noise_share * std::sqrt(2.0 / count + 2.0 / (count * std::max(1, steps - 1)));
-    const double smallest = std::sqrt(share_error);  // what cannot be told from zero
-    result.shrink_deviation = std::min(1.0, 0.5 * share_error / std::pow(std::max({shrink, smallest, 1e-12}), 2));
-    result.deviation = std::max(shrink, smallest) * std::sqrt(total_variance);
-    return result;
-}
-
-/// Of the productive time, by the mean steps.
-std::vector<double> phase_shares(const std::vector<Phase>& phases, const PhaseDraws& draws)
-{
-    std::vector<double> shares;
-    double sum = 0.0;
-    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-        shares.push_back(phases[phase].steps() * mean_of(draws[phase]));
-        sum += shares.back();
-    }
-    for (double& share : shares) {
-        share /= sum;
-    }
-    return shares;
-}
-
-/// The speed of the whole job changes slowly: each fleet has its own mean of that over the run.
-void drift(ProductiveTimes& productive, const Problem& problem, const SamplerOptions& options)
-{
-    const double cv = mean_drift_cv(problem.reliability.drift, productive.mean);
-    for (std::size_t f = 0; cv > 0.0 && f < productive.seconds.size(); ++f) {
-        productive.seconds[f] *=
-            drift_factor(cv, problem.noise.scores, options.seed, options.purpose, static_cast<std::uint32_t>(f));
-    }
-}
-
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
@@ -150,69 +66,6 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
     };
     return {e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
             e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)};
-}
-
-int spare_gpus(const FailureModel& model, const Cluster& cluster)
-{
-    return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
-}
-
-/// Checkpoints that do not suit the run.
-std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
-{
-    const FailureModel& model = part.model;
-    const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
-    if (given && model.interval_s > productive_s) {
-        return Infeasible{"checkpoint interval longer than the run",
-                          std::to_string(std::lround(model.interval_s)) + " s for a run of " +
-                              std::to_string(std::lround(productive_s)) + " s; give a shorter one, or 0 s for Young's",
-                          model.interval_s - productive_s};
-    }
-    if (model.interval_s < model.lag_s) {
-        return Infeasible{"checkpoints overlap",
-                          "a write takes " + std::to_string(std::lround(model.lag_s)) + " s, longer than the interval of " +
-                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
-                          model.lag_s - model.interval_s};
-    }
-    return std::nullopt;
-}
-
-/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent runs.
-Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
-{
-    const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
-    const auto count = static_cast<double>(runs.size());
-    using Law = boost::math::binomial;
-    const auto low = [&](double level) { return Law::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
-    const auto high = [&](double level) { return Law::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
-    return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
-}
-
-RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
-                   const Confidence& confidence)
-{
-    RunOutlook run;
-    const std::vector<Cause> causes = all_causes(problem.reliability);
-    for (std::size_t c = 0; c < causes.size(); ++c) {
-        run.losses.push_back({causes[c].name, histories.cause[c]});
-    }
-    run.checkpoint_gpu_s = histories.checkpoint_gpu_s;
-    const double rate = model.rate();
-    constexpr double never = std::numeric_limits<double>::infinity();
-    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : never;
-    run.interval_s = model.interval_s;
-    run.young_s = rate > 0.0 ? young_interval(rate, model.stall_s) : never;
-    run.daly_s = rate > 0.0 ? daly_interval(rate, model.stall_s) : never;
-    run.optimal_s = rate > 0.0 ? optimal_interval(rate, model.stall_s) : never;
-    run.spare_gpus = spare_gpus(model, problem.cluster);
-    run.deadline = problem.deadline;
-    if (problem.deadline.si > 0.0) {
-        run.miss_probability = share_beyond(histories.seconds, problem.deadline.si, confidence);
-    }
-    const double held = result.gpus + run.spare_gpus;
-    run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
-    run.carbon_kg = problem.power.carbon.si * run.energy_j;
-    return run;
 }
 
 }  // namespace
@@ -367,7 +220,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     const std::vector<double>& training = histories.seconds;
     result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
     // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
-    const double stretch = mean_of(training) / productive.mean;
+    const double stretch = result.training.mean.value / productive.mean;
     const auto widen = [&](Estimate& e, double normal_quantile) {
         const double shape = normal_quantile * productive.deviation * productive.shrink_deviation;
         e = widened(e, stretch * std::sqrt(productive.mean_variance + shape * shape), confidence);

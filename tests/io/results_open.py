@@ -22,7 +22,7 @@ except ImportError as missing:
 GROUPS = ["study", "space", "evaluations", "front", "progress", "ranks"]
 ROOT = [
     "filetype", "schema_version", "Conventions", "program_version", "git_commit", "created", "command_line", "job_id", "seed",
-    "scenario_name", "scenario_path", "scenario_toml",
+    "scenario_name", "scenario_path", "scenario_toml", "quantiles_of",
 ]
 DAY = 86400.0
 

@@ -1,0 +1,77 @@
+#include "model/run_outlook.hpp"
+
+#include <boost/math/distributions/binomial.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent runs.
+Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
+{
+    const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
+    const auto count = static_cast<double>(runs.size());
+    using Law = boost::math::binomial;
+    const auto low = [&](double level) { return Law::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    const auto high = [&](double level) { return Law::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
+}
+
+}  // namespace
+
+int spare_gpus(const FailureModel& model, const Cluster& cluster)
+{
+    return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
+}
+
+std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
+{
+    const FailureModel& model = part.model;
+    const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
+    if (given && model.interval_s > productive_s) {
+        return Infeasible{"checkpoint interval longer than the run",
+                          std::to_string(std::lround(model.interval_s)) + " s for a run of " +
+                              std::to_string(std::lround(productive_s)) + " s; give a shorter one, or 0 s for Young's",
+                          model.interval_s - productive_s};
+    }
+    if (model.interval_s < model.lag_s) {
+        return Infeasible{"checkpoints overlap",
+                          "a write takes " + std::to_string(std::lround(model.lag_s)) + " s, longer than the interval of " +
+                              std::to_string(std::lround(model.interval_s)) + " s; lengthen the interval",
+                          model.lag_s - model.interval_s};
+    }
+    return std::nullopt;
+}
+
+RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
+                   const Confidence& confidence)
+{
+    RunOutlook run;
+    const std::vector<Cause> causes = all_causes(problem.reliability);
+    for (std::size_t c = 0; c < causes.size(); ++c) {
+        run.losses.push_back({causes[c].name, histories.cause[c]});
+    }
+    run.checkpoint_gpu_s = histories.checkpoint_gpu_s;
+    const double rate = model.rate();
+    constexpr double never = std::numeric_limits<double>::infinity();
+    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : never;
+    run.interval_s = model.interval_s;
+    run.young_s = rate > 0.0 ? young_interval(rate, model.stall_s) : never;
+    run.daly_s = rate > 0.0 ? daly_interval(rate, model.stall_s) : never;
+    run.optimal_s = rate > 0.0 ? optimal_interval(rate, model.stall_s) : never;
+    run.spare_gpus = spare_gpus(model, problem.cluster);
+    run.deadline = problem.deadline;
+    if (problem.deadline.si > 0.0) {
+        run.miss_probability = share_beyond(histories.seconds, problem.deadline.si, confidence);
+    }
+    const double held = result.gpus + run.spare_gpus;
+    run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
+    run.carbon_kg = problem.power.carbon.si * run.energy_j;
+    return run;
+}
+
+}  // namespace prismopt
