@@ -17,7 +17,7 @@ namespace prismopt {
 
 namespace {
 
-std::string letter(std::size_t study) { return std::string(1, static_cast<char>('A' + study)); }
+std::string letter(std::size_t study) { return fmt::format("{}", static_cast<char>('A' + study)); }
 
 std::string named(const ObjectiveInfo& objective)
 {
@@ -300,13 +300,13 @@ std::string comparison_text(const std::vector<NamedResults>& studies)
         text += fmt::format("{}  {}: study {}, seed {}, front of {} points, {}\n", letter(s), studies[s].file,
                             results.study.scenario_name, results.study.seed, results.front.size(), results.study.outcome.text);
     }
-    text += "\n" + axes_text(studies) + scenarios_text(studies);
+    text += fmt::format("\n{}{}", axes_text(studies), scenarios_text(studies));
     const bool empty =
         std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
     if (empty) {
         return text + "\nA front is empty: there is nothing to compare.\n";
     }
-    return text + "\n" + bests_text(studies) + hypervolumes_text(studies) + "\n" + fronts_text(studies);
+    return text + fmt::format("\n{}{}\n{}", bests_text(studies), hypervolumes_text(studies), fronts_text(studies));
 }
 
 }  // namespace prismopt

@@ -310,6 +310,15 @@ std::vector<T> Hdf5Object::get_list(const std::string& attribute) const
     return read_values<T>(stored, type, space, what, [&](void* data) { return H5Aread(opened, type, data); });
 }
 
+std::string hdf5_version()
+{
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
 bool is_hdf5(const std::string& path)
 {
     silence();

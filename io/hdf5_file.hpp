@@ -57,6 +57,9 @@ private:
     std::int64_t id_;
 };
 
+/// Of the library that runs: "1.10.8".
+std::string hdf5_version();
+
 /// Whether the file begins as HDF5 files do.
 bool is_hdf5(const std::string& path);
 

@@ -22,7 +22,7 @@ packages=(
     librandom123-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
     libnlopt-dev libnlopt-cxx-dev
     libgtest-dev libgmock-dev libbenchmark-dev
-    python3 python3-h5py python3-xarray python3-h5netcdf
+    python3 python3-h5py python3-xarray python3-h5netcdf python3-jsonschema
     clang-format
 )
 tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck)

@@ -7,7 +7,7 @@ if [[ $# -gt 0 ]]; then
 usage: bash jobs/quickstart.sh
 
 Installs packages, builds build/release, searches jobs/scenarios/llama3-405b-16k.toml on 2 MPI ranks, and prints the
-front. Results go to build/quickstart/; running it again replaces them.
+front, and writes its report. Results go to build/quickstart/; running it again replaces them.
 TEXT
     if [[ $1 == -h || $1 == --help ]]; then exit 0; fi
     echo "quickstart.sh: unknown argument '$1'" >&2
@@ -18,6 +18,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 scenario=jobs/scenarios/llama3-405b-16k.toml
 results=build/quickstart/llama3-405b-16k.h5
 table=build/quickstart/llama3-405b-16k.csv
+page=build/quickstart/llama3-405b-16k.html
 
 bash jobs/install.sh
 cmake --preset release
@@ -39,11 +40,12 @@ started=$SECONDS
 "${search[@]}"
 took=$((SECONDS - started))
 
-build/release/prismopt report "$results" --csv "$table" >/dev/null
+build/release/prismopt report "$results" --csv "$table" --html "$page" >/dev/null
 
 cat <<TEXT
 
 The search took $took s on 2 ranks. Its results:
   $PWD/$results
   $PWD/$table
+  $PWD/$page    open this one in a browser
 TEXT

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <chrono>
 #include <cstdint>
@@ -125,6 +126,15 @@ Communicator::Communicator(std::unique_ptr<World> world) : world_(std::move(worl
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
+
+std::string Communicator::library_version()
+{
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string all(text.data());
+    return all.substr(0, all.find_first_of(",\n"));
+}
 
 Communicator Communicator::world(int& argc, char**& argv)
 {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ public:
 
     /// All ranks that mpirun or srun started. To be created once, before anything else in main.
     static Communicator world(int& argc, char**& argv);
+    /// Name and version of the MPI library that runs.
+    static std::string library_version();
 
     /// Waits for the other ranks, then ends MPI. While an exception passes it does neither, for the others may wait for
     /// this rank: the launcher then ends the job when the process exits. An exception caught earlier needs `abort`.

@@ -3,13 +3,14 @@
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/version.hpp"
+#include "optimizer/program.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -21,9 +22,20 @@ void print_help()
 {
     fmt::print("Usage: prismopt COMMAND ... ; prismopt COMMAND --help shows its options\n\n");
     for (const auto& command : prismopt::commands()) {
-        fmt::print("  {:<13}{:<10}{}\n", command.name, command.argument, command.does);
+        fmt::print("  {:<13}{:<12}{}\n", command.name, command.argument, command.does);
+    }
+    fmt::print("\nExamples:\n");
+    for (const auto& command : prismopt::commands()) {
+        fmt::print("  {}\n", command.example);
     }
     fmt::print("\nExit codes: 0 done, 2 wrong input or usage, 75 stopped with a state to resume, 1 anything else\n");
+}
+
+/// Colours of the log only on a terminal, and not where the user wants none (no-color.org).
+spdlog::color_mode colours()
+{
+    const char* none = std::getenv("NO_COLOR");
+    return none != nullptr && *none != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
 int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
@@ -36,7 +48,7 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
     }
     if (words[0] == "--version") {
         if (call.team.rank() == 0) {
-            fmt::print("prismopt {} ({})\n", prismopt::program_version, prismopt::program_commit);
+            fmt::print("{}", prismopt::version_text());
         }
         return prismopt::exit_done;
     }
@@ -59,8 +71,8 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
 int main(int argc, char** argv)
 {
     auto team = prismopt::Communicator::world(argc, argv);
-    const auto log = spdlog::stderr_color_mt("prismopt");
-    log->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
+    const auto log = spdlog::stderr_color_mt("prismopt", colours());
+    log->set_pattern("%Y-%m-%d %H:%M:%S %^%l%$: %v");
     spdlog::set_default_logger(log);
     const std::vector<std::string> words(argv + 1, argv + argc);
     std::string command_line = "prismopt";

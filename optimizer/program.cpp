@@ -1,9 +1,19 @@
 #include "optimizer/program.hpp"
 
+#include "io/hdf5_file.hpp"
+#include "optimizer/communicator.hpp"
 #include "optimizer/version.hpp"
+
+#include <fmt/format.h>
 
 namespace prismopt {
 
 std::string program_name() { return std::string("prismopt ") + program_version + " (" + program_commit + ")"; }
+
+std::string version_text()
+{
+    return fmt::format("{}\ncompiler: {}\nMPI: {}\nHDF5: {}\n", program_name(), program_compiler, Communicator::library_version(),
+                       hdf5_version());
+}
 
 }  // namespace prismopt

@@ -1,5 +1,7 @@
 #include "optimizer/commands/command.hpp"
 
+#include "io/nearest.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +20,8 @@ const std::vector<Command>& commands()
          "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command},
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
+        {"init", "", "a commented scenario to start from, for a workload on a cluster",
+         "prismopt init --workload llama3-70b --accelerator h100-sxm --gpus 1024 --out my.toml", init_command},
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
         {"report", "RESULTS", "the front as a table, with how far to trust it; HTML page, CSV",
          "prismopt report small.h5 --html small.html --csv small.csv", report_command},
@@ -29,8 +33,42 @@ const std::vector<Command>& commands()
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
         {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
+        {"completion", "SHELL", "completion of commands and options for bash or zsh", "source <(prismopt completion bash)",
+         completion_command},
+        {"manual", "", "the manual page", "prismopt manual | man -l -", manual_command},
     };
     return list;
+}
+
+namespace {
+
+void list_options(const po::options_description& options, std::vector<OptionText>& listing)
+{
+    for (const auto& option : options.options()) {
+        const bool valued = option->semantic()->max_tokens() > 0;
+        std::string value = valued ? option->format_parameter() : "";
+        value = value.substr(0, value.find(" (="));  // a default is told by the description
+        listing.push_back({option->long_name(), value, option->description()});
+    }
+}
+
+std::string nearest_option(const std::string& asked, const po::options_description& options)
+{
+    std::vector<std::string> names;
+    for (const auto& option : options.options()) {
+        names.push_back("--" + option->long_name());
+    }
+    const std::string near = nearest(asked, names);
+    return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
+}
+
+}  // namespace
+
+std::vector<OptionText> options_of(const Command& command, const Call& call)
+{
+    std::vector<OptionText> options;
+    command.run({}, {call.command_line, call.team, &options});
+    return options;
 }
 
 std::optional<po::variables_map> parse_options(const std::string& command, const po::options_description& options,
@@ -40,6 +78,10 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
     po::options_description all;
     all.add(options);
     all.add_options()("help,h", "this text");
+    if (call.listing != nullptr) {
+        list_options(all, *call.listing);
+        return std::nullopt;
+    }
     po::options_description with_argument;
     with_argument.add(all);
     po::positional_options_description place;
@@ -55,6 +97,9 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
     try {
         po::store(po::command_line_parser(words).options(with_argument).positional(place).run(), values);
         po::notify(values);
+    } catch (const po::unknown_option& error) {
+        throw InputError(fmt::format("prismopt {}: unrecognised option '{}'{}; see prismopt {} --help", command,
+                                     error.get_option_name(), nearest_option(error.get_option_name(), all), command));
     } catch (const po::error& error) {
         throw InputError(fmt::format("prismopt {}: {}; see prismopt {} --help", command, error.what(), command));
     }

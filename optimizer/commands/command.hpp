@@ -19,10 +19,18 @@ inline constexpr int exit_failure = 1;
 inline constexpr int exit_wrong_input = 2;
 inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL: stopped with a complete checkpoint
 
+/// An option as completion and the manual tell it.
+struct OptionText {
+    std::string name;   // without dashes
+    std::string value;  // what follows it; empty: nothing
+    std::string does;
+};
+
 /// What a command needs to know of how it was started.
 struct Call {
     std::string command_line;  // as typed
     Communicator& team;
+    std::vector<OptionText>* listing = nullptr;  // the command only tells its options, here
 };
 
 int search_command(const std::vector<std::string>& words, const Call& call);
@@ -33,6 +41,9 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);
 int export_command(const std::vector<std::string>& words, const Call& call);
+int completion_command(const std::vector<std::string>& words, const Call& call);
+int manual_command(const std::vector<std::string>& words, const Call& call);
+int init_command(const std::vector<std::string>& words, const Call& call);
 int compare_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
@@ -43,6 +54,8 @@ struct Command {
     const char* example;  // what --help shows
     int (*run)(const std::vector<std::string>&, const Call&);
 };
+/// Its options, --help among them; asks the command itself, so that there is one table.
+std::vector<OptionText> options_of(const Command& command, const Call& call);
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 

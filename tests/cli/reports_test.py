@@ -76,9 +76,6 @@ class Reports(CliTest):
         self.assertIn("75 stopped with a state to resume", overview)
         self.assertEqual(overview, self.output("--help", ranks=2))
 
-    def test_version(self):
-        self.assertRegex(self.output("--version"), r"^prismopt \d+\.\d+\.\d+ \(.+\)\n$")
-
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
             finished = support.subprocess.run(support.command(["--help"], 0), stdout=full, stderr=support.subprocess.PIPE, text=True,

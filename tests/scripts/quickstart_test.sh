@@ -29,9 +29,10 @@ builds_searches_and_reports() {
     expect_call "cmake --build --preset release --target prismopt"
     expect_call "$search"
     expect_call "threads 1, root 1"
-    expect_call "prismopt report build/quickstart/llama3-405b-16k.h5 --csv build/quickstart/llama3-405b-16k.csv"
+    expect_call "prismopt report build/quickstart/llama3-405b-16k.h5 --csv build/quickstart/llama3-405b-16k.csv --html build/quickstart/llama3-405b-16k.html"
     expect_said "the front"
     expect_said "$tree/build/quickstart/llama3-405b-16k.csv"
+    expect_said "$tree/build/quickstart/llama3-405b-16k.html"
     expect_said "The search took"
 }
 

@@ -1,0 +1,173 @@
+#include "io/starter_scenario.hpp"
+
+#include "io/nearest.hpp"
+#include "io/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+/// What such accelerators usually come with: GPUs that NVLink (or xGMI) joins, and the network between these.
+struct UsualCluster {
+    std::string_view accelerator;  // the catalog's names begin so
+    int node_gpus;
+    std::string_view node_link;
+    std::string_view network_link;
+};
+constexpr std::array<UsualCluster, 7> usual_clusters{{
+    {"v100", 8, "nvlink2", "ib-100g"},   // NVIDIA DGX-1 and DGX-2
+    {"a100", 8, "nvlink3", "ib-hdr"},    // NVIDIA DGX A100
+    {"h100", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H100
+    {"h200", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H200
+    {"b200", 8, "nvlink5", "ib-ndr"},    // NVIDIA DGX B200
+    {"gb200", 72, "nvlink5", "ib-ndr"},  // NVIDIA GB200 NVL72
+    {"mi300x", 8, "xgmi4", "roce-400g"},
+}};
+
+const UsualCluster& usual_cluster(const std::string& accelerator)
+{
+    const auto found = std::find_if(usual_clusters.begin(), usual_clusters.end(),
+                                    [&](const UsualCluster& usual) { return accelerator.starts_with(usual.accelerator); });
+    if (found == usual_clusters.end()) {
+        throw InputError(
+            fmt::format("--accelerator {} is known, but not how nodes of it are usually joined; start from another and write "
+                        "its tiers yourself",
+                        accelerator));
+    }
+    return *found;
+}
+
+void refuse_unknown(const std::string& option, const std::string& asked, const std::vector<std::string>& names)
+{
+    if (std::find(names.begin(), names.end(), asked) == names.end()) {
+        const std::string near = nearest(asked, names);
+        throw InputError(fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked,
+                                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+    }
+}
+
+/// Powers of two up to `most` that pass.
+template <class Passes>
+std::vector<int> powers_of_two(int most, Passes passes)
+{
+    std::vector<int> values;
+    for (int value = 1; value <= most; value *= 2) {
+        if (passes(value)) {
+            values.push_back(value);
+        }
+    }
+    return values;
+}
+
+std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+
+/// Whole nodes of the cluster, of a half and a quarter of it.
+std::vector<int> gpu_choices(int gpus, int node)
+{
+    std::vector<int> choices;
+    for (const int part : {4, 2, 1}) {
+        if (gpus % part == 0 && (gpus / part) % std::min(node, gpus) == 0) {
+            choices.push_back(gpus / part);
+        }
+    }
+    return choices;
+}
+
+/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
+int batch_near(double sequences, int gpus)
+{
+    int odd = gpus;
+    while (odd % 2 == 0) {
+        odd /= 2;
+    }
+    return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
+}
+
+std::string space(const Workload& workload, int gpus, int node)
+{
+    const auto tp = powers_of_two(std::min(8, std::min(node, gpus)), [&](int value) {
+        return node % value == 0 && workload.heads % value == 0 &&
+               (workload.kv_heads % value == 0 || value % workload.kv_heads == 0);
+    });
+    const auto pp = powers_of_two(std::min({workload.layers, gpus, 64}), [](int) { return true; });
+    std::string text = "[space]\n";
+    text += fmt::format("gpus = {}{}# how many GPUs the job takes\n", list(gpu_choices(gpus, node)), "   ");
+    text += fmt::format("tp = {}   # tensor parallel degrees\n", list(tp));
+    text += fmt::format("pp = {}   # pipeline stages; data parallel replicas are what remains\n", list(pp));
+    if (workload.mixture()) {
+        const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts.count % value == 0; });
+        text += fmt::format("ep = {}   # expert parallel degrees\n", list(ep));
+    }
+    text +=
+        "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\n"
+        "microbatch = [1, 2, 4]               # sequences\n"
+        "schedule = [\"1f1b\", \"interleaved\"]   # or gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n"
+        "recompute = [\"none\", \"selective\", \"full\"]\n"
+        "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n"
+        "split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n"
+        "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # of parallel dimensions over the GPUs, innermost first\n";
+    return text;
+}
+
+}  // namespace
+
+std::string starter_scenario(const StarterChoice& choice)
+{
+    refuse_unknown("workload", choice.workload, catalog_workloads());
+    refuse_unknown("accelerator", choice.accelerator, catalog_accelerators());
+    const Workload workload = catalog_workload(choice.workload);
+    const UsualCluster& usual = usual_cluster(choice.accelerator);
+    const bool one_node = choice.gpus <= usual.node_gpus;
+    if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
+        throw InputError(fmt::format("--gpus {} does not fill nodes of {} {}; write a multiple", choice.gpus, usual.node_gpus,
+                                     choice.accelerator));
+    }
+    constexpr double tokens_a_step = 4.2e6;
+    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
+    const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
+    const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * workload.parameters();
+    std::string text = fmt::format(
+        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
+        "#   prismopt validate {}.toml\n#   mpirun prismopt search {}.toml\n\nname = \"{}\"\nseed = 1\n\n",
+        choice.workload, choice.gpus, choice.accelerator, choice.name, choice.name, choice.name);
+    text += fmt::format(
+        "[workload]\nmodel = \"{}\"   # of the catalog; fields given here (layers, hidden, heads, ...) override it\n\n",
+        choice.workload);
+    text += fmt::format(
+        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\n"
+        "global_batch = {}   # sequences in an optimizer step\n\n",
+        tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch);
+    text += fmt::format(
+        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"2.50 USD/h\"           # the catalog's list price where it "
+        "is not given\n\n",
+        choice.accelerator, choice.gpus);
+    if (!one_node) {
+        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs that it joins\n\n",
+                            usual.node_link, usual.node_gpus);
+    }
+    text += fmt::format(
+        "[[cluster.tier]]                     # the last tier joins the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n"
+        "# oversubscription = 2                # how many times more bandwidth enters the tier below than leaves it\n\n",
+        one_node ? usual.node_link : usual.network_link);
+    text +=
+        "[memory]\nheadroom = 0.05                      # share that must stay free\n\n"
+        "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; prismopt calibrate fits one to your traces\n\n"
+        "[reliability]\nnode_failure_rate = \"6.5e-3 /day\"    # 16,000 A100, arXiv 2410.21680; yours?\n"
+        "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
+        "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";
+    text += space(workload, choice.gpus, usual.node_gpus);
+    text +=
+        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
+        "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";
+    return text;
+}
+
+}  // namespace prismopt

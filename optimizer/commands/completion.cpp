@@ -1,0 +1,115 @@
+#include "optimizer/commands/command.hpp"
+
+#include "io/nearest.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::string bash(const Call& call)
+{
+    std::string names;
+    std::string cases;
+    for (const Command& command : commands()) {
+        names += fmt::format("{}{}", names.empty() ? "" : " ", command.name);
+        std::string options;
+        std::string valued;
+        for (const OptionText& option : options_of(command, call)) {
+            options += fmt::format("{}--{}", options.empty() ? "" : " ", option.name);
+            if (!option.value.empty()) {
+                valued += fmt::format("{}--{}", valued.empty() ? "" : " | ", option.name);
+            }
+        }
+        cases += fmt::format("        {}) options=\"{}\" valued=\"{}\" ;;\n", command.name, options, valued);
+    }
+    return fmt::format(R"(# Completion of prismopt for bash: source <(prismopt completion bash)
+_prismopt() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} options="" valued=""
+    if [[ $COMP_CWORD -eq 1 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "{} --help --version" -- "$word")
+        return
+    fi
+    case ${{COMP_WORDS[1]}} in
+{}    esac
+    if [[ $word == -* && " $valued " != *" $before "* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}}
+complete -o filenames -F _prismopt prismopt
+)",
+                       names, cases);
+}
+
+/// Inside single quotes, where brackets and colons would end a description.
+std::string zsh_text(const std::string& text)
+{
+    std::string safe;
+    for (const char c : text) {
+        switch (c) {
+            case '\'': safe += "'\\''"; break;
+            case '[':
+            case ']':
+            case ':': safe += fmt::format("\\{}", c); break;
+            case '\n': safe += ' '; break;
+            default: safe += c;
+        }
+    }
+    return safe;
+}
+
+std::string zsh(const Call& call)
+{
+    std::string names;
+    std::string cases;
+    for (const Command& command : commands()) {
+        names += fmt::format("        '{}:{}'\n", command.name, zsh_text(command.does));
+        cases += fmt::format("        {}) _arguments \\\n", command.name);
+        for (const OptionText& option : options_of(command, call)) {
+            cases += fmt::format("            '--{}[{}]{}' \\\n", option.name, zsh_text(option.does),
+                                 option.value.empty() ? "" : fmt::format(":{}:_files", zsh_text(option.value)));
+        }
+        cases += "            '*:file:_files' ;;\n";
+    }
+    return fmt::format(R"(#compdef prismopt
+# Completion of prismopt for zsh: prismopt completion zsh > DIRECTORY_OF_FPATH/_prismopt
+_prismopt() {{
+    local -a commands=(
+{})
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    local command=$words[2]
+    words=("${{(@)words[2,-1]}}")
+    (( CURRENT -= 1 ))
+    case $command in
+{}    esac
+}}
+compdef _prismopt prismopt
+)",
+                       names, cases);
+}
+
+}  // namespace
+
+int completion_command(const std::vector<std::string>& words, const Call& call)
+{
+    const auto values = parse_options("completion", po::options_description("Options"), "SHELL", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const std::string shell = (*values)["SHELL"].as<std::string>();
+    if (shell != "bash" && shell != "zsh") {
+        throw InputError(fmt::format("there is no completion for '{}'; write bash or zsh", shell));
+    }
+    fmt::print("{}", shell == "bash" ? bash(call) : zsh(call));
+    return exit_done;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,69 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
+
+#include "io/nearest.hpp"
+#include "io/scenario_schema.hpp"
+#include "io/starter_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+int init_command(const std::vector<std::string>& words, const Call& call)
+{
+    const StarterChoice usual;
+    const std::string workloads = fmt::format("what is trained: {}", listed(catalog_workloads()));
+    const std::string accelerators = fmt::format("on what: {}", listed(catalog_accelerators()));
+    po::options_description options("Options");
+    options.add_options()("workload", po::value<std::string>()->value_name("NAME"), workloads.c_str());
+    options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
+                          accelerators.c_str());
+    options.add_options()("gpus", po::value<int>()->value_name("N"), "how many the cluster has")(
+        "sequence-length", po::value<int>()->value_name("N")->default_value(usual.sequence), "tokens of a sequence")(
+        "global-batch", po::value<int>()->value_name("N"), "sequences in an optimizer step (default: about four million tokens)")(
+        "tokens", po::value<double>()->value_name("N"), "to train on (default: twenty for each parameter)")(
+        "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
+        "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
+    const auto values = parse_options("init", options, "", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    if ((*values)["schema"].as<bool>()) {
+        fmt::print("{}", scenario_schema());
+        return exit_done;
+    }
+    for (const char* needed : {"workload", "gpus"}) {
+        if (values->count(needed) == 0) {
+            throw InputError(fmt::format("prismopt init needs --{}; see prismopt init --help", needed));
+        }
+    }
+    StarterChoice choice;
+    choice.workload = (*values)["workload"].as<std::string>();
+    choice.accelerator = (*values)["accelerator"].as<std::string>();
+    choice.gpus = (*values)["gpus"].as<int>();
+    choice.sequence = (*values)["sequence-length"].as<int>();
+    choice.global_batch = values->count("global-batch") > 0 ? (*values)["global-batch"].as<int>() : 0;
+    choice.tokens = values->count("tokens") > 0 ? (*values)["tokens"].as<double>() : 0.0;
+    const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
+    if (!out.empty()) {
+        choice.name = std::filesystem::path(out).stem().string();
+    }
+    const std::string text = starter_scenario(choice);
+    parse_scenario(text, out.empty() ? "starter.toml" : out);  // what it cannot mean is refused before it is written
+    if (out.empty()) {
+        fmt::print("{}", text);
+        return exit_done;
+    }
+    if (std::filesystem::exists(out)) {
+        throw InputError(fmt::format("--out {} exists and is kept; name another file", out));
+    }
+    write_output("out", out, text, {});
+    fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, out, out);
+    return exit_done;
+}
+
+}  // namespace prismopt

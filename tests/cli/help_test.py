@@ -1,0 +1,118 @@
+"""What the program says of itself: help, version, completion, manual page, and a scenario to start from."""
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import tomllib
+
+import support
+from support import CliTest
+
+
+class Help(CliTest):
+    def commands(self):
+        overview = self.output("--help")
+        return re.findall(r"(?m)^  ([a-z-]+) ", overview.split("Examples:")[0])
+
+    def options(self, command):
+        return set(re.findall(r"(?m)^  (?:-h \[ )?(--[a-z-]+)", self.output(command, "--help")))
+
+    def test_each_command_has_an_example(self):
+        examples = self.output("--help").split("Examples:\n")[1]
+        for command in self.commands():
+            self.assertRegex(examples, rf"(?m)^  .*prismopt {command}\b")
+
+    def test_version_names_what_it_was_built_with(self):
+        self.assertRegex(self.output("--version"),
+                         r"^prismopt \d+\.\d+\.\d+ \(.+\)\ncompiler: \S+ [\d.]+, \w+\nMPI: .*\d.*\nHDF5: \d+\.\d+\.\d+\n$")
+
+    def test_slips_are_corrected(self):
+        self.assertIn("did you mean '--max-time'?", self.refusal("search", support.SMALL, "--mx-time", "1 s"))
+        self.assertIn("did you mean 'search'?", self.refusal("serch", support.SMALL))
+
+    def test_bash_completes_commands_and_options(self):
+        def completed(*words):
+            script = f"""source <("$1" completion bash); shift; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _prismopt; printf '%s\\n' "${{COMPREPLY[@]}}" """
+            return subprocess.run(["bash", "-c", script, "bash", support.PROGRAM, *words], cwd=self.folder, check=True, text=True,
+                                  capture_output=True).stdout.split()
+        self.assertEqual(completed("prismopt", "exp"), ["export"])
+        self.assertEqual(set(self.commands()) | {"--help", "--version"}, set(completed("prismopt", "")))
+        for command in self.commands():
+            told = set(completed("prismopt", command, "--"))
+            self.assertEqual(told, {"--help"} | self.options(command), command)
+        (self.folder / "study.toml").touch()
+        self.assertEqual(completed("prismopt", "search", "st"), ["study.toml"])
+        self.assertEqual(completed("prismopt", "search", "--out", "st"), ["study.toml"])
+
+    def test_zsh_reads_its_completion(self):
+        text = self.output("completion", "zsh")
+        for command in self.commands():
+            self.assertIn(f"        {command}) _arguments", text)
+        if shutil.which("zsh"):
+            subprocess.run(["zsh", "-n", self.write(text, "_prismopt")], check=True)
+        self.assertIn("write bash or zsh", self.refusal("completion", "fish"))
+
+    def test_the_manual_has_every_option(self):
+        page = self.output("manual")
+        for command in self.commands():
+            self.assertIn(f'.SS "{command} ', page)
+            for option in self.options(command):
+                self.assertIn(r"\fB" + option.replace("-", r"\-") + r"\fR", page)
+        if shutil.which("groff"):
+            shown = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=page, text=True, capture_output=True, check=True)
+            self.assertEqual(shown.stderr, "")
+
+    def test_colours_only_where_they_are_wanted(self):
+        """A warning on a terminal has them, unless NO_COLOR is set."""
+        toml = self.scenario(rungs="[{ fleets = 64, steps = 2 }]")
+        for wish, coloured in ((None, True), ("1", False)):
+            end, terminal = pty.openpty()
+            environment = support.environment(1, TERM="xterm")
+            environment.pop("NO_COLOR", None)
+            if wish:
+                environment["NO_COLOR"] = wish
+            with subprocess.Popen([support.PROGRAM, "search", toml, "--force"], cwd=self.folder, env=environment, stdout=subprocess.DEVNULL,
+                                  stderr=terminal) as process:
+                os.close(terminal)
+                said = b""
+                while True:
+                    try:
+                        more = os.read(end, 4096)
+                    except OSError:
+                        break
+                    if not more:
+                        break
+                    said += more
+            os.close(end)
+            self.assertEqual(process.returncode, 0)
+            self.assertIn(b"warning", said)
+            self.assertEqual(re.search(rb"\x1b\[[\d;]*m", said) is not None, coloured, said)
+
+
+class Init(CliTest):
+    def test_starters_are_valid(self):
+        for workload, accelerator, gpus in (("llama3-8b", "h100-sxm", 64), ("llama3-70b", "h200-sxm", 1024), ("mixtral-8x7b", "a100-sxm-80gb", 128),
+                                            ("gpt3-175b", "mi300x", 512), ("deepseek-v3", "gb200", 1152), ("llama2-7b", "b200-sxm", 8),
+                                            ("gpt3-5b", "v100-sxm2-32gb", 96)):
+            name = f"{workload}-{gpus}.toml"
+            self.assertIn("next: prismopt validate", self.output("init", "--workload", workload, "--accelerator", accelerator, "--gpus", gpus, "--out", name))
+            toml = tomllib.loads((self.folder / name).read_text())
+            self.assertEqual((toml["workload"]["model"], toml["cluster"]["gpus"], toml["cluster"]["accelerator"]), (workload, gpus, accelerator))
+            self.assertRegex(self.output("validate", name), r"(?m)^ +(about )?[1-9]\S* feasible$")
+
+    def test_it_says_what_it_needs(self):
+        self.assertIn("needs --workload", self.refusal("init"))
+        self.assertIn("needs --gpus", self.refusal("init", "--workload", "llama3-8b"))
+        self.assertIn("did you mean 'llama3-8b'?", self.refusal("init", "--workload", "lama3-8b", "--gpus", "64"))
+        self.assertIn("does not fill nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
+
+    def test_files_are_kept(self):
+        kept = self.write("mine", "mine.toml")
+        self.assertIn("exists and is kept", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))
+        self.assertEqual(kept.read_text(), "mine")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The Debian package: what is in it, what it depends on, and that the program in it runs.
+# usage: package_test.sh BUILD_FOLDER    exit status 77: the tools that make packages are missing
+set -euo pipefail
+
+build=$1
+for tool in cpack dpkg-deb dpkg-shlibdeps; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "skipped: no $tool; install cmake and dpkg-dev"
+        exit 77
+    fi
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cpack -G DEB --config "$build/CPackConfig.cmake" -B "$scratch" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+package=$(find "$scratch" -maxdepth 1 -name 'prismopt_*.deb')
+dpkg-deb -I "$package"
+
+depends=$(dpkg-deb -f "$package" Depends)
+for library in libopenmpi libhdf5-openmpi libnlopt libboost-program-options libc6 openmpi-bin; do
+    [[ $depends == *"$library"* ]] || { echo "FAILED: it does not depend on $library: $depends"; exit 1; }
+done
+# The program was built against these, so each must be there in the version that the package asks for.
+dpkg-query --show --showformat '${Package}\n' >"$scratch/installed"
+for name in $(tr ',' '\n' <<<"$depends" | sed 's/ *(.*//; s/|.*//'); do
+    grep -qx "${name%%:*}" "$scratch/installed" || { echo "FAILED: $name is no installed package"; exit 1; }
+done
+
+dpkg-deb -x "$package" "$scratch/root"
+for file in bin/prismopt share/man/man1/prismopt.1 share/bash-completion/completions/prismopt share/zsh/vendor-completions/_prismopt \
+    share/prismopt/scenario.schema.json share/prismopt/scenarios/small.toml share/doc/prismopt/copyright; do
+    [[ -s $scratch/root/usr/$file ]] || { echo "FAILED: no $file"; exit 1; }
+done
+"$scratch/root/usr/bin/prismopt" --version
+"$scratch/root/usr/bin/prismopt" validate "$scratch/root/usr/share/prismopt/scenarios/small.toml"
