@@ -27,7 +27,8 @@ enum class Stream : std::uint8_t {
     repair,        // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory are left
     node_rate,     // sum of the nodes' failure rates, by fleet
     failing_node,  // whose failure it is, by history and failure
-    drift          // of the speed of a whole run, by fleet
+    drift,         // of the speed of a whole run, by fleet
+    calibration    // donors of measured durations, by draw and microbatch
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.
