@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -67,11 +68,13 @@ public:
         const Partition cells = partition_by(cell_);
         take(cells, 1.0);
         parts_.components = variance_components(thinned(component_model(cells)));
+        compare_workers();
         take_workers(partition_by(worker_kind_));
         parts_.place.resize(parts_.slots.size());
         for (std::size_t k = 0; k < parts_.slots.size(); ++k) {
             parts_.place[k] = static_cast<float>(taken_[k * steps_]);
         }
+        parts_.step_means = part_means(steps, y_);
         const double replica_variance = variance_of(part_means(partition_by(replica_step_), y_));
         for (const double effect : take(steps, shrinkage(parts_.components[0], part_means(steps, y_)))) {
             parts_.step.push_back(static_cast<float>(effect));
@@ -81,10 +84,33 @@ public:
         for (const double rest : y_) {
             parts_.rest.push_back(static_cast<float>(rest));
         }
+        keep_effects();
         return parts_;
     }
 
 private:
+    /// Microbatches' effects and residuals, from what is left.
+    void keep_effects()
+    {
+        const Component& component = parts_.components[3];
+        const Partition microbatches = partition_by(microbatch_);
+        const std::vector<double> means = part_means(microbatches, y_);
+        const double share = shrinkage(component, means);
+        for (const double mean : means) {
+            parts_.microbatch_effects.push_back(share * mean);
+        }
+        parts_.residuals = y_;
+        const double taken = component.low > 0.0 ? 1.0 : 0.0;
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            parts_.residuals[i] -= taken * means[static_cast<std::size_t>(microbatches.level[i])];
+        }
+        const double seen = variance_of(parts_.residuals);
+        const double target = parts_.components[4].variance;
+        for (double& residual : parts_.residuals) {
+            residual *= seen > 0.0 && target > 0.0 ? std::sqrt(target / seen) : 1.0;
+        }
+    }
+
     void read_slots()
     {
         const std::size_t n = parts_.slots.size() * steps_;
@@ -197,6 +223,36 @@ private:
             taken_[i] += means[static_cast<std::size_t>(parts.level[i])];
         }
         return means;
+    }
+
+    /// How each worker differs from its stage, and how sure that is: from how the differences of the steps scatter.
+    void compare_workers()
+    {
+        const Partition workers = partition_by(worker_);
+        const Partition in_step = both(workers, partition_by(step_));
+        const std::vector<double> means = part_means(workers, y_);
+        const std::vector<double> step_means = part_means(partition_by(step_), y_);
+        const std::vector<double> in_step_means = part_means(in_step, y_);
+        std::vector<char> seen(in_step_means.size(), 0);
+        std::vector<std::vector<double>> differences(means.size());
+        parts_.worker_effects.assign(trace_.workers.size(), std::numeric_limits<double>::quiet_NaN());
+        parts_.worker_errors = parts_.worker_effects;
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            const auto cell = static_cast<std::size_t>(in_step.level[i]);
+            if (seen[cell] == 0) {
+                seen[cell] = 1;
+                differences[static_cast<std::size_t>(workers.level[i])].push_back(in_step_means[cell] -
+                                                                                  step_means[static_cast<std::size_t>(step_[i])]);
+            }
+        }
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            const auto worker = static_cast<std::size_t>(workers.level[i]);
+            const std::vector<double>& d = differences[worker];
+            parts_.worker_effects[static_cast<std::size_t>(worker_[i])] = means[worker];
+            parts_.worker_errors[static_cast<std::size_t>(worker_[i])] =
+                std::sqrt(variance_of(d) / static_cast<double>(d.size()));
+            i += steps_ - 1;  // one observation of each operation is enough
+        }
     }
 
     /// Whether microbatches of a replica, or of one of its stages, are alike in a step: whether their means vary more than they do by

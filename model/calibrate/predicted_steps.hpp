@@ -22,6 +22,12 @@ struct ComputeParts {
     std::vector<float> step;   // [step]
     std::vector<float> rest;   // [of slots * steps + step]
     bool replicas_together = false;
+    // What the laws of the effects are fitted to, logarithms:
+    std::vector<double> worker_effects;      // by worker of the trace, of those that compute; of its stage's mean
+    std::vector<double> worker_errors;       // their standard errors
+    std::vector<double> step_means;          // [step], not shrunk
+    std::vector<double> microbatch_effects;  // of each microbatch, replica and step, stretched to the component's variance
+    std::vector<double> residuals;           // what is left of each operation
     std::vector<Component> components;
 };
 ComputeParts compute_parts(const Trace& trace, const StepGraph& graph);

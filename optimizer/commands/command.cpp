@@ -23,6 +23,8 @@ const std::vector<Command>& commands()
          report_command},
         {"merge", "", "join the results of searches that each took a part of one space",
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
+        {"calibrate", "FILE...", "fit a scenario's [variability] and [reliability] to measured traces",
+         "prismopt calibrate operations.csv.gz --out variability.toml", calibrate_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
         {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
     };
@@ -40,8 +42,13 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
     with_argument.add(all);
     po::positional_options_description place;
     if (!positional.empty()) {
-        with_argument.add_options()(positional.c_str(), po::value<std::string>());
-        place.add(positional.c_str(), 1);
+        if (positional.ends_with("...")) {
+            with_argument.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
+            place.add(positional.c_str(), -1);
+        } else {
+            with_argument.add_options()(positional.c_str(), po::value<std::string>());
+            place.add(positional.c_str(), 1);
+        }
     }
     po::variables_map values;
     try {

@@ -29,6 +29,7 @@ int search_command(const std::vector<std::string>& words, const Call& call);
 int resume_command(const std::vector<std::string>& words, const Call& call);
 int predict_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
+int calibrate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);
@@ -44,7 +45,7 @@ struct Command {
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 
-/// Options of one command, its positional argument (may be empty) among them. Throws InputError for what cannot be parsed, with the
+/// Options of one command, its positional argument (may be empty; a list where it ends with three dots) among them. Throws InputError for what cannot be parsed, with the
 /// way to help; prints help and returns nothing for --help.
 std::optional<boost::program_options::variables_map> parse_options(const std::string& command,
                                                                    const boost::program_options::options_description& options,
