@@ -63,6 +63,12 @@ double seconds_of_date(std::string_view text)
     return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * 86'400.0 + time;
 }
 
+bool by_operator(std::string_view text)
+{
+    const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+    return text == "Change" || has("Test") || has("MAINT");
+}
+
 class OutageList {
 public:
     OutageList(const std::string& path, std::vector<Outage>& outages) : path_(path), outages_(outages) {}
@@ -87,7 +93,7 @@ public:
             return place < 0 ? std::string_view() : line.fields[static_cast<std::size_t>(place)];
         };
         const std::string_view level = field(level_);
-        if (field(node_).empty() || level == "Change" || level == "Test" || level.find("MAINT") != std::string_view::npos) {
+        if (field(node_).empty() || by_operator(level) || by_operator(field(cause_))) {
             return;  // Slurm's events of the whole cluster have no node; operators' actions fail no job
         }
         Outage outage;
