@@ -3,6 +3,7 @@
 /// Measurements of a job or cluster in whatever format they come.
 
 #include "model/calibrate/failure_fit.hpp"
+#include "model/calibrate/samples.hpp"
 #include "model/calibrate/trace.hpp"
 
 #include <string>
@@ -14,6 +15,10 @@ struct TraceFiles {
     Trace trace;
     std::vector<Outage> outages;
     std::string outage_source;
+    std::vector<GpuRun> gpu_runs;
+    std::string gpu_source;
+    std::vector<CollectiveTime> collectives;
+    std::string collective_source;
 };
 
 /// Reads each file by what it holds, not by its name: operation tables, lists of outages, tables of runs by GPU, samples of

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <tuple>
 
 namespace prismopt {
@@ -212,7 +213,8 @@ private:
             const std::string key = std::string("residual.") + kernel_class_names[k];
             const bool known =
                 std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
-            if (!pools[k].empty() && !known) {
+            constexpr std::size_t least = 5;  // fewer say nothing of a spread
+            if (pools[k].size() >= least && !known) {
                 add_law(key, fit_law(pools[k], source("durations over the mean of their kind and stage")));
             }
         }
@@ -358,6 +360,17 @@ DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int
     DriftFit fit;
     if (n < least) {
         return fit;
+    }
+    constexpr std::size_t most = 5000;  // pairs are looked at
+    if (n > most) {
+        std::vector<double> means;
+        std::vector<std::int32_t> at;
+        for (std::size_t i = 0; i < most; ++i) {  // of neighbours, whose noise averages out and whose drift does not
+            const std::size_t begin = i * n / most;
+            means.push_back(mean_of(std::span(series).subspan(begin, (i + 1) * n / most - begin)));
+            at.push_back(places[begin]);
+        }
+        return fit_drift(means, at, seconds_per_place);
     }
     const double mean = mean_of(series);
     // Mean products at distances by powers of the square root of two, up to a quarter of the series.

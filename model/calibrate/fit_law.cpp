@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t folds = 5;
 constexpr std::size_t least_values = 20;     // to fit three parameters on four fifths of them
-constexpr std::size_t most_fitted = 10'000;  // more do not change a parameter's second digit
+constexpr std::size_t most_fitted = 4000;  // more do not change a parameter's second digit
 constexpr double usual_cap = 20.0;           // of a law
 
 /// Evenly spaced values, in their order.

@@ -47,7 +47,10 @@ std::string halves_table(const std::vector<HalvesCheck>& checks)
             text += fmt::format("| {} | {} | {} | {} | p{:.0f} | {:.3f} | {:.3f} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} |\n",
                                 check.job, check.fitted_steps, check.warm_up_steps, check.measured_s.size(), 100.0 * q.p,
                                 q.predicted_s, q.measured_s, percent(q.error()), percent(q.bootstrap_error),
-                                too_few ? "too few steps" : std::abs(q.error()) <= limit ? "yes" : "no", check.ks, check.ks_probability, check.repeat_ks);
+                                too_few                        ? "too few steps"
+                                : std::abs(q.error()) <= limit ? "yes"
+                                                               : "no",
+                                check.ks, check.ks_probability, check.repeat_ks);
         }
     }
     return text + "\n![Quantiles](calibration.svg)\n";

@@ -49,13 +49,20 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     }
     TraceFiles files = read_trace_files((*values)["FILE..."].as<std::vector<std::string>>());
     std::string text;
-    DriftFit drift;
+    Calibration calibration;
     if (!files.trace.ops.empty()) {
         sort_by_start(files.trace);
         tell_faults(files.trace);
         refuse_problems(files.trace);
-        const Calibration calibration = calibrate(files.trace);
-        drift = calibration.drift;
+        calibration = calibrate(files.trace);
+    }
+    if (!files.gpu_runs.empty()) {
+        merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
+    }
+    if (!files.collectives.empty()) {
+        merge(calibration, calibrate_collectives(files.collectives, files.collective_source));
+    }
+    if (calibration.operations > 0) {
         text += variability_toml(calibration, (*values)["profile"].as<std::string>());
     }
     if (!files.outages.empty()) {
@@ -69,7 +76,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
             throw InputError(fmt::format("{}: all outages start at once; write how long was watched, for example --days 90",
                                          files.outage_source));
         }
-        text += (text.empty() ? "" : "\n") + reliability_toml(fit, drift, files.outage_source);
+        text += (text.empty() ? "" : "\n") + reliability_toml(fit, calibration.drift, files.outage_source);
     }
     if (values->count("out") > 0) {
         write_text((*values)["out"].as<std::string>(), text);
