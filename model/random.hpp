@@ -28,7 +28,8 @@ enum class Stream : std::uint8_t {
     node_rate,     // sum of the nodes' failure rates, by fleet
     failing_node,  // whose failure it is, by history and failure
     drift,         // of the speed of a whole run, by fleet
-    tier           // regime of a network tier, by step; event: four tiers
+    tier,          // regime of a network tier, by step; event: four tiers
+    calibration    // donors of measured durations, by draw and microbatch
 };
 
 /// Draws for choosing never meet draws for reporting: the front is re-estimated on `confirm`.

@@ -31,6 +31,8 @@ const std::vector<Command>& commands()
          "prismopt export small.h5 --point 229 --target megatron", export_command},
         {"merge", "", "join the results of searches that each took a part of one space",
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
+        {"calibrate", "FILE...", "fit a scenario's [variability] and [reliability] to measured traces",
+         "prismopt calibrate operations.csv.gz --out variability.toml", calibrate_command},
         {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
         {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
         {"completion", "SHELL", "completion of commands and options for bash or zsh", "source <(prismopt completion bash)",

@@ -37,6 +37,7 @@ int search_command(const std::vector<std::string>& words, const Call& call);
 int resume_command(const std::vector<std::string>& words, const Call& call);
 int predict_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
+int calibrate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);

@@ -1,0 +1,193 @@
+#include "io/traces/calibration_toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+/// Of a file's name, or an operation's: no quotes, no control characters.
+std::string quoted(const std::string& text)
+{
+    std::string result = "\"";
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        result += code < 32 || code == 127 || c == '"' || c == '\\' ? '?' : c;
+    }
+    return result + '"';
+}
+
+struct FamilyText {
+    std::string operator()(const Constant& /*unused*/) const { return "family = \"constant\""; }
+    std::string operator()(const Normal& f) const { return of_cv("normal", f.cv); }
+    std::string operator()(const LogNormal& f) const { return of_cv("lognormal", f.cv); }
+    std::string operator()(const Gamma& f) const { return of_cv("gamma", f.cv); }
+    std::string operator()(const Weibull& f) const { return of_cv("weibull", f.cv); }
+    std::string operator()(const ShiftedGamma& f) const
+    {
+        return fmt::format("{}, shift = {:.6g}", of_cv("shifted-gamma", f.cv), f.shift);
+    }
+    std::string operator()(const StudentT& f) const
+    {
+        return fmt::format("family = \"student-t\", degrees_of_freedom = {:.6g}, scale = {:.6g}", f.degrees_of_freedom, f.scale);
+    }
+    std::string operator()(const GeneralizedExtremeValue& f) const
+    {
+        return fmt::format("family = \"gev\", shape = {:.6g}, scale = {:.6g}", f.shape, f.scale);
+    }
+    std::string operator()(const Empirical& f) const
+    {
+        std::string text = "family = \"empirical\", values = [";
+        for (std::size_t i = 0; i < f.values.size(); ++i) {
+            text += fmt::format("{}{:.5g}", i == 0 ? "" : ", ", f.values[i]);
+        }
+        return text + "]";
+    }
+    std::string operator()(const Mixture& f) const
+    {
+        std::string text = "family = \"mixture\", parts = [";
+        for (std::size_t i = 0; i < f.parts.size(); ++i) {
+            const MixturePart& part = f.parts[i];
+            text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ", part.weight, part.at,
+                                std::visit(*this, part.family));
+        }
+        return text + "]";
+    }
+    std::string operator()(const ParetoTail& f) const
+    {
+        const std::string core = f.core.parts.size() == 1 ? std::visit(*this, f.core.parts.front().family) : (*this)(f.core);
+        return fmt::format(
+            "family = \"pareto-tail\", core = {{ {} }}, tail_probability = {:.6g}, shape = {:.6g}, tail_scale = {:.6g}", core,
+            f.probability, f.shape, f.scale);
+    }
+    static std::string of_cv(const char* name, double cv) { return fmt::format("family = \"{}\", cv = {:.6g}", name, cv); }
+};
+
+std::string percent(double part) { return fmt::format("{:.3g} %", 100.0 * part); }
+
+std::string component_lines(const std::vector<Component>& components, const char* of)
+{
+    std::string text = fmt::format("# Standard deviation of log durations of {}, with 95 % limits:\n", of);
+    for (const Component& c : components) {
+        text += c.unknown.empty()
+                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name, percent(std::sqrt(c.variance)),
+                                  percent(std::sqrt(c.low)), percent(std::sqrt(c.high)), c.units)
+                    : fmt::format("#   {:<11} not known: {}\n", c.name, c.unknown);
+    }
+    return text;
+}
+
+std::string claim(const LawFit& fit)
+{
+    if (fit.values == 0 || fit.family == "constant") {
+        return "";
+    }
+    std::string text = fmt::format("# KS {:.3f}, {} values", fit.ks, fit.values);
+    if (fit.claims_to < 0.999) {
+        text += fit.claims_to < 0.5 ? ": too few to say anything of its tail"
+                                    : fmt::format(": they say nothing beyond p{:.3g}", 100.0 * fit.claims_to);
+    }
+    return text;
+}
+
+std::string tried_line(const LawFit& fit)
+{
+    std::string text;
+    for (const FamilyFit& tried : fit.tried) {
+        text += fmt::format("{}{} {:.3f}{}", text.empty() ? "" : ", ", tried.family, tried.ks, tried.fits ? "" : " (rejected)");
+    }
+    return text;
+}
+
+void write_counts(std::string& text, const Calibration& c)
+{
+    text +=
+        fmt::format("# By prismopt calibrate from {}: {} operations of {} steps", quoted(c.source), c.operations, c.steps.size());
+    text += c.warm_up.empty() ? "" : fmt::format("; {} steps before the times are steady are left out", c.warm_up.size());
+    text += c.others.empty() ? "" : fmt::format("; {} steps with other operations are left out of computing", c.others.size());
+    text += ".\n";
+}
+
+}  // namespace
+
+std::string law_toml(const Law& law)
+{
+    constexpr double usual_cap = 20.0;
+    std::string text = "{ " + std::visit(FamilyText{}, law.family);
+    if (law.slow.probability > 0.0) {
+        text += fmt::format(", slow_probability = {:.6g}, slow_excess = {:.6g}", law.slow.probability, law.slow.excess);
+    }
+    if (law.cap != usual_cap) {
+        text += fmt::format(", cap = {:.6g}", law.cap);
+    }
+    return text + (law.source.empty() ? "" : ", source = " + quoted(law.source)) + " }";
+}
+
+std::string variability_toml(const Calibration& c, const std::string& profile)
+{
+    std::string text;
+    write_counts(text, c);
+    if (!c.components.empty()) {
+        text += component_lines(c.components, "computing");
+    }
+    if (!c.communication.empty()) {
+        text += component_lines(c.communication, "transfers and collectives");
+    }
+    for (const SlowPart& slow : c.slow) {
+        text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), percent(slow.excess),
+                            slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
+    }
+    for (const Signature& s : c.signatures) {
+        text += fmt::format("# {}: mean {:.4g} ms, {}, KS {:.3f}, {} values{}\n", quoted(s.name), 1e3 * s.mean_s, s.fit.family,
+                            s.fit.ks, s.fit.values,
+                            s.waiting > 0.0 ? fmt::format("; {} more waited for the other end", percent(s.waiting)) : "");
+    }
+    text += fmt::format("[variability]\nprofile = \"{}\"  # of the catalog, for what is not measured below\n", profile);
+    std::string residual;
+    for (const CalibratedLaw& law : c.laws) {
+        const bool inner = law.key.starts_with("residual.");
+        std::string& part = inner ? residual : text;
+        const std::string tried = tried_line(law.fit);
+        part += tried.empty() ? "" : "# KS of the families, best first: " + tried + "\n";
+        part += (inner ? law.key.substr(9) : law.key) + " = " + law_toml(law.fit.law) + "  " + claim(law.fit);
+        while (part.back() == ' ') {
+            part.pop_back();
+        }
+        part += '\n';
+    }
+    return text + (residual.empty() ? "" : "\n[variability.residual]\n" + residual);
+}
+
+std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source)
+{
+    constexpr double day_s = 86'400.0;
+    std::string text = fmt::format("# By prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start with another.\n",
+                                   quoted(source), fit.watch.nodes, fit.watch.seconds / day_s, fit.together);
+    text +=
+        "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the list: chosen by Young's formula\n"
+        "checkpoint_write = \"30 s\"    # not in the list: an example\n";
+    text += fmt::format("node_cv = {:.4g}  # of the nodes' own rates\n", std::min(10.0, fit.node_cv));
+    if (drift.found) {
+        text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n", std::min(0.1, drift.cv), drift.time_s);
+    }
+    for (const CauseFit& cause : fit.causes) {
+        text += fmt::format("\n[[reliability.cause]]  # {} outages: {:.3g} to {:.3g} per 1000 node-days (95 %)\nname = {}\n",
+                            cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
+        text += fmt::format("rate = \"{:.4g} per 1000 node-days\"\n", 1e3 * cause.per_node_day);
+        if (cause.clustered) {
+            text += fmt::format("gaps = \"gamma\"\ngap_cv = {:.3g}\n", std::min(10.0, cause.gap_cv));
+        }
+        text += "restart = \"10 min\"  # not in the list: an example\n";
+        if (cause.repair_s > 0.0) {
+            text += fmt::format("repair = \"{:.4g} h\"\nrepair_cv = {:.3g}\n", cause.repair_s / 3600.0,
+                                std::clamp(cause.repair_cv, 0.01, 10.0));
+        }
+        text += fmt::format("source = {}\n", quoted("prismopt calibrate, " + source));
+    }
+    return text;
+}
+
+}  // namespace prismopt

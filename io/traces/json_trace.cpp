@@ -1,0 +1,285 @@
+#include "io/traces/json_trace.hpp"
+
+#include "io/scenario.hpp"
+#include "io/toml.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <istream>
+#include <map>
+#include <optional>
+#include <streambuf>
+#include <tuple>
+
+namespace prismopt {
+
+namespace {
+
+using nlohmann::json;
+
+/// What the parser reads from: the stream's buffers, one after the other.
+class StreamBuffer : public std::streambuf {
+public:
+    explicit StreamBuffer(TraceStream& stream) : stream_(stream) {}
+
+private:
+    int_type underflow() override
+    {
+        const std::string_view bytes = stream_.next();
+        if (bytes.empty()) {
+            return traits_type::eof();
+        }
+        auto* begin = const_cast<char*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written through
+        setg(begin, begin, begin + bytes.size());
+        return traits_type::to_int_type(*begin);
+    }
+    TraceStream& stream_;
+};
+
+struct Event {
+    std::string name, category, grid, stream, collective, elements, group;
+    double start_us = std::nan("");
+    double duration_us = std::nan("");
+};
+
+/// A range of time that belongs to a step.
+struct StepSpan {
+    double start_us, end_us;
+    std::int32_t step;
+};
+
+/// Gets the parts of the document as they come.
+class EventSax : public json::json_sax_t {
+public:
+    EventSax(const std::string& path, Trace& trace) : path_(path), trace_(trace) {}
+
+    bool null() override { return true; }
+    bool boolean(bool /*unused*/) override { return true; }
+    bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
+    bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
+    bool number_float(number_float_t value, const string_t& /*unused*/) override { return number(value); }
+    bool string(string_t& value) override
+    {
+        if (depth_ >= event_depth && in_events_) {
+            set_text(value);
+        }
+        return true;
+    }
+    bool binary(binary_t& /*unused*/) override { return true; }
+    bool start_object(std::size_t /*unused*/) override
+    {
+        ++depth_;
+        if (depth_ == event_depth && in_events_) {
+            event_ = {};
+        }
+        return true;
+    }
+    bool key(string_t& value) override
+    {
+        key_ = value;
+        if (depth_ == 1) {
+            top_key_ = value;
+        }
+        return true;
+    }
+    bool end_object() override
+    {
+        if (depth_ == event_depth && in_events_) {
+            end_event();
+        }
+        --depth_;
+        return true;
+    }
+    bool start_array(std::size_t /*unused*/) override
+    {
+        ++depth_;
+        if (depth_ == 2 && (top_key_ == "traceEvents" || top_key_ == "nodes")) {
+            in_events_ = true;
+            kineto_ = top_key_ == "traceEvents";
+            found_ = true;
+        }
+        return true;
+    }
+    bool end_array() override
+    {
+        in_events_ = in_events_ && depth_ != 2;
+        --depth_;
+        return true;
+    }
+    bool parse_error(std::size_t position, const std::string& /*unused*/, const json::exception& error) override
+    {
+        throw InputError(
+            fmt::format("{}: is no JSON from byte {} on ({}); was it cut off?", path_, position, printable(error.what(), 120)));
+    }
+
+    /// Events get their steps, and numbers within them, when all is read.
+    void finish()
+    {
+        if (!found_) {
+            throw InputError(path_ + ": has neither traceEvents nor nodes; give a Kineto or Chakra trace");
+        }
+        if (ops_.empty()) {
+            throw InputError(path_ + ": has no kernel with a duration; trace the activity of the GPUs too");
+        }
+        std::sort(spans_.begin(), spans_.end(), [](const StepSpan& a, const StepSpan& b) { return a.start_us < b.start_us; });
+        std::stable_sort(ops_.begin(), ops_.end(), [](const TraceOp& a, const TraceOp& b) { return a.start_s < b.start_s; });
+        const std::int32_t worker = trace_.worker_index({rank_.value_or(static_cast<int>(trace_.workers.size())), 0});
+        std::map<std::pair<std::int32_t, std::uint16_t>, std::int32_t> counts;
+        std::size_t outside = 0;
+        for (TraceOp& op : ops_) {
+            const std::optional<std::int32_t> step = step_of(op.start_s * 1e6);
+            if (!step) {
+                ++outside;
+                continue;
+            }
+            op.step = *step;
+            op.worker = worker;
+            op.sequence = counts[{op.step, op.kind}]++;
+            trace_.ops.push_back(op);
+        }
+        for (std::size_t i = 0; i < outside; ++i) {
+            trace_.fault("a kernel before the first step", 0);
+        }
+    }
+
+private:
+    static constexpr int event_depth = 3;  // document, list, event
+
+    bool number(double value)
+    {
+        if (depth_ == 2 && top_key_ == "distributedInfo" && key_ == "rank") {
+            rank_ = whole(value);
+        }
+        if (!in_events_ || depth_ < event_depth) {
+            return true;
+        }
+        if (depth_ == event_depth) {
+            if (key_ == "ts" || key_ == "start_time_micros") {
+                event_.start_us = value;
+            } else if (key_ == "dur" || key_ == "duration_micros") {
+                event_.duration_us = value;
+            } else if (key_ == "type") {
+                event_.category = fmt::format("{}", value);
+            }
+        }
+        if (key_ == "stream") {
+            event_.stream = fmt::format("{}", value);
+        } else if (key_ == "grid") {
+            event_.grid += fmt::format("{}{}", event_.grid.empty() ? "" : "x", value);
+        } else if (key_ == "In msg nelems" || key_ == "comm_size") {
+            event_.elements = fmt::format("{}", value);
+        } else if (key_ == "Group size") {
+            event_.group = fmt::format("{}", value);
+        } else if ((key_ == "int64_val" || key_ == "uint64_val" || key_ == "value") && attribute_ == "comm_size") {
+            event_.elements = fmt::format("{}", value);
+        }
+        return true;
+    }
+
+    static int whole(double value) { return value >= 0.0 && value <= 1e6 ? static_cast<int>(value) : 0; }
+
+    void set_text(const std::string& value)
+    {
+        if (depth_ == event_depth) {
+            if (key_ == "name") {
+                event_.name = value;
+            } else if (key_ == "cat" || key_ == "type") {
+                event_.category = value;
+            }
+        } else if (key_ == "Collective name") {
+            event_.collective = value;
+        } else if (key_ == "name") {
+            attribute_ = value;
+        }
+    }
+
+    void end_event()
+    {
+        constexpr std::string_view step_mark = "ProfilerStep#";
+        if (kineto_ && event_.name.starts_with(step_mark)) {
+            const std::string number = event_.name.substr(step_mark.size(), 9);
+            if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
+                event_.category != "gpu_user_annotation") {
+                spans_.push_back({event_.start_us, event_.start_us + event_.duration_us, std::stoi(number)});
+            }
+            return;
+        }
+        if ((kineto_ && event_.category != "kernel") || event_.name.empty() || !std::isfinite(event_.duration_us)) {
+            return;
+        }
+        ++number_;
+        if (!kineto_ && !std::isfinite(event_.start_us)) {
+            event_.start_us = 0.0;
+        }
+        if (event_.duration_us < 0.0) {
+            return trace_.fault("negative duration", number_);
+        }
+        if (event_.duration_us > longest_operation_s * 1e6 || !std::isfinite(event_.start_us)) {
+            return trace_.fault("duration of more than a day, or no start", number_);
+        }
+        TraceOp op;
+        op.start_s = event_.start_us * 1e-6;
+        op.duration_s = static_cast<float>(event_.duration_us * 1e-6);
+        op.kind = kind();
+        op.line = number_;
+        ops_.push_back(op);
+    }
+
+    std::uint16_t kind()
+    {
+        constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
+        std::string name = event_.collective.empty() ? event_.name.substr(0, most_name) : "nccl " + event_.collective;
+        name += event_.elements.empty() ? "" : ", " + event_.elements + " elements";
+        name += event_.group.empty() ? "" : ", group of " + event_.group;
+        name += event_.grid.empty() ? "" : ", grid " + event_.grid;
+        name += event_.stream.empty() ? "" : ", stream " + event_.stream;
+        constexpr std::size_t most_kinds = 60'000;
+        if (trace_.kinds.size() >= most_kinds) {
+            throw InputError(fmt::format("{}: has more than {} kinds of kernels; is it one job's trace?", path_, most_kinds));
+        }
+        return trace_.kind_index(name);
+    }
+
+    /// The last step that started before; all is one step where the trace marks none.
+    std::optional<std::int32_t> step_of(double start_us) const
+    {
+        if (spans_.empty()) {
+            return 0;
+        }
+        const auto after = std::upper_bound(spans_.begin(), spans_.end(), start_us,
+                                            [](double t, const StepSpan& span) { return t < span.start_us; });
+        return after == spans_.begin() ? std::nullopt : std::optional((after - 1)->step);
+    }
+
+    const std::string& path_;
+    Trace& trace_;
+    int depth_ = 0;
+    bool in_events_ = false;
+    bool kineto_ = false;
+    bool found_ = false;
+    std::string key_, top_key_, attribute_;
+    Event event_;
+    std::uint32_t number_ = 0;  // of the event, in place of a line
+    std::optional<int> rank_;
+    std::vector<TraceOp> ops_;
+    std::vector<StepSpan> spans_;
+};
+
+}  // namespace
+
+void read_json_trace(TraceStream& stream, const std::string& path, Trace& trace)
+{
+    StreamBuffer buffer(stream);
+    std::istream input(&buffer);
+    input.exceptions(std::ios::badbit);  // a damaged gzip file throws through the stream
+    EventSax sax(path, trace);
+    json::sax_parse(input, &sax);
+    sax.finish();
+    trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace prismopt

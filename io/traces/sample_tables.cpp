@@ -1,0 +1,135 @@
+#include "io/traces/sample_tables.hpp"
+
+#include "io/scenario.hpp"
+#include "io/traces/csv_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+int time_column(const std::vector<std::string>& header)
+{
+    return column(header, {"perf", "time_ms", "time_us", "time", "seconds"});
+}
+/// Milliseconds unless the column says otherwise.
+double time_unit_s(const std::string& name) { return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3; }
+int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
+int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
+
+/// A time above zero.
+double time_in(const TableLine& line, int place, const std::string& path, const char* name)
+{
+    const std::string_view field = line.fields[static_cast<std::size_t>(place)];
+    const double value = number_in(field);
+    if (!(value > 0.0) || !std::isfinite(value)) {
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is no time above zero; correct the line or leave it out", path,
+                                     line.number, name, field.substr(0, 40)));
+    }
+    return value;
+}
+
+}  // namespace
+
+bool is_gpu_table(const std::vector<std::string>& header) { return column(header, {"gpu"}) >= 0 && time_column(header) >= 0; }
+
+void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs)
+{
+    int gpu = -1;
+    int time = -1;
+    double unit_s = 1.0;
+    int benchmark = -1;
+    int node = -1;
+    const auto text = [](const TableLine& line, int place) {
+        return place < 0 ? std::string() : std::string(line.fields[static_cast<std::size_t>(place)]);
+    };
+    read_table(stream, path,
+               {[&](const std::vector<std::string>& header) {
+                    gpu = column(header, {"gpu"});
+                    time = time_column(header);
+                    unit_s = time_unit_s(header[static_cast<std::size_t>(time)]);
+                    benchmark = column(header, {"app", "benchmark"});
+                    node = column(header, {"node"});
+                },
+                [&](const TableLine& line) {
+                    runs.push_back(
+                        {text(line, benchmark), text(line, gpu), text(line, node), unit_s * time_in(line, time, path, "time")});
+                },
+                separator});
+}
+
+bool is_collective_table(const std::vector<std::string>& header)
+{
+    return latency_column(header) >= 0 && size_column(header) >= 0;
+}
+
+void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveTime>& times)
+{
+    constexpr double microsecond = 1e-6;
+    std::vector<std::string> names;
+    int latency = -1;
+    int number = -1;
+    read_table(stream, path,
+               {[&](const std::vector<std::string>& header) {
+                    names = header;
+                    latency = latency_column(header);
+                    number = column(header, {"i"});
+                },
+                [&](const TableLine& line) {
+                    std::string series;
+                    for (std::size_t k = 0; k < names.size(); ++k) {
+                        if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
+                            series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
+                        }
+                    }
+                    times.push_back(
+                        {series, microsecond * time_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str())});
+                },
+                separator});
+}
+
+bool is_nccl_output(std::string_view beginning)
+{
+    return beginning.find("nThread") != std::string_view::npos ||
+           (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
+}
+
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times)
+{
+    constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
+    std::string all;
+    for (std::string_view bytes = stream.next(); !bytes.empty() && all.size() < most_bytes; bytes = stream.next()) {
+        all.append(bytes);
+    }
+    std::istringstream lines(all);
+    std::size_t read = 0;
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        std::istringstream words(line);
+        double size = 0.0;
+        double count = 0.0;
+        std::string type;
+        std::string operation;
+        double root = 0.0;
+        double time_us = 0.0;
+        if (line.empty() || line.front() == '#' || !(words >> size)) {
+            continue;  // comments, and what launchers print between
+        }
+        if (!(words >> count >> type >> operation >> root >> time_us) || !(time_us > 0.0) || !std::isfinite(time_us)) {
+            throw InputError(fmt::format("{}:{}: is no line of nccl-tests (size, count, type, redop, root, time); is it cut off?",
+                                         path, number));
+        }
+        times.push_back({fmt::format("nccl-tests {} {} bytes", operation, size), 1e-6 * time_us});
+        ++read;
+    }
+    if (read == 0) {
+        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,36 @@
+#pragma once
+
+/// Bytes of a trace, unpacked where it is a gzip file: constant memory for files of any size.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+class TraceStream {
+public:
+    /// Throws InputError when the file cannot be opened.
+    explicit TraceStream(const std::string& path);
+
+    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off or damaged.
+    std::string_view next();
+    /// The first bytes, which next() delivers again. For telling formats apart.
+    std::string_view peek();
+    /// Plain bytes delivered so far.
+    std::size_t delivered() const { return delivered_; }
+
+private:
+    struct Close {
+        void operator()(void* file) const;
+    };
+    std::string path_;
+    std::unique_ptr<void, Close> file_;
+    std::vector<char> buffer_;
+    std::string_view peeked_;
+    std::size_t delivered_ = 0;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,428 @@
+#include "model/calibrate/calibration.hpp"
+
+#include "model/calibrate/goodness.hpp"
+#include "model/calibrate/predicted_steps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <span>
+#include <tuple>
+
+namespace prismopt {
+
+namespace {
+
+std::vector<double> exponentials(const std::vector<double>& logs)
+{
+    std::vector<double> values(logs.size());
+    std::transform(logs.begin(), logs.end(), values.begin(), [](double x) { return std::exp(x); });
+    return values;
+}
+
+/// One measured duration of a transfer or collective: each is recorded by all its members.
+struct Duration {
+    std::int32_t step;
+    std::uint16_t kind;
+    int stage;
+    int sequence;
+    double seconds;
+};
+
+class Calibrator {
+public:
+    explicit Calibrator(const Trace& trace) : all_(trace) {}
+
+    Calibration make()
+    {
+        result_.source = all_.source;
+        choose_steps();
+        result_.operations = trace_.ops.size();
+        const StepGraph graph = step_graph(trace_);
+        parts_ = compute_parts(trace_, graph);
+        result_.others = graph.others;
+        if (!parts_.slots.empty()) {
+            result_.components = parts_.components;
+            compute_laws(graph);
+            name_slow_gpus();
+        }
+        communication_laws();
+        name_long_stages();
+        return result_;
+    }
+
+private:
+    void choose_steps()
+    {
+        const std::vector<StepTime> times = step_times(all_);
+        std::vector<double> series;
+        for (const StepTime& time : times) {
+            series.push_back(time.seconds);
+        }
+        const std::size_t first = steady_from(series);
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
+        }
+        trace_ = steps_of(all_, result_.steps);
+        step_s_ = mean_of(std::span(series).subspan(first));
+    }
+
+    std::string source(const char* what) const { return std::string(what) + "; prismopt calibrate, " + all_.source; }
+
+    void add_law(const std::string& key, const LawFit& fit) { result_.laws.push_back({key, fit}); }
+
+    void compute_laws(const StepGraph& graph)
+    {
+        const auto clear = [&](std::size_t k) { return parts_.components[k].low > 0.0; };
+        result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
+        if (clear(0)) {
+            add_law("common_compute",
+                    fit_law(exponentials(without_drift()), source("computing of a step over its mean, less drift")));
+        } else {
+            add_law("common_compute", constant_law(source("no spread between steps beyond chance")));
+        }
+        std::vector<double> gpus;
+        for (const double effect : parts_.worker_effects) {
+            if (std::isfinite(effect)) {
+                gpus.push_back(std::exp(effect));
+            }
+        }
+        add_law("gpu", clear(1) ? fit_law(gpus, source("computing of a worker over its stage's mean"))
+                                : constant_law(source("no spread between workers beyond chance")));
+        add_law("stage", clear(2) ? lognormal(parts_.components[2], source("computing of a stage in one step"))
+                                  : constant_law(source("no spread between stages in a step beyond chance")));
+        add_law("microbatch", clear(3) ? fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch"))
+                                       : constant_law(source("no spread between microbatches beyond chance")));
+        add_law("residual.gemm", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
+    }
+
+    /// Components have no values of their own to fit where several operations share a draw.
+    static LawFit lognormal(const Component& component, const std::string& source)
+    {
+        LawFit fit = constant_law(source);
+        fit.law.family = LogNormal{std::sqrt(std::expm1(component.variance))};
+        fit.family = "lognormal";
+        fit.values = static_cast<std::size_t>(component.units);
+        fit.claims_to = highest_claim(fit.values);
+        return fit;
+    }
+
+    /// Steps' effects whose variance is the component's, less that of the drift.
+    std::vector<double> without_drift() const
+    {
+        const double seen = variance_of(parts_.step_means);
+        const double left = parts_.components[0].variance - (result_.drift.found ? result_.drift.cv * result_.drift.cv : 0.0);
+        std::vector<double> effects = parts_.step_means;
+        for (double& effect : effects) {
+            effect *= seen > 0.0 ? std::sqrt(std::max(0.0, left) / seen) : 0.0;
+        }
+        return effects;
+    }
+
+    void name_slow_gpus()
+    {
+        std::vector<double> values;
+        std::vector<double> errors;
+        std::vector<std::size_t> who;
+        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
+            if (std::isfinite(parts_.worker_effects[w])) {
+                values.push_back(parts_.worker_effects[w]);
+                errors.push_back(parts_.worker_errors[w]);
+                who.push_back(w);
+            }
+        }
+        const double median = values.empty() ? 0.0 : median_of(values);
+        for (const Outlier& outlier : outliers(values, errors)) {
+            const Worker worker = trace_.workers[who[outlier.index]];
+            result_.slow.push_back({"GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage),
+                                    std::expm1(values[outlier.index] - median), outlier.probability});
+        }
+    }
+
+    /// Mean durations by stage of kinds with a microbatch, against the median stage.
+    void name_long_stages()
+    {
+        std::map<std::pair<int, int>, std::pair<double, double>> sums;  // kind, stage: sum, count
+        for (const TraceOp& op : trace_.ops) {
+            if (op.microbatch >= 0 && trace_.kinds[op.kind].role == OpRole::compute) {
+                auto& [sum, count] = sums[{op.kind, trace_.workers[static_cast<std::size_t>(op.worker)].stage}];
+                sum += static_cast<double>(op.duration_s);
+                count += 1.0;
+            }
+        }
+        std::map<int, std::vector<std::pair<int, double>>> by_kind;
+        for (const auto& [key, sum] : sums) {
+            by_kind[key.first].emplace_back(key.second, sum.first / sum.second);
+        }
+        constexpr double longer = 0.05;  // less is how layers divide
+        for (const auto& [kind, stages] : by_kind) {
+            std::vector<double> means(stages.size());
+            std::transform(stages.begin(), stages.end(), means.begin(), [](const auto& s) { return s.second; });
+            const double median = median_of(means);
+            for (const auto& [stage, mean] : stages) {
+                if (stages.size() > 2 && mean > (1.0 + longer) * median) {
+                    result_.slow.push_back(
+                        {"stage " + std::to_string(stage) + ", " + trace_.kinds[static_cast<std::size_t>(kind)].name,
+                         mean / median - 1.0, 0.0});
+                }
+            }
+        }
+    }
+
+    /// Durations of what is not in the components of computing, by kind.
+    void communication_laws()
+    {
+        std::vector<std::vector<Duration>> by_kind(trace_.kinds.size());
+        std::int32_t step = 0;
+        std::vector<std::tuple<int, int, int>> seen;  // kind, stage, sequence of the step's collectives
+        for (const TraceOp& op : trace_.ops) {
+            const OpKind& kind = trace_.kinds[op.kind];
+            const bool computes = kind.role == OpRole::compute;
+            if ((computes && op.microbatch >= 0 && !parts_.slots.empty()) || kind.role == OpRole::receive) {
+                continue;  // with the components; with the send
+            }
+            if (op.step != step) {
+                step = op.step;
+                seen.clear();
+            }
+            const int stage = trace_.workers[static_cast<std::size_t>(op.worker)].stage;
+            if (kind.role == OpRole::collective) {
+                const std::tuple<int, int, int> key{op.kind, stage, op.sequence};
+                const auto place = std::lower_bound(seen.begin(), seen.end(), key);
+                if (place != seen.end() && *place == key) {
+                    continue;  // another member's record of the same
+                }
+                seen.insert(place, key);
+            }
+            if (op.duration_s > 0.0F) {
+                by_kind[op.kind].push_back({op.step, op.kind, stage, op.sequence, static_cast<double>(op.duration_s)});
+            }
+        }
+        std::array<std::vector<double>, kernel_classes> pools;
+        std::vector<Duration> communication;
+        for (std::vector<Duration>& durations : by_kind) {
+            if (!durations.empty()) {
+                add_signature(durations, pools, communication);
+            }
+        }
+        communication_components(communication);
+        for (std::size_t k = 0; k < kernel_classes; ++k) {
+            const std::string key = std::string("residual.") + kernel_class_names[k];
+            const bool known =
+                std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
+            constexpr std::size_t least = 5;  // fewer say nothing of a spread
+            if (pools[k].size() >= least && !known) {
+                add_law(key, fit_law(pools[k], source("durations over the mean of their kind and stage")));
+            }
+        }
+    }
+
+    void add_signature(std::vector<Duration>& durations, std::array<std::vector<double>, kernel_classes>& pools,
+                       std::vector<Duration>& communication)
+    {
+        const OpKind& kind = trace_.kinds[durations.front().kind];
+        Signature signature;
+        signature.name = kind.name;
+        if (kind.role == OpRole::send) {
+            signature.waiting = take_waiting(durations);
+        }
+        std::map<int, std::pair<double, double>> sums;  // by stage
+        for (const Duration& d : durations) {
+            sums[d.stage].first += d.seconds;
+            sums[d.stage].second += 1.0;
+            signature.mean_s += d.seconds / static_cast<double>(durations.size());
+        }
+        std::vector<double> factors;
+        factors.reserve(durations.size());
+        for (const Duration& d : durations) {
+            factors.push_back(d.seconds * sums[d.stage].second / sums[d.stage].first);
+        }
+        signature.fit = fit_law(factors, source("durations over the mean of their stage"));
+        result_.signatures.push_back(signature);
+        auto& pool = pools[static_cast<std::size_t>(kind.kernel)];
+        pool.insert(pool.end(), factors.begin(), factors.end());
+        if (kind.role != OpRole::compute) {
+            for (std::size_t i = 0; i < durations.size(); ++i) {
+                communication.push_back(durations[i]);
+                communication.back().seconds = factors[i];
+            }
+        }
+    }
+
+    /// Removes what waits for the other end: durations in the upper of Otsu's two groups, where there are two groups.
+    static double take_waiting(std::vector<Duration>& durations)
+    {
+        std::vector<double> seconds(durations.size());
+        std::transform(durations.begin(), durations.end(), seconds.begin(), [](const Duration& d) { return d.seconds; });
+        const Otsu split = otsu(seconds);
+        constexpr double two_groups = 0.8;  // a uniform law has 0.75
+        constexpr double apart = 3.0;       // transfers of two sizes are nearer
+        if (split.separation < two_groups || split.high_mean < apart * split.low_mean) {
+            return 0.0;
+        }
+        const auto waits = [&](const Duration& d) { return d.seconds > split.threshold; };
+        const std::size_t before = durations.size();
+        durations.erase(std::remove_if(durations.begin(), durations.end(), waits), durations.end());
+        return 1.0 - static_cast<double>(durations.size()) / static_cast<double>(before);
+    }
+
+    /// The part that transfers and collectives of one step share.
+    void communication_components(const std::vector<Duration>& durations)
+    {
+        if (durations.size() < 2) {
+            return;
+        }
+        std::vector<std::int64_t> step;
+        std::vector<std::int64_t> cell;
+        std::vector<double> y;
+        constexpr std::size_t most = 100'000;
+        const std::size_t every = 1 + durations.size() / most;
+        for (const Duration& d : durations) {
+            if (static_cast<std::size_t>(std::abs(d.step)) % every == 0) {
+                step.push_back(d.step);
+                cell.push_back((static_cast<std::int64_t>(d.kind) << 32) + d.stage);
+                y.push_back(std::log(d.seconds));
+            }
+        }
+        const Partition cells = partition_by(cell);
+        const std::vector<double> means = part_means(cells, y);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            y[i] -= means[static_cast<std::size_t>(cells.level[i])];
+        }
+        Partition each{std::vector<int>(y.size()), static_cast<int>(y.size())};
+        std::iota(each.level.begin(), each.level.end(), 0);
+        const Partition steps = partition_by(step);
+        enum Index { one, kinds, in_step, single };
+        ComponentModel model{y,
+                             {Partition{std::vector<int>(y.size(), 0), 1}, cells, steps, each},
+                             {{"step", in_step, {{1.0, in_step, one}}},
+                              {"residual", single, {{1.0, single, kinds}, {-1.0, in_step, one}}}},
+                             {}};
+        constexpr int blocks = 20;
+        model.blocks = steps;
+        for (int& level : model.blocks.level) {
+            level = steps.levels > blocks ? static_cast<int>(static_cast<std::int64_t>(level) * blocks / steps.levels) : level;
+        }
+        model.blocks.levels = std::min(blocks, steps.levels);
+        result_.communication = variance_components(model);
+        const bool clear = result_.communication.front().low > 0.0;
+        add_law("common_communication",
+                clear ? lognormal(result_.communication.front(), source("communication of a step over its mean"))
+                      : constant_law(source("no spread of the communication of steps beyond chance")));
+    }
+
+    const Trace& all_;
+    Trace trace_;  // steady steps
+    double step_s_ = 0.0;
+    ComputeParts parts_;
+    Calibration result_;
+};
+
+}  // namespace
+
+Calibration calibrate(const Trace& trace) { return Calibrator(trace).make(); }
+
+std::vector<Outlier> outliers(const std::vector<double>& values, const std::vector<double>& errors)
+{
+    constexpr double level = 0.01;
+    constexpr std::size_t least = 4;  // of two or three nobody knows which one is slow
+    if (values.size() < least) {
+        return {};
+    }
+    const double median = median_of(values);
+    std::vector<double> distance(values.size());
+    std::transform(values.begin(), values.end(), distance.begin(), [&](double x) { return std::abs(x - median); });
+    const double spread = 1.4826 * median_of(distance);  // a normal law's standard deviation
+    std::vector<Outlier> found;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double z = (values[i] - median) / std::hypot(spread, errors[i]);
+        found.push_back({i, 0.5 * std::erfc(z / std::sqrt(2.0))});
+    }
+    std::sort(found.begin(), found.end(), [](const Outlier& a, const Outlier& b) { return a.probability < b.probability; });
+    double before = 0.0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        found[i].probability = std::max(before, std::min(1.0, found[i].probability * static_cast<double>(found.size() - i)));
+        before = found[i].probability;
+        if (before > level) {
+            found.resize(i);
+        }
+    }
+    return found;
+}
+
+DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places, double seconds_per_place)
+{
+    constexpr std::size_t least = 50;
+    const std::size_t n = series.size();
+    DriftFit fit;
+    if (n < least) {
+        return fit;
+    }
+    constexpr std::size_t most = 5000;  // pairs are looked at
+    if (n > most) {
+        std::vector<double> means;
+        std::vector<std::int32_t> at;
+        for (std::size_t i = 0; i < most; ++i) {  // of neighbours, whose noise averages out and whose drift does not
+            const std::size_t begin = i * n / most;
+            means.push_back(mean_of(std::span(series).subspan(begin, (i + 1) * n / most - begin)));
+            at.push_back(places[begin]);
+        }
+        return fit_drift(means, at, seconds_per_place);
+    }
+    const double mean = mean_of(series);
+    // Mean products at distances by powers of the square root of two, up to a quarter of the series.
+    struct Bin {
+        double product = 0.0, distance = 0.0, pairs = 0.0;
+    };
+    std::vector<Bin> bins;
+    const std::int32_t farthest = (places.back() - places.front()) / 4;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = i + 1; j < n && places[j] - places[i] <= farthest; ++j) {
+            const double distance = places[j] - places[i];
+            const auto bin = static_cast<std::size_t>(2.0 * std::log2(std::max(1.0, distance)));
+            bins.resize(std::max(bins.size(), bin + 1));
+            bins[bin].product += (series[i] - mean) * (series[j] - mean);
+            bins[bin].distance += distance;
+            bins[bin].pairs += 1.0;
+        }
+    }
+    const double variance = variance_of(series);
+    if (bins.empty() || bins.front().pairs < 1.0 || !(variance > 0.0)) {
+        return fit;
+    }
+    fit.lag_one = bins.front().product / bins.front().pairs / variance;
+    if (fit.lag_one < 2.0 / std::sqrt(bins.front().pairs)) {
+        return fit;
+    }
+    // An Ornstein-Uhlenbeck process: covariance cv^2 exp(-distance / time). For each time the best cv^2 is linear.
+    double least_error = std::numeric_limits<double>::infinity();
+    for (double time = 1.0; time <= farthest; time *= 1.1) {
+        double top = 0.0;
+        double bottom = 0.0;
+        for (const Bin& bin : bins) {
+            const double shape = bin.pairs > 0.0 ? std::exp(-bin.distance / bin.pairs / time) : 0.0;
+            top += shape * bin.product;
+            bottom += shape * shape * bin.pairs;
+        }
+        const double square = std::clamp(top / bottom, 0.0, variance);
+        double error = 0.0;
+        for (const Bin& bin : bins) {
+            if (bin.pairs > 0.0) {
+                const double off = bin.product / bin.pairs - square * std::exp(-bin.distance / bin.pairs / time);
+                error += bin.pairs * off * off;
+            }
+        }
+        if (error < least_error) {
+            least_error = error;
+            fit.cv = std::sqrt(square);
+            fit.time_s = time * seconds_per_place;
+            fit.found = true;
+        }
+    }
+    return fit;
+}
+
+}  // namespace prismopt

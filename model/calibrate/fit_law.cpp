@@ -1,0 +1,170 @@
+#include "model/calibrate/fit_law.hpp"
+
+#include "model/calibrate/goodness.hpp"
+#include "model/calibrate/likelihoods.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t folds = 5;
+constexpr std::size_t least_values = 20;     // to fit three parameters on four fifths of them
+constexpr std::size_t most_fitted = 4000;  // more do not change a parameter's second digit
+constexpr double usual_cap = 20.0;           // of a law
+
+/// Evenly spaced values, in their order.
+std::vector<double> thinned(const std::vector<double>& values, std::size_t most)
+{
+    if (values.size() <= most) {
+        return values;
+    }
+    std::vector<double> part(most);
+    for (std::size_t i = 0; i < most; ++i) {
+        part[i] = values[i * values.size() / most];
+    }
+    return part;
+}
+
+/// Means of equal parts of the rising values: the mean stays, and the ends are nearly kept.
+std::vector<double> pool_of(const std::vector<double>& rising, std::size_t most)
+{
+    if (rising.size() <= most) {
+        return rising;
+    }
+    std::vector<double> pool(most);
+    for (std::size_t i = 0; i < most; ++i) {
+        const std::size_t begin = i * rising.size() / most;
+        const std::size_t end = (i + 1) * rising.size() / most;
+        pool[i] = mean_of(std::span(rising).subspan(begin, end - begin));
+    }
+    return pool;
+}
+
+/// Mean log-likelihood of each fold under the fit of the others; not a number where a fit fails.
+double held_out_likelihood(const FamilyRecipe& recipe, const std::vector<double>& values)
+{
+    double sum = 0.0;
+    for (std::size_t fold = 0; fold < folds; ++fold) {
+        const std::size_t begin = fold * values.size() / folds;
+        const std::size_t end = (fold + 1) * values.size() / folds;
+        std::vector<double> others(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(begin));
+        others.insert(others.end(), values.begin() + static_cast<std::ptrdiff_t>(end), values.end());
+        const auto fitted = recipe.fit(others);
+        if (!fitted) {
+            return std::numeric_limits<double>::quiet_NaN();
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+            // A value outside a law's support would rule it out for one value; it costs as much as one at ten to the -9.
+            constexpr double worst = -20.7;
+            const double density = fitted->log_density(values[i]);
+            sum += std::isfinite(density) ? std::max(density, worst) : worst;
+        }
+    }
+    return sum / static_cast<double>(values.size());
+}
+
+/// Beyond the longest of the values there is room for half as much again: they are few, the sampler draws many.
+double cap_for(const Family& family, double longest)
+{
+    if (std::holds_alternative<Empirical>(family)) {
+        return std::max(usual_cap, 2.0 * longest);
+    }
+    return std::max(usual_cap, std::ceil(1.5 * longest));
+}
+
+/// `unit`: where the family's unit lies. Not by means: that of a sample with a long tail says little.
+double ks_of(const Law& law, double unit, const std::vector<double>& rising)
+{
+    const LawQuantile quantile(law);
+    const double mean = unit * law.cap / quantile.longest();  // of the truncated law
+    return ks_distance(rising, [&](double x) { return quantile.probability(x / mean, false); });
+}
+
+std::vector<double> normalised(const std::vector<double>& values)
+{
+    const double mean = mean_of(values);
+    std::vector<double> factors(values.size());
+    std::transform(values.begin(), values.end(), factors.begin(), [mean](double x) { return x / mean; });
+    return factors;
+}
+
+FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, const std::vector<double>& factors,
+                     const std::vector<double>& rising, const FitOptions& options)
+{
+    FamilyFit fit;
+    fit.family = recipe.name;
+    fit.law.family = fitted.family;
+    fit.law.cap = cap_for(fitted.family, rising.back());
+    fit.ks = ks_of(fit.law, fitted.unit, rising);
+    fit.held_out = held_out_likelihood(recipe, factors);
+    fit.fits = std::isfinite(fit.held_out) &&
+               (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
+    return fit;
+}
+
+}  // namespace
+
+double highest_claim(std::size_t values)
+{
+    constexpr double beyond = 10.0;
+    return std::max(0.0, 1.0 - beyond / static_cast<double>(values));
+}
+
+LawFit constant_law(const std::string& source)
+{
+    LawFit fit;
+    fit.law.source = source;
+    fit.family = "constant";
+    return fit;
+}
+
+LawFit fit_law(const std::vector<double>& values, const std::string& source, const FitOptions& options)
+{
+    LawFit result = constant_law(source);
+    result.values = values.size();
+    if (values.empty()) {
+        return result;
+    }
+    result.claims_to = highest_claim(values.size());
+    const std::vector<double> all = normalised(values);
+    std::vector<double> rising = all;
+    std::sort(rising.begin(), rising.end());
+    constexpr double no_spread = 1e-6;
+    if (rising.back() - rising.front() < no_spread) {
+        return result;
+    }
+    const std::vector<double> factors = thinned(all, most_fitted);
+    if (values.size() >= least_values) {
+        for (const FamilyRecipe& recipe : family_recipes()) {
+            try {
+                if (const auto fitted = recipe.fit(factors)) {
+                    result.tried.push_back(fit_family(recipe, *fitted, factors, rising, options));
+                }
+            } catch (
+                const std::exception&) {  // parameters outside a family's range, a root that is not bracketed: it does not suit
+            }
+        }
+    }
+    std::sort(result.tried.begin(), result.tried.end(), [](const FamilyFit& a, const FamilyFit& b) {
+        return a.fits != b.fits ? a.fits : a.fits ? a.held_out > b.held_out : a.ks < b.ks;
+    });
+    if (!result.tried.empty() && result.tried.front().fits) {
+        result.law = result.tried.front().law;
+        result.family = result.tried.front().family;
+        result.ks = result.tried.front().ks;
+    } else {
+        result.law.family = Empirical{pool_of(rising, options.pool)};
+        result.law.cap = cap_for(result.law.family, rising.back());
+        result.family = "empirical";
+        result.ks = ks_of(result.law, 1.0, rising);
+    }
+    result.law.source = source;
+    return result;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,390 @@
+#include "model/calibrate/likelihoods.hpp"
+
+#include "model/calibrate/goodness.hpp"
+#include "model/calibrate/maximise.hpp"
+
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/tools/minima.hpp>
+#include <boost/math/tools/roots.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace prismopt {
+
+namespace {
+
+using Values = std::span<const double>;
+using Fit = std::optional<FittedFamily>;
+
+constexpr double impossible = -std::numeric_limits<double>::infinity();
+const double log_root_two_pi = 0.5 * std::log(2.0 * boost::math::constants::pi<double>());
+
+double normal_log_density(double z) { return -0.5 * z * z - log_root_two_pi; }
+
+double mean_log(Values values)
+{
+    double sum = 0.0;
+    for (const double value : values) {
+        sum += std::log(value);
+    }
+    return sum / static_cast<double>(values.size());
+}
+
+double mean_likelihood(Values values, const std::function<double(double)>& log_density)
+{
+    double sum = 0.0;
+    for (const double value : values) {
+        sum += log_density(value);
+    }
+    return sum / static_cast<double>(values.size());
+}
+
+double spread(Values values)
+{
+    const double n = static_cast<double>(values.size());
+    return std::sqrt(variance_of(values) * (n - 1.0) / n);
+}
+
+Fit fit_normal(Values values)
+{
+    const double mean = mean_of(values);
+    const double sd = spread(values);
+    return FittedFamily{Normal{sd / mean}, mean, [=](double x) { return normal_log_density((x - mean) / sd) - std::log(sd); }};
+}
+
+Fit fit_lognormal(Values values)
+{
+    std::vector<double> logs(values.size());
+    std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
+    const double mean = mean_of(logs);
+    const double sd = spread(logs);
+    return FittedFamily{LogNormal{std::sqrt(std::expm1(sd * sd))}, std::exp(mean + 0.5 * sd * sd), [=](double x) {
+                            return x > 0.0 ? normal_log_density((std::log(x) - mean) / sd) - std::log(sd * x) : impossible;
+                        }};
+}
+
+/// Shape k with log k - digamma(k) = log(mean) - mean(log).
+/// Source: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 1 (1994), chapter 17.
+struct GammaFit {
+    double shape = 0.0;
+    double scale = 0.0;
+    double log_density(double x) const
+    {
+        return x > 0.0 ? (shape - 1.0) * std::log(x) - x / scale - std::lgamma(shape) - shape * std::log(scale) : impossible;
+    }
+};
+GammaFit gamma_of(Values values, double shift)
+{
+    double mean = 0.0;
+    double logs = 0.0;
+    for (const double value : values) {
+        mean += value - shift;
+        logs += std::log(value - shift);
+    }
+    mean /= static_cast<double>(values.size());
+    const double excess = std::log(mean) - logs / static_cast<double>(values.size());
+    const auto equation = [&](double log_shape) {
+        const double shape = std::exp(log_shape);
+        return log_shape - boost::math::digamma(shape) - excess;
+    };
+    // 1/(2k) < log k - digamma(k) < 1/k.
+    const auto bracket = boost::math::tools::bisect(equation, std::log(0.49 / excess), std::log(1.01 / excess),
+                                                    boost::math::tools::eps_tolerance<double>(40));
+    const double shape = std::exp(0.5 * (bracket.first + bracket.second));
+    return {shape, mean / shape};
+}
+
+Fit fit_gamma(Values values)
+{
+    const GammaFit fit = gamma_of(values, 0.0);
+    return FittedFamily{Gamma{1.0 / std::sqrt(fit.shape)}, fit.shape * fit.scale, [=](double x) { return fit.log_density(x); }};
+}
+
+/// The shift maximises the likelihood of the gamma law above it. It stays below the least value by a hundredth of the median's
+/// distance: nearer, the likelihood of shapes below one grows without end.
+Fit fit_shifted_gamma(Values values)
+{
+    const double least = *std::min_element(values.begin(), values.end());
+    const double margin = 0.01 * (median_of({values.begin(), values.end()}) - least);
+    if (!(margin > 0.0)) {
+        return std::nullopt;
+    }
+    const auto loss = [&](double shift) {
+        const GammaFit fit = gamma_of(values, shift);
+        return -mean_likelihood(values, [&](double x) { return fit.log_density(x - shift); });
+    };
+    constexpr int bits = 16;
+    const double shift = boost::math::tools::brent_find_minima(loss, 0.0, least - margin, bits).first;
+    const GammaFit fit = gamma_of(values, shift);
+    const double mean = shift + fit.shape * fit.scale;
+    return FittedFamily{ShiftedGamma{std::sqrt(fit.shape) * fit.scale / mean, shift / mean}, mean,
+                        [=](double x) { return fit.log_density(x - shift); }};
+}
+
+/// Shape k with sum(x^k log x) / sum(x^k) - 1/k = mean(log x). Source: as gamma, chapter 21.
+Fit fit_weibull(Values values)
+{
+    const double centre = mean_log(values);
+    const auto sums = [&](double k) {
+        double power = 0.0;
+        double weighted = 0.0;
+        for (const double value : values) {
+            const double log = std::log(value) - centre;
+            const double term = std::exp(k * log);
+            power += term;
+            weighted += term * log;
+        }
+        return std::pair{power / static_cast<double>(values.size()), weighted / power};
+    };
+    const auto equation = [&](double log_k) { return sums(std::exp(log_k)).second - std::exp(-log_k); };
+    double low = std::log(0.1);
+    double high = std::log(10.0);
+    while (equation(high) < 0.0 && high < 15.0) {
+        high += 2.0;
+    }
+    if (equation(low) > 0.0 || equation(high) < 0.0) {
+        return std::nullopt;
+    }
+    const auto bracket = boost::math::tools::bisect(equation, low, high, boost::math::tools::eps_tolerance<double>(30));
+    const double k = std::exp(0.5 * (bracket.first + bracket.second));
+    const double log_scale = centre + std::log(sums(k).first) / k;
+    const double cv2 = std::expm1(std::lgamma(1.0 + 2.0 / k) - 2.0 * std::lgamma(1.0 + 1.0 / k));
+    return FittedFamily{Weibull{std::sqrt(cv2)}, std::exp(log_scale + std::lgamma(1.0 + 1.0 / k)), [=](double x) {
+                            const double z = std::log(x) - log_scale;
+                            return x > 0.0 ? std::log(k) - log_scale + (k - 1.0) * z - std::exp(k * z) : impossible;
+                        }};
+}
+
+/// Robust start: median and half the distance between the quantiles of +-1 standard deviation.
+std::pair<double, double> centre_and_width(Values values)
+{
+    std::vector<double> rising(values.begin(), values.end());
+    std::sort(rising.begin(), rising.end());
+    return {quantile_of(rising, 0.5), 0.5 * (quantile_of(rising, 0.84) - quantile_of(rising, 0.16))};
+}
+
+double student_log_density(double x, double place, double width, double degrees)
+{
+    const double z = (x - place) / width;
+    return std::lgamma(0.5 * (degrees + 1.0)) - std::lgamma(0.5 * degrees) -
+           0.5 * std::log(degrees * boost::math::constants::pi<double>()) - std::log(width) -
+           0.5 * (degrees + 1.0) * std::log1p(z * z / degrees);
+}
+
+Fit fit_student(Values values)
+{
+    const auto [centre, width] = centre_and_width(values);
+    if (!(width > 0.0)) {
+        return std::nullopt;
+    }
+    // Variables of order one: place in widths, log width, log(degrees - 1): the reader takes 1 degree and more.
+    const auto parameters = [c = centre, w = width](const Eigen::VectorXd& v) {
+        return std::array{c + w * v[0], w * std::exp(v[1]), 1.0 + std::exp(v[2])};
+    };
+    const auto best = maximise(
+        [&](const Eigen::VectorXd& v) {
+            const auto [place, scale, degrees] = parameters(v);
+            // A normal law is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
+            return std::abs(v[2]) > 9.2 ? impossible : mean_likelihood(values, [&, p = place, s = scale, d = degrees](double x) {
+                return student_log_density(x, p, s, d);
+            });
+        },
+        Eigen::Vector3d(0.0, -0.2, 1.0));
+    if (!best) {
+        return std::nullopt;
+    }
+    const auto [place, scale, degrees] = parameters(*best);
+    return FittedFamily{StudentT{degrees, scale / place}, place,
+                        [p = place, s = scale, d = degrees](double x) { return student_log_density(x, p, s, d); }};
+}
+
+double gev_log_density(double x, double place, double scale, double shape)
+{
+    const double z = (x - place) / scale;
+    if (std::abs(shape) < 1e-7) {
+        return -std::log(scale) - z - std::exp(-z);
+    }
+    const double t = 1.0 + shape * z;
+    if (t <= 0.0) {
+        return impossible;
+    }
+    const double log_t = std::log(t);
+    return -std::log(scale) - (1.0 + 1.0 / shape) * log_t - std::exp(-log_t / shape);
+}
+
+Fit fit_gev(Values values)
+{
+    const auto [centre, width] = centre_and_width(values);
+    if (!(width > 0.0)) {
+        return std::nullopt;
+    }
+    const auto parameters = [c = centre, w = width](const Eigen::VectorXd& v) {
+        return std::array{c + w * v[0], w * std::exp(v[1]), v[2]};
+    };
+    const auto best = maximise(
+        [&](const Eigen::VectorXd& v) {
+            const auto [place, scale, shape] = parameters(v);
+            return shape < -0.9 || shape > 1.9 ? impossible  // what the reader takes, less a margin
+                                               : mean_likelihood(values, [&, p = place, s = scale, k = shape](double x) {
+                                                     return gev_log_density(x, p, s, k);
+                                                 });
+        },
+        Eigen::Vector3d(-0.35, -0.2, 0.01));
+    if (!best) {
+        return std::nullopt;
+    }
+    const auto [place, scale, shape] = parameters(*best);
+    const double y = -std::log(std::log(2.0));
+    const double median = place + scale * (std::abs(shape) < 1e-7 ? y : std::expm1(shape * y) / shape);
+    if (!(median > 0.0)) {
+        return std::nullopt;
+    }
+    return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median,
+                        [p = place, s = scale, k = shape](double x) { return gev_log_density(x, p, s, k); }};
+}
+
+/// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
+/// Source of the tail's density: Davison and Smith, J. R. Statist. Soc. B 52 (1990) 393-442.
+Fit fit_pareto_tail(Values values)
+{
+    constexpr double share = 0.05;
+    constexpr double least_peaks = 25.0;
+    const auto n = static_cast<double>(values.size());
+    if (n * share < least_peaks) {
+        return std::nullopt;
+    }
+    std::vector<double> logs(values.size());
+    std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
+    const auto [centre, width] = centre_and_width(logs);
+    if (!(width > 0.0)) {
+        return std::nullopt;
+    }
+    const boost::math::normal_distribution<double> core(centre, width);
+    const double threshold = std::exp(quantile(complement(core, share)));
+    std::vector<double> peaks;
+    for (const double value : values) {
+        if (value > threshold) {
+            peaks.push_back(value - threshold);
+        }
+    }
+    if (static_cast<double>(peaks.size()) < least_peaks) {
+        return std::nullopt;
+    }
+    const double unit = mean_of(peaks);
+    const auto tail = [unit](double excess, const Eigen::VectorXd& v) {
+        const double scale = unit * std::exp(v[0]);
+        const double shape = v[1];
+        if (std::abs(shape) < 1e-7) {
+            return -std::log(scale) - excess / scale;
+        }
+        const double t = 1.0 + shape * excess / scale;
+        return t <= 0.0 ? impossible : -std::log(scale) - (1.0 + 1.0 / shape) * std::log(t);
+    };
+    const auto best = maximise(
+        [&](const Eigen::VectorXd& v) {
+            return v[1] < -0.9 || v[1] > 1.9 ? impossible
+                                             : mean_likelihood(peaks, [&](double excess) { return tail(excess, v); });
+        },
+        Eigen::Vector2d(-0.1, 0.1));
+    if (!best) {
+        return std::nullopt;
+    }
+    const double core_mean = std::exp(centre + 0.5 * width * width);
+    ParetoTail family;
+    family.core = Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}};
+    family.probability = share;
+    family.shape = (*best)[1];
+    family.scale = unit * std::exp((*best)[0]) / core_mean;
+    return FittedFamily{family, core_mean, [=, v = *best, c = centre, w = width](double x) {
+                            if (x <= 0.0) {
+                                return impossible;
+                            }
+                            return x > threshold ? std::log(share) + tail(x - threshold, v)
+                                                 : normal_log_density((std::log(x) - c) / w) - std::log(w * x);
+                        }};
+}
+
+/// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started at
+/// Otsu's threshold.
+Fit fit_mixture(Values values)
+{
+    constexpr double least_values = 5.0;  // of a mode
+    std::vector<double> logs(values.size());
+    std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
+    const double threshold = otsu(logs).threshold;
+    const double least_width = 1e-3 * spread(logs);
+    struct Mode {
+        double weight, mean, width;
+        double log_density(double x) const { return std::log(weight / width) + normal_log_density((x - mean) / width); }
+    };
+    std::array<Mode, 2> modes{};
+    std::vector<double> second(logs.size());  // probability of the second mode
+    std::transform(logs.begin(), logs.end(), second.begin(), [&](double x) { return x > threshold ? 1.0 : 0.0; });
+    double before = impossible;
+    for (int iteration = 0; iteration < 500; ++iteration) {
+        for (std::size_t m = 0; m < 2; ++m) {
+            double weight = 0.0;
+            double sum = 0.0;
+            double squares = 0.0;
+            for (std::size_t i = 0; i < logs.size(); ++i) {
+                const double w = m == 1 ? second[i] : 1.0 - second[i];
+                weight += w;
+                sum += w * logs[i];
+                squares += w * logs[i] * logs[i];
+            }
+            if (weight < least_values) {
+                return std::nullopt;
+            }
+            const double mean = sum / weight;
+            modes[m] = {weight / static_cast<double>(logs.size()), mean,
+                        std::max(least_width, std::sqrt(std::max(0.0, squares / weight - mean * mean)))};
+        }
+        double likelihood = 0.0;
+        for (std::size_t i = 0; i < logs.size(); ++i) {
+            const double a = modes[0].log_density(logs[i]);
+            const double b = modes[1].log_density(logs[i]);
+            const double most = std::max(a, b);
+            const double sum = std::exp(a - most) + std::exp(b - most);
+            second[i] = std::exp(b - most) / sum;
+            likelihood += most + std::log(sum);
+        }
+        if (likelihood - before < 1e-7 * static_cast<double>(logs.size())) {
+            break;
+        }
+        before = likelihood;
+    }
+    Mixture family;
+    const double mean = mean_of(values);
+    for (const Mode& mode : modes) {
+        family.parts.push_back({mode.weight, std::exp(mode.mean + 0.5 * mode.width * mode.width) / mean,
+                                LogNormal{std::sqrt(std::expm1(mode.width * mode.width))}});
+    }
+    return FittedFamily{family, mean, [modes](double x) {
+                            if (x <= 0.0) {
+                                return impossible;
+                            }
+                            const double log = std::log(x);
+                            const double a = modes[0].log_density(log);
+                            const double b = modes[1].log_density(log);
+                            const double most = std::max(a, b);
+                            return most + std::log(std::exp(a - most) + std::exp(b - most)) - log;
+                        }};
+}
+
+}  // namespace
+
+const std::vector<FamilyRecipe>& family_recipes()
+{
+    static const std::vector<FamilyRecipe> list{
+        {"normal", 2, fit_normal},   {"lognormal", 2, fit_lognormal},         {"gamma", 2, fit_gamma},
+        {"weibull", 2, fit_weibull}, {"shifted-gamma", 3, fit_shifted_gamma}, {"student-t", 3, fit_student},
+        {"gev", 3, fit_gev},         {"pareto-tail", 4, fit_pareto_tail},     {"mixture", 5, fit_mixture}};
+    return list;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,36 @@
+#pragma once
+
+/// Laws from repeated measurements outside a job: a benchmark on every GPU of a cluster, a collective again and again.
+
+#include "model/calibrate/calibration.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// One run of one benchmark on one GPU. Node empty: not told.
+struct GpuRun {
+    std::string benchmark;
+    std::string gpu;
+    std::string node;
+    double seconds = 0.0;  // or any other unit: only ratios count
+};
+
+/// "gpu": medians of the GPUs over the benchmark's median, of the benchmark with the most GPUs; "residual.gemm": runs over the median
+/// of their GPU. A GPU runs a benchmark at least twice for the latter. Slow GPUs by name.
+Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
+
+/// One measured time of a collective. `series`: what must be equal for times to compare (operation, size, members, algorithm).
+struct CollectiveTime {
+    std::string series;
+    double seconds = 0.0;
+};
+
+/// "residual.dp_collective": times over the median of their series, all series with at least five times together.
+Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source);
+
+/// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.
+void merge(Calibration& calibration, const Calibration& other);
+
+}  // namespace prismopt

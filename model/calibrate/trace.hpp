@@ -1,0 +1,92 @@
+#pragma once
+
+/// Measured operations of a training job, whatever file they come from.
+
+#include "model/noise/variability.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+
+/// What an operation does, as far as dependencies go.
+enum class OpRole : std::uint8_t { compute, send, receive, collective };
+
+struct OpKind {
+    std::string name;
+    OpRole role = OpRole::compute;
+    KernelClass kernel = KernelClass::gemm;  // whose residual law it informs
+};
+
+/// Role and class by the words that frameworks put into names: "forward-send", "ncclDevKernel_ReduceScatter", "flash_fwd".
+OpKind op_kind(const std::string& name);
+
+/// One operation. 32 bytes: a trace of a gigabyte has twenty million.
+struct TraceOp {
+    double start_s = 0.0;
+    float duration_s = 0.0F;
+    std::int32_t step = 0;
+    std::int32_t worker = 0;    // index in Trace::workers
+    std::int32_t sequence = 0;  // which one of its kind, worker and step
+    std::int16_t microbatch = -1;
+    std::uint16_t kind = 0;  // index in Trace::kinds
+    std::uint32_t line = 0;  // of the file
+};
+
+/// Who runs operations: a replica's pipeline stage, or a GPU where nothing is known of stages.
+struct Worker {
+    int dp = 0;
+    int stage = 0;
+    auto operator<=>(const Worker&) const = default;
+};
+
+/// Rows that were left out, or that cannot be right, by reason; the line of the first.
+struct TraceFault {
+    std::string reason;
+    std::size_t count = 0;
+    std::uint32_t first_line = 0;
+};
+
+struct Trace {
+    std::string source;  // file names, for provenance
+    std::vector<OpKind> kinds;
+    std::vector<Worker> workers;
+    std::vector<TraceOp> ops;
+    std::vector<TraceFault> faults;
+
+    void fault(const std::string& reason, std::uint32_t line);
+    /// Indices of the name or worker, added where new.
+    std::uint16_t kind_index(const std::string& name);
+    std::int32_t worker_index(Worker worker);
+
+private:
+    std::vector<std::pair<std::string, std::uint16_t>> kind_order_;  // sorted
+    std::vector<std::pair<Worker, std::int32_t>> worker_order_;
+};
+
+/// Longest duration that any operation can have: a day. Longer ones are slips of a clock.
+inline constexpr double longest_operation_s = 86'400.0;
+
+/// Operations sorted by step, worker and start.
+void sort_by_start(Trace& trace);
+
+/// What makes a sorted trace useless, or nothing: one operation twice (two jobs in one file), clocks that run backwards.
+struct TraceProblem {
+    std::uint32_t line = 0;
+    std::string text;
+};
+std::vector<TraceProblem> problems(const Trace& trace);
+
+/// Seconds from the first start to the last end of each step; steps in order.
+struct StepTime {
+    std::int32_t step = 0;
+    double seconds = 0.0;
+};
+std::vector<StepTime> step_times(const Trace& trace);
+
+/// The operations of some steps only.
+Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps);
+
+}  // namespace prismopt

@@ -1,0 +1,89 @@
+#include "io/traces/calibration_toml.hpp"
+
+#include "io/sections.hpp"
+#include "tests/support/synthetic_job.hpp"
+
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+Law read_back(const std::string& text)
+{
+    const TomlFile file = parse_toml("law = " + text, "written.toml");
+    Table table(file.root, file);
+    return read_law(table.at("law", ""), "");
+}
+
+/// Every family comes back with the quantiles that it had, to the digits that are written.
+TEST(LawToml, reads_back)
+{
+    const Family families[] = {Constant{},
+                               Normal{0.031},
+                               LogNormal{0.3},
+                               Gamma{0.5},
+                               Weibull{0.4},
+                               ShiftedGamma{0.1, 0.8},
+                               StudentT{1.5, 0.02},
+                               GeneralizedExtremeValue{-0.2, 0.05},
+                               Empirical{{0.9, 1.0, 1.2}},
+                               Mixture{{{1.0 / 3.0, 0.9, LogNormal{0.02}}, {2.0 / 3.0, 1.4, Gamma{0.05}}}},
+                               ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.05}}}}, 0.05, 0.5, 0.1},
+                               ParetoTail{Mixture{{{0.5, 1.0, LogNormal{0.05}}, {0.5, 1.1, Normal{0.05}}}}, 0.05, 0.5, 0.1}};
+    for (const Family& family : families) {
+        Law law;
+        law.family = family;
+        law.cap = 33.0;
+        law.source = "a \"quoted\"\nname";
+        const Law back = read_back(law_toml(law));
+        EXPECT_EQ(back.family.index(), family.index());
+        const LawQuantile expected(law);
+        const LawQuantile found(back);
+        for (const double p : {0.01, 0.5, 0.99}) {
+            EXPECT_NEAR(found(p, false), expected(p, false), 1e-4 * expected(p, false)) << law_toml(law);
+        }
+    }
+}
+
+TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
+{
+    SyntheticJob job;
+    job.steps = 200;
+    job.step = 0.02;
+    job.microbatch = 0.1;
+    job.communication = 0.2;
+    job.gpu = 0.05;
+    const Calibration calibration = calibrate(SyntheticTrace(job, 5).next());
+    const TomlFile file = parse_toml(variability_toml(calibration, "hpc-2024"), "written.toml");
+    Table root(file.root, file);
+    const Variability variability = read_variability(root.section("variability", ""));
+    root.refuse_unknown_keys();
+    EXPECT_NE(variability.microbatch.source.find("synthetic"), std::string::npos);
+    // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps, and the noise of a step's mean, as large.
+    EXPECT_NEAR(LawQuantile(variability.microbatch).moments().cv(), 0.1, 0.1 * 4.0 * std::sqrt(0.5 / 3200.0) + 0.002);
+    EXPECT_NEAR(LawQuantile(variability.common_compute).moments().cv(), 0.02, 0.02 * 4.0 * 2.0 * std::sqrt(0.5 / 200.0) + 0.002);
+    EXPECT_NE(variability.residual[static_cast<std::size_t>(KernelClass::p2p)].source.find("synthetic"), std::string::npos);
+    EXPECT_EQ(variability.residual[static_cast<std::size_t>(KernelClass::attention)].source.find("synthetic"), std::string::npos);
+}
+
+TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
+{
+    std::vector<Outage> outages;
+    for (int i = 0; i < 40; ++i) {
+        outages.push_back({std::to_string(i % 7), i % 4 == 0 ? "link" : "GPU", 1000.0 * i * i, 1000.0 * i * i + 7200.0});
+    }
+    const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
+    const TomlFile file = parse_toml(reliability_toml(fit, {0.01, 4000.0, 0.5, true}, "list.csv"), "written.toml");
+    Table root(file.root, file);
+    const Reliability reliability = read_reliability(root.section("reliability", ""), Cluster{});
+    root.refuse_unknown_keys();
+    ASSERT_EQ(reliability.causes.size(), 2U);
+    EXPECT_EQ(reliability.causes[0].name, "GPU");
+    EXPECT_NEAR(reliability.causes[0].rate.si * 86'400.0, 30.0 / (100.0 * 100.0), 1e-6);
+    EXPECT_EQ(reliability.causes[0].of, RateOf::node);
+    EXPECT_NEAR(reliability.causes[0].repair.si, 7200.0, 1.0);
+    EXPECT_NEAR(reliability.drift.cv, 0.01, 1e-9);
+}
+
+}  // namespace
+}  // namespace prismopt

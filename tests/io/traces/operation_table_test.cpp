@@ -1,0 +1,140 @@
+#include "io/traces/trace_files.hpp"
+
+#include "io/scenario.hpp"
+#include "tests/io/temporary_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <fstream>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string good =
+    "step,dp,stage,op,seq_id,mb_id,start_us,dur_us\n"
+    "3,0,1,forward-compute,0,0,10.5,1000\n"
+    "3,0,1,\"forward,send\",0,-1,1010.5,20\n";
+
+class TraceFilesTest : public testing::Test {
+protected:
+    std::string write(const std::string& text, const std::string& name = "trace.csv") const
+    {
+        std::ofstream(folder_.file(name), std::ios::binary) << text;
+        return folder_.file(name);
+    }
+    std::string refusal(const std::string& text) const
+    {
+        try {
+            read_trace_files({write(text)});
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "taken";
+    }
+    TemporaryFolder folder_;
+};
+
+TEST_F(TraceFilesTest, reads_operations)
+{
+    const Trace trace = read_trace_files({write(good)}).trace;
+    ASSERT_EQ(trace.ops.size(), 2U);
+    EXPECT_EQ(trace.ops[0].step, 3);
+    EXPECT_NEAR(trace.ops[0].start_s, 10.5e-6, 1e-12);
+    EXPECT_NEAR(trace.ops[0].duration_s, 1e-3F, 1e-9F);
+    EXPECT_EQ(trace.workers[0], (Worker{0, 1}));
+    EXPECT_EQ(trace.kinds[1].name, "forward,send");
+    EXPECT_EQ(trace.kinds[1].role, OpRole::send);
+    EXPECT_EQ(trace.ops[1].line, 3U);
+}
+
+TEST_F(TraceFilesTest, other_line_ends_and_no_last_one)
+{
+    std::string text = good.substr(0, good.size() - 1);
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
+        text.replace(at, 1, "\r\n");
+    }
+    const Trace trace = read_trace_files({write(text)}).trace;
+    ASSERT_EQ(trace.ops.size(), 2U);
+    EXPECT_EQ(trace.ops[1].line, 3U);
+}
+
+TEST_F(TraceFilesTest, gzip_and_its_damage)
+{
+    std::string text = good;
+    for (int i = 0; i < 5000; ++i) {
+        text += "4,0,1,forward-compute," + std::to_string(i) + ",0," + std::to_string(i * 7919 % 1000) + ",1\n";
+    }
+    const std::string path = folder_.file("trace.csv.gz");
+    const gzFile file = gzopen(path.c_str(), "wb");
+    ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())), static_cast<int>(text.size()));
+    gzclose(file);
+    EXPECT_EQ(read_trace_files({path}).trace.ops.size(), 5002U);
+    std::ifstream stream(path, std::ios::binary);
+    std::string packed(std::istreambuf_iterator<char>(stream), {});
+    EXPECT_THAT(refusal(packed.substr(0, packed.size() / 2)), HasSubstr("cut off"));
+    packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
+    EXPECT_THAT(refusal(packed), HasSubstr("damaged"));
+}
+
+TEST_F(TraceFilesTest, refuses_with_line_and_reason)
+{
+    EXPECT_THAT(refusal(""), HasSubstr("is empty"));
+    EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr(":1: is no kind of file"));
+    EXPECT_THAT(refusal("step,op\n1,x\n"), HasSubstr("without dp, stage, start_us"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"), HasSubstr(":4: has 7 fields where the header names 8"));
+    EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"), HasSubstr(":4: stage = \"x\" is not a whole number"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,abc,3\n"), HasSubstr(":4: start = \"abc\" is not a number"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,1e999,3\n"), HasSubstr(":4: start"));
+    EXPECT_THAT(refusal(good + "3,0,1,forw\x01"
+                               "ard,1,0,1,3\n"),
+                HasSubstr(":4: is not text"));
+    EXPECT_THAT(refusal(good + "3,0,1,\"forw"), HasSubstr("quote"));
+    EXPECT_THAT(refusal(std::string(1000, '\0')), HasSubstr(":1:"));
+    EXPECT_THROW(read_trace_files({folder_.file("nowhere.csv")}), InputError);
+}
+
+TEST_F(TraceFilesTest, counts_wrong_durations)
+{
+    const Trace trace = read_trace_files({write(good + "3,0,1,x,0,0,1,-5\n3,0,1,x,1,0,1,-5\n3,0,1,x,2,0,1,1e15\n")}).trace;
+    EXPECT_EQ(trace.ops.size(), 2U);
+    ASSERT_EQ(trace.faults.size(), 2U);
+    EXPECT_EQ(trace.faults[0].count, 2U);
+    EXPECT_EQ(trace.faults[0].first_line, 4U);
+    EXPECT_EQ(trace.faults[1].first_line, 6U);
+}
+
+TEST_F(TraceFilesTest, finds_mixed_jobs_and_backward_clocks)
+{
+    Trace twice = read_trace_files({write(good + "3,0,1,forward-compute,0,0,99,1000\n")}).trace;
+    sort_by_start(twice);
+    ASSERT_EQ(problems(twice).size(), 1U);
+    EXPECT_EQ(problems(twice)[0].line, 4U);
+    EXPECT_THAT(problems(twice)[0].text, HasSubstr("two jobs"));
+    Trace backward = read_trace_files({write(good + "3,0,1,forward-compute,1,0,5,1000\n")}).trace;
+    sort_by_start(backward);
+    ASSERT_EQ(problems(backward).size(), 1U);
+    EXPECT_THAT(problems(backward)[0].text, HasSubstr("backwards"));
+}
+
+TEST_F(TraceFilesTest, reads_outages)
+{
+    const auto plain =
+        read_trace_files({write("node,start_day,end_day,level,cls\na,1,2,Hardware Failure,GPU\nb,3,4,Change,x\n")}).outages;
+    ASSERT_EQ(plain.size(), 1U);
+    EXPECT_EQ(plain[0].start_s, 86'400.0);
+    EXPECT_EQ(plain[0].cause, "GPU");
+    const auto slurm = read_trace_files({write("NodeName|TimeStart|TimeEnd|State|Reason\n"
+                                               "|2024-02-29T00:00:00|Unknown||\n"
+                                               "gpu1|2024-03-01T00:00:00|2024-03-01T12:00:30|DOWN*|Not responding\n")})
+                           .outages;
+    ASSERT_EQ(slurm.size(), 1U);
+    EXPECT_EQ(slurm[0].start_s, 1'709'251'200.0);  // date -u -d 2024-03-01 +%s
+    EXPECT_EQ(slurm[0].end_s - slurm[0].start_s, 43'230.0);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,93 @@
+#include "model/calibrate/fit_law.hpp"
+
+#include "model/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+/// Independent draws of a law.
+std::vector<double> draws(const Law& law, int count, std::uint64_t seed)
+{
+    const LawQuantile quantile(law);
+    std::vector<double> values;
+    for (int i = 0; i < count; ++i) {
+        const std::uint32_t word = philox(seed, {static_cast<std::uint32_t>(i), 0, 0, use(Stream::residual, Purpose::search)})[0];
+        values.push_back(3.7e-3 * quantile((word + 0.5) * 0x1p-32, false));
+    }
+    return values;
+}
+
+struct Case {
+    const char* name;
+    Family family;
+};
+const std::vector<Case> cases{{"normal", Normal{0.03}},
+                              {"lognormal", LogNormal{0.3}},
+                              {"gamma", Gamma{0.5}},
+                              {"weibull", Weibull{0.4}},
+                              {"shifted-gamma", ShiftedGamma{0.1, 0.8}},
+                              {"student-t", StudentT{2.0, 0.02}},
+                              {"gev", GeneralizedExtremeValue{0.2, 0.05}},
+                              {"pareto-tail", ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.05}}}}, 0.05, 0.5, 0.1}},
+                              {"mixture", Mixture{{{0.9, 1.0, LogNormal{0.02}}, {0.1, 1.4, LogNormal{0.05}}}}}};
+
+class FitLaw : public testing::TestWithParam<Case> {};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+/// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and its quantiles are the truth's:
+/// where a rival has an equal likelihood it may be chosen.
+TEST_P(FitLaw, finds_the_family_and_its_quantiles)
+{
+    Law truth;
+    truth.family = GetParam().family;
+    const LawFit fit = fit_law(draws(truth, 4000, 5), "test");
+    const auto same =
+        std::find_if(fit.tried.begin(), fit.tried.end(), [](const FamilyFit& f) { return f.family == GetParam().name; });
+    ASSERT_NE(same, fit.tried.end());
+    EXPECT_TRUE(same->fits) << same->ks;
+    EXPECT_LT(same->ks, 0.0215);
+    EXPECT_NEAR(same->held_out, fit.tried.front().held_out, 2e-3);
+    const LawQuantile expected(truth);
+    const LawQuantile found(fit.law);
+    for (const double p : {0.05, 0.5, 0.95}) {
+        const double slope = (expected(p + 0.01, false) - expected(p - 0.01, false)) / 0.02;
+        // Four standard errors of a quantile of 4,000 draws; laws of a long tail add the error of their mean.
+        const double margin = 4.0 * slope * std::sqrt(p * (1.0 - p) / 4000.0) + 0.01 * expected(p, false);
+        EXPECT_NEAR(found(p, false), expected(p, false), margin) << p;
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Families, FitLaw, testing::ValuesIn(cases), [](const testing::TestParamInfo<Case>& tested) {
+    std::string name = tested.param.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+TEST(FitLawOf, three_modes_stay_a_pool)
+{
+    Law truth;
+    truth.family = Mixture{{{0.4, 1.0, LogNormal{0.01}}, {0.3, 1.5, LogNormal{0.01}}, {0.3, 2.5, LogNormal{0.01}}}};
+    const LawFit fit = fit_law(draws(truth, 4000, 6), "test");
+    EXPECT_EQ(fit.family, "empirical");
+    EXPECT_LT(fit.ks, 0.02);
+}
+
+TEST(FitLawOf, few_values_stay_a_pool_and_claim_no_tail)
+{
+    Law truth;
+    truth.family = Normal{0.1};
+    const LawFit fit = fit_law(draws(truth, 15, 6), "test");
+    EXPECT_EQ(fit.family, "empirical");
+    EXPECT_NEAR(fit.claims_to, 1.0 / 3.0, 1e-12);
+    EXPECT_EQ(highest_claim(9), 0.0);
+    EXPECT_NEAR(highest_claim(1000), 0.99, 1e-12);
+}
+
+TEST(FitLawOf, equal_values_are_constant) { EXPECT_EQ(fit_law(std::vector<double>(50, 2.0), "test").family, "constant"); }
+
+}  // namespace
+}  // namespace prismopt

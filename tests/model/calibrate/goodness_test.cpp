@@ -1,0 +1,82 @@
+#include "model/calibrate/goodness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace prismopt {
+namespace {
+
+TEST(Goodness, distance_to_a_law)
+{
+    const std::vector<double> rising{0.1, 0.4, 0.7};
+    // Uniform law: largest at 0.7, where 0.3 are above and no value.
+    EXPECT_NEAR(ks_distance(rising, [](double x) { return x; }), 0.3, 1e-12);
+}
+
+TEST(Goodness, distance_of_two_samples)
+{
+    EXPECT_NEAR(ks_distance(std::vector{1.0, 2.0, 3.0}, std::vector{1.0, 2.0, 3.0}), 0.0, 1e-12);
+    EXPECT_NEAR(ks_distance(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}), 1.0, 1e-12);
+    EXPECT_NEAR(ks_distance(std::vector{1.0, 3.0}, std::vector{2.0, 4.0}), 0.5, 1e-12);
+}
+
+/// Critical values of the two-sided test at 5 %: tables in Smirnov (1948), Miller (1956).
+TEST(Goodness, critical_distances)
+{
+    EXPECT_NEAR(ks_probability(0.40925, 10.0), 0.05, 0.002);
+    EXPECT_NEAR(ks_probability(0.13403, 100.0), 0.05, 0.002);
+    EXPECT_NEAR(ks_probability(0.0, 10.0), 1.0, 1e-12);
+}
+
+TEST(Otsu, parts_two_groups)
+{
+    const Otsu split = otsu({1.0, 1.1, 0.9, 5.0, 5.2, 4.9, 1.05});
+    EXPECT_GT(split.threshold, 1.1);
+    EXPECT_LT(split.threshold, 4.9);
+    EXPECT_GT(split.separation, 0.95);
+    EXPECT_NEAR(split.low_mean, 1.0125, 1e-9);
+}
+
+/// Uniform law: the middle, with three quarters of the variance between the halves.
+TEST(Otsu, of_a_uniform_law)
+{
+    std::vector<double> values(10'001);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<double>(i) / 10'000.0;
+    }
+    const Otsu split = otsu(values);
+    EXPECT_NEAR(split.threshold, 0.5, 1e-3);
+    EXPECT_NEAR(split.separation, 0.75, 1e-3);
+}
+
+TEST(Steady, a_beginning_is_cut_off)
+{
+    std::vector<double> series{3.0, 2.5, 2.0, 1.5};
+    std::mt19937_64 generator(1);
+    std::normal_distribution<double> normal(1.0, 0.01);
+    for (int i = 0; i < 40; ++i) {
+        series.push_back(normal(generator));
+    }
+    EXPECT_EQ(steady_from(series), 4U);
+}
+
+TEST(Steady, little_of_a_steady_series_is_lost)
+{
+    std::mt19937_64 generator(2);
+    std::normal_distribution<double> normal(1.0, 0.01);
+    std::size_t lost = 0;
+    constexpr std::size_t length = 200;
+    constexpr int repeats = 50;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        std::vector<double> series(length);
+        std::generate(series.begin(), series.end(), [&] { return normal(generator); });
+        lost += steady_from(series);
+    }
+    EXPECT_LT(lost, repeats * length / 5);  // White and others, Simulation 75 (2000) 139: about a tenth
+}
+
+}  // namespace
+}  // namespace prismopt
