@@ -5,7 +5,7 @@ set(texts ${CMAKE_BINARY_DIR}/texts)
 file(MAKE_DIRECTORY ${texts})
 # written_by_program(NAME WORD...): what the program prints when it is called with these words, as a file of this name.
 function(written_by_program name)
-  add_custom_command(OUTPUT ${texts}/${name} 
+  add_custom_command(OUTPUT ${texts}/${name}
     # leaks inside Open MPI are known: tests/lsan.supp
     COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:prismopt> ${ARGN} > ${texts}/${name}
     DEPENDS prismopt VERBATIM)

@@ -159,7 +159,7 @@ std::string starter_scenario(const StarterChoice& choice)
         one_node ? usual.node_link : usual.network_link);
     text +=
         "[memory]\nheadroom = 0.05                      # share that must stay free\n\n"
-        "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; prismopt calibrate fits one to your traces\n\n"
+        "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; any law given here overrides it\n\n"
         "[reliability]\nnode_failure_rate = \"6.5e-3 /day\"    # 16,000 A100, arXiv 2410.21680; yours?\n"
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
         "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";

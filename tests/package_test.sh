@@ -21,10 +21,10 @@ depends=$(dpkg-deb -f "$package" Depends)
 for library in libopenmpi libhdf5-openmpi libnlopt libboost-program-options libc6 openmpi-bin; do
     [[ $depends == *"$library"* ]] || { echo "FAILED: it does not depend on $library: $depends"; exit 1; }
 done
-# The program was built against these, so each must be there in the version that the package asks for.
-dpkg-query --show --showformat '${Package}\n' >"$scratch/installed"
+# The program was built against these, so each must be there: by its name, or by what provides it.
+dpkg-query --show --showformat '${Package}, ${Provides}\n' | tr ',' '\n' | sed 's/^ *//; s/ *(.*//' >"$scratch/installed"
 for name in $(tr ',' '\n' <<<"$depends" | sed 's/ *(.*//; s/|.*//'); do
-    grep -qx "${name%%:*}" "$scratch/installed" || { echo "FAILED: $name is no installed package"; exit 1; }
+    grep -qxF "${name%%:*}" "$scratch/installed" || { echo "FAILED: $name is no installed package"; exit 1; }
 done
 
 dpkg-deb -x "$package" "$scratch/root"

@@ -172,7 +172,7 @@ class BadCommandLine(CliTest):
         for arguments, message in (
             (["serch", small], r"unknown command 'serch' \(did you mean 'search'\?\); prismopt --help lists all"),
             (["xyzzy"], r"unknown command 'xyzzy'; prismopt --help lists all"),
-            (["search", small, "--fast"], r"prismopt search: unrecognised option '--fast'; see prismopt search --help"),
+            (["search", small, "--fast"], r"prismopt search: unrecognised option '--fast' \(did you mean '--part'\?\); see prismopt search --help"),
             (["search"], r"prismopt search needs a SCENARIO; see prismopt search --help"),
             (["resume"], r"prismopt resume needs a FILE; see prismopt resume --help"),
             (["search", small, small], r"prismopt search: too many positional options .*; see prismopt search --help"),
