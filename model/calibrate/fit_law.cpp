@@ -13,9 +13,9 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t folds = 5;
-constexpr std::size_t least_values = 20;     // to fit three parameters on four fifths of them
+constexpr std::size_t least_values = 20;   // to fit three parameters on four fifths of them
 constexpr std::size_t most_fitted = 4000;  // more do not change a parameter's second digit
-constexpr double usual_cap = 20.0;           // of a law
+constexpr double usual_cap = 20.0;         // of a law
 
 /// Evenly spaced values, in their order.
 std::vector<double> thinned(const std::vector<double>& values, std::size_t most)
