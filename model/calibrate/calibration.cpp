@@ -66,6 +66,13 @@ private:
         for (std::size_t i = 0; i < times.size(); ++i) {
             (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
         }
+        // Evenly spaced steps, where there are more than tell anything new.
+        constexpr std::size_t most_operations = 500'000;
+        const std::size_t every = 1 + all_.ops.size() / most_operations;
+        for (std::size_t i = 0; i * every < result_.steps.size(); ++i) {
+            result_.steps[i] = result_.steps[i * every];
+        }
+        result_.steps.resize((result_.steps.size() + every - 1) / every);
         trace_ = steps_of(all_, result_.steps);
         step_s_ = mean_of(std::span(series).subspan(first));
     }

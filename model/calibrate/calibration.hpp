@@ -43,7 +43,7 @@ struct DriftFit {
 struct Calibration {
     std::string source;
     std::size_t operations = 0;
-    std::vector<std::int32_t> steps;    // used
+    std::vector<std::int32_t> steps;    // used: of a long trace evenly spaced ones
     std::vector<std::int32_t> warm_up;  // steps before the times are steady
     std::vector<std::int32_t> others;   // steps with more or fewer operations
     std::vector<CalibratedLaw> laws;

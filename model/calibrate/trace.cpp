@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <limits>
 #include <tuple>
 
@@ -168,12 +169,14 @@ std::vector<StepTime> step_times(const Trace& trace)
 
 Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps)
 {
-    Trace part = trace;
+    Trace part;
+    part.source = trace.source;
+    part.kinds = trace.kinds;
+    part.workers = trace.workers;
     std::vector<std::int32_t> wanted = steps;
     std::sort(wanted.begin(), wanted.end());
-    part.ops.erase(std::remove_if(part.ops.begin(), part.ops.end(),
-                                  [&](const TraceOp& op) { return !std::binary_search(wanted.begin(), wanted.end(), op.step); }),
-                   part.ops.end());
+    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(part.ops),
+                 [&](const TraceOp& op) { return std::binary_search(wanted.begin(), wanted.end(), op.step); });
     return part;
 }
 
