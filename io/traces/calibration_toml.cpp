@@ -85,6 +85,9 @@ std::string claim(const LawFit& fit)
     if (fit.values == 0 || fit.family == "constant") {
         return "";
     }
+    if (fit.tried.empty() && fit.family != "empirical") {
+        return fmt::format("# deviation from the component above, of {} values; the family is an assumption", fit.values);
+    }
     std::string text = fmt::format("# KS {:.3f}, {} values", fit.ks, fit.values);
     if (fit.claims_to < 0.999) {
         text += fit.claims_to < 0.5 ? ": too few to say anything of its tail"

@@ -37,7 +37,9 @@ std::string halves_table(const std::vector<HalvesCheck>& checks)
         "distributions; p: the\nprobability of as much by chance, which the test rejects below 0.05. Too few steps: the measured "
         "quantile is the longest step. Last column: the KS "
         "distance of the "
-        "first half's own steps.\n\n"
+        "first half's own steps.\n\nThe way of predicting was chosen with both jobs at hand, their second halves too: another "
+        "trace "
+        "would be an untouched\ntest.\n\n"
         "| job | steps fitted | left out | steps compared | quantile | predicted, s | measured, s | error | bootstrap error | "
         "within | KS "
         "| p | KS of a repetition |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
