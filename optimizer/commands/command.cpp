@@ -18,6 +18,8 @@ const std::vector<Command>& commands()
          "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command},
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
+        {"sensitivity", "SCENARIO", "which kernels, sources of noise and hardware move one design's times, and by how much",
+         "prismopt sensitivity small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --svg small.svg", sensitivity_command},
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
         {"report", "RESULTS", "the front as a table, with how far to trust it; HTML page, CSV",
          "prismopt report small.h5 --html small.html --csv small.csv", report_command},
