@@ -12,6 +12,7 @@ namespace prismopt {
 namespace {
 
 constexpr double deepest = 0.99;  // of the quantiles among figures
+constexpr double least_beyond_interaction = 40.0;
 
 template <class... Parts>
 struct Cases : Parts... {
@@ -147,10 +148,12 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
     set_run(predictor.training_times(plan, draws, range.steps, options), price, consequence.all);
 
     const Sections of_steps = sections_of(step.size(), {steps, block_fleets * steps}, deepest);
+    consequence.beyond = (1.0 - deepest) * static_cast<double>(of_steps.size);
     for (std::size_t s = 0; s < of_steps.count; ++s) {
         set_step(step.subspan(s * of_steps.size, of_steps.size), factor, consequence.sections.emplace_back());
     }
     const Sections of_fleets = sections_of(step.size() / steps, {1, block_fleets}, deepest);
+    consequence.run_beyond = (1.0 - deepest) * static_cast<double>(of_fleets.size);
     if (of_fleets.count > 0) {
         // What few steps say of a fleet's noise is part of the error: each section finds it out alone.
         const std::vector<double> runs = predictor.training_times(plan, draws, range.steps, options, of_fleets.size);
@@ -168,8 +171,10 @@ Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confid
     const auto index = static_cast<std::size_t>(figure);
     const bool of_run = figure == Figure::training_p99 || figure == Figure::cost;
     const auto list = of_run ? &Consequence::run_sections : &Consequence::sections;
+    const Consequence& first = *terms.begin()->consequence;
+    const bool told = terms.size() <= 2 || (of_run ? first.run_beyond : first.beyond) >= least_beyond_interaction;
     double value = 0.0;
-    std::vector<double> sections((terms.begin()->consequence->*list).size(), 0.0);
+    std::vector<double> sections(told ? (first.*list).size() : 0, 0.0);
     for (const Term& term : terms) {
         value += term.weight * term.consequence->all[index];
         for (std::size_t s = 0; s < sections.size(); ++s) {

@@ -44,10 +44,14 @@ struct Consequence {
     Figures all{};
     std::vector<Figures> sections;      // figures of the step; empty where draws are too few
     std::vector<Figures> run_sections;  // of the run
+    double beyond = 0.0;                // draws of a section beyond its p99
+    double run_beyond = 0.0;            // fleets
 };
 
-/// sum of weight * consequence: 1 and -1 for a difference, 1, -1, -1 and 1 for an interaction. With limits from the sections, as a difference of
-/// quantiles on shared draws has them: a difference of quantiles is not the quantile of differences.
+/// sum of weight * consequence: 1 and -1 for a difference, 1, -1, -1 and 1 for an interaction. With limits from the sections, as a
+/// difference of quantiles on shared draws has them: a difference of quantiles is not the quantile of differences. An interaction is
+/// what is left when most of a change cancels, and small sections show too little of its scatter (with 2.6, 10 and 50 draws beyond
+/// the quantile, 95 % limits held 73, 84 and 92 % of the time): more than two terms need 40 draws there, else have no limits.
 struct Term {
     double weight;
     const Consequence* consequence;

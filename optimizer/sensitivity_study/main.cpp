@@ -32,7 +32,7 @@ constexpr std::array<Case, 3> cases{
      {"Pipelined", "llama3-405b-16k.toml",
       "gpus=16384 tp=8 pp=16 v=8 microbatch=1 schedule=interleaved split=slots recompute=selective order=tp-pp-dp"}}};
 
-constexpr DrawRange draws{0, 16384, 2};
+constexpr DrawRange draws{0, 32768, 2};  // for limits of interactions
 
 const Estimate& of(const Effect& effect, Figure figure) { return effect.difference[static_cast<std::size_t>(figure)]; }
 

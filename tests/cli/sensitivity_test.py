@@ -1,6 +1,7 @@
 """What moves one design's times: `sensitivity`, as text, JSON and a plot."""
 
 import json
+import pathlib
 import xml.etree.ElementTree
 
 import support
@@ -54,7 +55,7 @@ class Sensitivity(CliTest):
         self.assertEqual(self.output(*self.call(), threads=1), self.output(*self.call(), threads=3))
 
     def test_prices(self):
-        text = open(support.SMALL).read().replace("[space]", """
+        text = pathlib.Path(support.SMALL).read_text().replace("[space]", """
 [[knob]]
 of = "bandwidth"
 tier = "cluster"
