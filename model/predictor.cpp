@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace prismopt {
@@ -41,21 +42,6 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
     return d;
 }
 
-/// The step-common factor's law; none where it does not vary.
-std::vector<LawNode> common_step_law(const NoiseTables& noise)
-{
-    std::vector<LawNode> law;
-    const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
-    for (std::size_t i = 0; noise.step_varies && i < nodes.size(); ++i) {
-        law.push_back({nodes[i].below(), noise.common_step[i]});
-    }
-    if (!law.empty()) {
-        law.front().below = 0.0;
-        law.back().below = 1.0;
-    }
-    return law;
-}
-
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
@@ -69,6 +55,20 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
 }
 
 }  // namespace
+
+std::vector<LawNode> common_step_law(const NoiseTables& noise)
+{
+    std::vector<LawNode> law;
+    const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
+    for (std::size_t i = 0; noise.step_varies && i < nodes.size(); ++i) {
+        law.push_back({nodes[i].below(), noise.common_step[i]});
+    }
+    if (!law.empty()) {
+        law.front().below = 0.0;
+        law.back().below = 1.0;
+    }
+    return law;
+}
 
 Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
 {
@@ -184,6 +184,28 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
 PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options)
 {
     return std::move(sample(std::span(&plan, 1), range, options).front());
+}
+
+std::vector<double> Predictor::training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                              const SamplerOptions& options, std::size_t section)
+{
+    const std::size_t fleets = draws.front().size() / static_cast<std::size_t>(steps);
+    const std::size_t size = section > 0 ? section : fleets;
+    ProductiveTimes productive;
+    for (std::size_t first = 0; first + size <= fleets; first += size) {
+        PhaseDraws part;
+        for (const std::vector<double>& phase : draws) {
+            const auto begin = phase.begin() + static_cast<std::ptrdiff_t>(first * steps);
+            part.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size * steps));
+        }
+        const std::vector<double> seconds = productive_times(problem_.phases, part, steps).seconds;
+        productive.seconds.insert(productive.seconds.end(), seconds.begin(), seconds.end());
+    }
+    productive.mean = std::accumulate(productive.seconds.begin(), productive.seconds.end(), 0.0) /
+                      static_cast<double>(productive.seconds.size());
+    drift(productive, problem_, options);
+    const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;
 }
 
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,

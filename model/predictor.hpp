@@ -33,6 +33,9 @@ struct Problem {
 /// Step times by phase, as sample_steps() returns them for one range of draws.
 using PhaseDraws = std::vector<std::vector<double>>;
 
+/// The law of what scales a whole step and is integrated, not drawn; empty where it does not vary.
+std::vector<LawNode> common_step_law(const NoiseTables& noise);
+
 class Predictor {
 public:
     /// The problem must outlive the predictor. One for each thread that calls it.
@@ -53,6 +56,11 @@ public:
     /// error of the mean that this hides and by that of the factor itself.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
+
+    /// Seconds of the training by fleet, as summarise() counts them. `section`: fleets by which deviations from the mean are shrunk,
+    /// as if there were no others; 0: all together.
+    std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                       const SamplerOptions& options, std::size_t section = 0);
 
 private:
     FailureModel failures(const ParallelPlan& plan) const;

@@ -2,6 +2,7 @@
 
 /// On what it is trained: an accelerator, the nested tiers of its network, and the cluster they form.
 
+#include "model/hardware/kernel_class.hpp"
 #include "model/noise/distribution.hpp"
 #include "model/units.hpp"
 
@@ -105,6 +106,7 @@ struct Cluster {
     DollarsPerSecond gpu_price;        // of one GPU with its share of the cluster
     SoftwareStack stack;               // already part of `accelerator`
     bool flat_collectives = false;     // one ring through all members, also across circuits
+    KernelSpeeds speed;                // of a what-if: faster kernels hide less, and what is hidden behind them shows
     std::vector<double> node_factors;  // [node]: how much longer each computes, where that is known; empty: drawn by fleet
 
     bool nodes_known() const { return !node_factors.empty(); }

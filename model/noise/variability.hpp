@@ -3,6 +3,7 @@
 /// How times vary: the PRISM part of a scenario.
 
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/kernel_class.hpp"
 #include "model/noise/distribution.hpp"
 
 #include <array>
@@ -10,12 +11,6 @@
 #include <string>
 
 namespace prismopt {
-
-/// Classes of kernels that share a residual law.
-enum class KernelClass { gemm, attention, elementwise, tp_collective, p2p, dp_collective };
-inline constexpr std::size_t kernel_classes = 6;
-inline constexpr std::array<const char*, kernel_classes> kernel_class_names{"gemm",          "attention", "elementwise",
-                                                                            "tp_collective", "p2p",       "dp_collective"};
 
 /// d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * residual
 ///

@@ -34,18 +34,20 @@ DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : p
 
 double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
 {
+    const double speed = cluster_.speed.of(KernelClass::dp_collective);
     const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
     const auto message = [&](double parameters) { return Bytes{bytes_per_parameter * parameters / buckets}; };
     const Seconds experts = collective_time(kind, message(own.expert), expert_replicas_, cluster_).time;
     if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
-        return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si;
+        return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si / speed;
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
     const Group between = split(replicas_, sharded_.size).across;
     return buckets *
            (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
             collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
-               .si;
+               .si /
+           speed;
 }
 
 double DataParallel::left(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,

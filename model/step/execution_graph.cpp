@@ -155,7 +155,8 @@ double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, cons
     }
     return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
                                placement.senders(from_stage, to_stage), cluster)
-        .si;
+               .si /
+           cluster.speed.of(KernelClass::p2p);
 }
 
 std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& setting)

@@ -93,9 +93,9 @@ public:
             size_.tp > 1.0 ? vocabulary_step * std::ceil(w_.vocabulary / (vocabulary_step * size_.tp)) : w_.vocabulary;
         const double logits = size_.tokens * columns;
         const double traffic = cluster_.stack.loss_traffic * logits;
-        const Seconds product = gemm_time(size_.tokens, columns, size_.hidden, gpu_, wide());
-        const Seconds input_gradient = gemm_time(size_.tokens, size_.hidden, columns, gpu_, wide());
-        const Seconds weight_gradient = gemm_time(size_.hidden, columns, size_.tokens, gpu_, wide());
+        const Seconds product = wide_product(size_.tokens, columns, size_.hidden);
+        const Seconds input_gradient = wide_product(size_.tokens, size_.hidden, columns);
+        const Seconds weight_gradient = wide_product(size_.hidden, columns, size_.tokens);
         part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
         const Sharded sharded = sharded_messages(part.parameters);
         part.forward = pass()
@@ -207,17 +207,37 @@ private:
     /// Precision of what does not follow that of the linear layers.
     Precision wide() const { return size_.width > 1.0 ? w_.precision : Precision::bf16; }
     bool low() const { return operand_bytes(w_.precision) < 2.0; }
+    Seconds sped_up(KernelClass kind, Seconds time) const { return time / cluster_.speed.of(kind); }
     /// `bytes`: for 16-bit elements.
-    Seconds elementwise(double bytes) const { return elementwise_time(Bytes{size_.width * bytes}, gpu_); }
+    Seconds elementwise(double bytes) const
+    {
+        return sped_up(KernelClass::elementwise, elementwise_time(Bytes{size_.width * bytes}, gpu_));
+    }
     Seconds outside(double bytes_per_element) const
     {
         return elementwise(bytes_per_element * size_.activation() / size_.outside_split);
     }
-    Seconds product(double m, double n, double k) const { return gemm_time(m, n, k, gpu_, w_.precision); }
-    Seconds collective(Collective kind) const
+    Seconds product(double m, double n, double k) const
     {
-        return collective_time(kind, Bytes{2.0 * size_.width * size_.activation()}, {shape_.tp, 1}, cluster_).time;
+        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu_, w_.precision));
     }
+    Seconds wide_product(double m, double n, double k) const
+    {
+        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu_, wide()));
+    }
+    Seconds plain_attention(double work) const
+    {
+        return sped_up(KernelClass::attention, batched_gemm_time(Flops{work}, w_.head_size(), gpu_));
+    }
+    Seconds flash_attention(double work, bool backward) const
+    {
+        return sped_up(KernelClass::attention, fused_attention_time(Flops{work}, backward, gpu_));
+    }
+    Seconds collective(Collective kind, double bytes, const Group& group) const
+    {
+        return sped_up(KernelClass::tp_collective, collective_time(kind, Bytes{bytes}, group, cluster_).time);
+    }
+    Seconds collective(Collective kind) const { return collective(kind, 2.0 * size_.width * size_.activation(), {shape_.tp, 1}); }
     /// Into the region: gather the sequence, or nothing when it is whole already. Out of it: sum, and split again.
     Seconds gather() const { return collective(Collective::all_gather); }
     Seconds reduce() const { return collective(shape_.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
@@ -235,11 +255,9 @@ private:
         const Group between{shape_.sharding_groups,
                             shape_.tp * shape_.sharding_gpus};  // hybrid: shards are summed over the groups
         const double gradient = cluster_.stack.gradient_bytes * parameters;
-        const Seconds gathered =
-            collective_time(Collective::all_gather, Bytes{parameter_message * parameters}, group, cluster_).time;
-        const Seconds reduced =
-            collective_time(Collective::reduce_scatter, Bytes{gradient}, group, cluster_).time +
-            collective_time(Collective::all_reduce, Bytes{gradient / shape_.sharding_gpus}, between, cluster_).time;
+        const Seconds gathered = collective(Collective::all_gather, parameter_message * parameters, group);
+        const Seconds reduced = collective(Collective::reduce_scatter, gradient, group) +
+                                collective(Collective::all_reduce, gradient / shape_.sharding_gpus, between);
         const double hidden = shape_.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
         return {gathered, shape_.sharding == Sharding::zero3 ? gathered + reduced : reduced, reduced, hidden};
     }
@@ -260,8 +278,7 @@ private:
             return;
         }
         const double bytes = 2.0 * size_.width * size_.tokens * (size_.key + size_.value) * shape_.cp;
-        const Seconds time{times *
-                           collective_time(Collective::all_gather, Bytes{bytes}, {shape_.cp, shape_.tp}, cluster_).time.si};
+        const Seconds time = times * collective(Collective::all_gather, bytes, {shape_.cp, shape_.tp});
         const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
         pass.hidden_collective(time, Seconds{hidden * attention.si}, Meeting::context);
     }
@@ -269,11 +286,11 @@ private:
     void add_attention_forward(PassBuilder& pass) const
     {
         if (w_.attention == AttentionKernel::flash) {
-            const Seconds time = fused_attention_time(Flops{size_.attention_work}, false, gpu_);
+            const Seconds time = flash_attention(size_.attention_work, false);
             pass.kernel(KernelClass::attention, time);
             add_context_exchange(pass, time, 1.0);
         } else {
-            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{size_.attention_work}, w_.head_size(), gpu_));
+            pass.kernel(KernelClass::attention, plain_attention(size_.attention_work));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size_.scores));
             add_unfused_softmax(pass, unfused_softmax_forward);
         }
@@ -289,11 +306,11 @@ private:
     void add_attention_backward(PassBuilder& pass) const
     {
         if (w_.attention == AttentionKernel::flash) {
-            const Seconds time = fused_attention_time(Flops{2.5 * size_.attention_work}, true, gpu_);
+            const Seconds time = flash_attention(2.5 * size_.attention_work, true);
             pass.kernel(KernelClass::attention, time);
             add_context_exchange(pass, time, 2.0);
         } else {
-            pass.kernel(KernelClass::attention, batched_gemm_time(Flops{2.0 * size_.attention_work}, w_.head_size(), gpu_));
+            pass.kernel(KernelClass::attention, plain_attention(2.0 * size_.attention_work));
             pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size_.scores));
             add_unfused_softmax(pass, unfused_softmax_backward);
         }
@@ -478,7 +495,7 @@ private:
 
     void add_expert_product(PassBuilder& pass, const Routing& r, double rows, double columns, double depth) const
     {
-        const Seconds time = grouped_gemm_time(r.local, rows, columns, depth, gpu_, w_.precision);
+        const Seconds time = sped_up(KernelClass::gemm, grouped_gemm_time(r.local, rows, columns, depth, gpu_, w_.precision));
         // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
         pass.kernel(KernelClass::gemm, time, w_.experts.capacity > 0.0 ? 1.0 : 1.0 + r.local);
     }
@@ -492,9 +509,9 @@ private:
         const double products = gradients == Gradients::both ? passes : 1.0;
         const Bytes message{2.0 * size_.width * r.routed * r.kept * size_.hidden};
         const double copies = cluster_.stack.sends_once ? e.active : 0.0;
-        const Seconds way = token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_);
-        const Seconds spread =
-            collective_time(Collective::all_gather, Bytes{message.si * shape_.etp}, {shape_.etp, 1}, cluster_).time;
+        const Seconds way =
+            sped_up(KernelClass::tp_collective, token_exchange_time(message, copies, {shape_.ep, shape_.etp}, cluster_));
+        const Seconds spread = collective(Collective::all_gather, message.si * shape_.etp, {shape_.etp, 1});
         const int group = shape_.ep * shape_.etp;
         const Meeting members = group > shape_.tp * shape_.cp ? Meeting::experts
                                 : group > shape_.tp           ? Meeting::context

@@ -20,6 +20,8 @@ const std::vector<Command>& commands()
          "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command},
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
+        {"sensitivity", "SCENARIO", "which kernels, sources of noise and hardware move one design's times, and by how much",
+         "prismopt sensitivity small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --svg small.svg", sensitivity_command},
         {"init", "", "a commented scenario to start from, for a workload on a cluster",
          "prismopt init --workload llama3-70b --accelerator h100-sxm --gpus 1024 --out my.toml", init_command},
         {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},

@@ -36,6 +36,7 @@ struct Call {
 int search_command(const std::vector<std::string>& words, const Call& call);
 int resume_command(const std::vector<std::string>& words, const Call& call);
 int predict_command(const std::vector<std::string>& words, const Call& call);
+int sensitivity_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
 int calibrate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);

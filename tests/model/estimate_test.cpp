@@ -374,5 +374,58 @@ TEST(QuantileDifference, NeedsSixteenSections)
     EXPECT_EQ(e.safe_high, infinite);
 }
 
+TEST(Sections, KeepTwoDrawsBeyondTheQuantile)
+{
+    const auto cut = [](std::size_t draws, double probability) {
+        const Sections s = sections_of(draws, {1, lanes}, probability);
+        return std::pair(s.count, s.size);
+    };
+    EXPECT_EQ(cut(64 * lanes, 0.99), std::pair(std::size_t{16}, std::size_t{4 * lanes}));
+    EXPECT_EQ(cut(32 * lanes, 0.99), std::pair(std::size_t{8}, std::size_t{4 * lanes}));  // of 200 draws at least
+    EXPECT_EQ(cut(31 * lanes, 0.99).first, 0U);
+    EXPECT_EQ(cut(16 * lanes, 0.5), std::pair(std::size_t{16}, std::size_t{lanes}));
+    EXPECT_EQ(section_estimate(1.0, {}, {}).high, infinite);
+}
+
+/// A ratio of quantiles on shared draws: exp(2.33 s), of lognormal draws.
+TEST(Sections, CoverARatioOfQuantiles)
+{
+    constexpr int trials = 300;
+    const double slack = 4.0 * std::sqrt(0.95 * 0.05 / trials);
+    const std::array probabilities{0.5, 0.95};
+    const double deviation = 0.1;
+    const double truth = std::exp(deviation * quantile(boost::math::normal(), 0.95));
+    std::mt19937_64 random(7);
+    std::lognormal_distribution<double> law(0.0, deviation);
+    Intervals intervals;
+    std::vector<double> draws(64 * lanes);
+    for (int t = 0; t < trials; ++t) {
+        std::generate(draws.begin(), draws.end(), [&] { return law(random); });
+        const auto ratio = [&](std::size_t first, std::size_t size) {
+            const std::vector<double> q = quantiles(std::span(draws).subspan(first, size), {}, probabilities);
+            return q[1] / q[0];
+        };
+        const Sections cut = sections_of(draws.size(), {1, lanes}, 0.95);
+        std::vector<double> ratios;
+        for (std::size_t s = 0; s < cut.count; ++s) {
+            ratios.push_back(ratio(s * cut.size, cut.size));
+        }
+        intervals.add(section_estimate(ratio(0, draws.size()), ratios, {}), truth);
+    }
+    EXPECT_GE(intervals.coverage(), 0.95 - slack);
+}
+
+TEST(Quantiles, AreThoseOfTheEstimates)
+{
+    const auto draws = counted(1000);
+    const std::vector<LawNode> factor{{0.0, 0.9}, {0.5, 1.0}, {1.0, 1.1}};
+    const std::array probabilities{0.5, 0.99};
+    for (std::size_t i = 0; i < probabilities.size(); ++i) {
+        EXPECT_EQ(quantiles(draws, {}, probabilities)[i], quantile_estimate(draws, {}, probabilities[i], {}).value);
+        EXPECT_EQ(quantiles(draws, factor, probabilities)[i],
+                  scaled_quantile_estimate(draws, {}, factor, probabilities[i], {}).value);
+    }
+}
+
 }  // namespace
 }  // namespace prismopt

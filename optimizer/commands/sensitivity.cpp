@@ -1,0 +1,136 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
+
+#include "io/nearest.hpp"
+#include "io/scenario.hpp"
+#include "model/phase_plan.hpp"
+#include "optimizer/design_text.hpp"
+#include "optimizer/evaluator.hpp"
+#include "optimizer/plan_rules.hpp"
+#include "optimizer/sensitivity/effects_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr int least_draws = 128;  // of two steps in a block of fleets
+constexpr int most_draws = 10'000'000;
+constexpr double most_percent = 1000.0;
+constexpr int most_pairs = 10;
+
+DrawRange range_of(int draws)
+{
+    if (draws < least_draws || draws > most_draws) {
+        throw InputError(
+            fmt::format("--draws {} is not between {} and {}; write for example --draws 4096", draws, least_draws, most_draws));
+    }
+    constexpr int steps = 2;  // tell what a step varies from what a fleet does
+    const int block = steps * block_fleets;
+    return {0, (draws + block - 1) / block * block_fleets, steps};
+}
+
+std::vector<std::string> names_in(const std::string& text, const Scenario& scenario)
+{
+    const std::vector<std::string> known = sensitivity_names(scenario);
+    std::vector<std::string> names;
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) {
+        if (std::find(known.begin(), known.end(), word) == known.end()) {
+            const std::string near = nearest(word, known);
+            throw InputError(
+                fmt::format("--only {} is no class of kernels, source of noise or knob of this scenario{}; choose from {}", word,
+                            near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(known)));
+        }
+        names.push_back(word);
+    }
+    return names;
+}
+
+void refuse(const Infeasible& why)
+{
+    throw InputError(
+        fmt::format("--design: the plan cannot run: {}: {}; change the plan, predict says more of it", why.reason, why.detail));
+}
+
+SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)
+{
+    SensitivityOptions options;
+    options.percent = values["faster"].as<double>();
+    if (!(options.percent > 0.0 && options.percent <= most_percent)) {
+        throw InputError(fmt::format("--faster {:g} is not a per cent above 0 and up to {:g}; write for example --faster 10",
+                                     options.percent, most_percent));
+    }
+    options.pairs = values["pairs"].as<int>();
+    if (options.pairs < 0 || options.pairs > most_pairs) {
+        throw InputError(
+            fmt::format("--pairs {} is not between 0 and {}; write for example --pairs 3", options.pairs, most_pairs));
+    }
+    options.range = range_of(values["draws"].as<int>());
+    options.only = names_in(values["only"].as<std::string>(), scenario);
+    return options;
+}
+
+}  // namespace
+
+int sensitivity_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
+                          "the plan in the names of the axes, as predict takes it")(
+        "draws", po::value<int>()->value_name("N")->default_value(4096),
+        "step draws")("faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
+                      "by how much kernels and hardware are made faster; latencies shorter")(
+        "pairs", po::value<int>()->value_name("K")->default_value(3),
+        "also two at a time: of the K strongest sources of noise, and of the K strongest of kernels and hardware; 0: none")(
+        "only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
+        "these classes of kernels, sources of noise and knobs, for example gemm,gpu,node.bandwidth")(
+        "json", po::bool_switch(), "one JSON object instead of text")("svg", po::value<std::string>()->value_name("FILE"),
+                                                                      "write a tornado plot of the changes of p99");
+    add_seed_option(options);
+    const auto values = parse_options("sensitivity", options, "SCENARIO", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const auto& path = (*values)["SCENARIO"].as<std::string>();
+    Scenario scenario = read_scenario(path);
+    take_seed(*values, scenario);
+    SensitivityOptions chosen = take_options(*values, scenario);
+    const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
+    if (const auto why = structural_problem(plan, scenario)) {
+        refuse(*why);
+    }
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    const StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
+    const auto bound = Predictor(model.problem).bound(plan);
+    if (const auto* why = std::get_if<Infeasible>(&bound)) {
+        refuse(*why);
+    }
+    chosen.sampler = model.sampler(Purpose::confirm);
+    const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);
+    const SensitivityOf of{scenario, plan, chosen};
+    if (found.effects.empty()) {
+        throw InputError("--only names nothing that varies or can be turned in this scenario; leave it out to see what does");
+    }
+    if (values->count("svg") > 0) {
+        write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});
+    }
+    if ((*values)["json"].as<bool>()) {
+        fmt::print("{}\n", sensitivity_json(found, of).dump(2));
+    } else {
+        fmt::print("{}", sensitivity_text(found, of));
+    }
+    return exit_done;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,213 @@
+#include "optimizer/sensitivity/effects_text.hpp"
+
+#include "io/report.hpp"
+#include "io/results.hpp"
+#include "io/tornado.hpp"
+#include "optimizer/design_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double ms = 1e-3;
+constexpr double percent = 1e-2;
+
+double value_of(const Consequence& plan, Figure figure) { return plan.all[static_cast<std::size_t>(figure)]; }
+const Estimate& at(const Differences& d, Figure figure) { return d[static_cast<std::size_t>(figure)]; }
+
+std::string limits(const Estimate& e, double unit)
+{
+    return std::isfinite(e.low) && std::isfinite(e.high) ? fmt::format("({:+.3g} to {:+.3g})", e.low / unit, e.high / unit)
+                                                         : "(too few draws)";
+}
+
+std::string title(EffectKind kind, const SensitivityOptions& options)
+{
+    switch (kind) {
+        case EffectKind::variance: return "Without the variance of";
+        case EffectKind::speed: return fmt::format("Kernels {:g} % faster", options.percent);
+        case EffectKind::hardware: return fmt::format("Hardware {:g} % better", options.percent);
+    }
+    return {};
+}
+
+/// Of every table but that of pairs.
+std::string head(const std::string& of)
+{
+    return fmt::format("{:<26} {:>7} {:>9} {:>9} {:>9} {:<20} {:>7} {:>9} {:>7} {:>8} {:<18}", of, "cv %", "p50 ms", "p95 ms",
+                       "p99 ms", "(95 %)", "p99 %", "p99/p50", "cv", "run p99%", "(95 %)");
+}
+
+std::string row(const Effect& effect, const Consequence& plan)
+{
+    if (effect.consequence.infeasible) {
+        return fmt::format("{:<26} cannot run: {}: {}", effect.name, effect.consequence.infeasible->reason,
+                           effect.consequence.infeasible->detail);
+    }
+    const Differences& d = effect.difference;
+    const double run_percent = percent * value_of(plan, Figure::training_p99);
+    return fmt::format("{:<26} {:>7} {:>+9.3g} {:>+9.3g} {:>+9.3g} {:<20} {:>+7.2f} {:>+9.4f} {:>+7.3f} {:>+8.2f} {:<18}",
+                       effect.name, effect.kind == EffectKind::variance ? fmt::format("{:.3g}", effect.cv / percent) : "",
+                       at(d, Figure::p50).value / ms, at(d, Figure::p95).value / ms, at(d, Figure::p99).value / ms,
+                       limits(at(d, Figure::p99), ms), at(d, Figure::p99).value / value_of(plan, Figure::p99) / percent,
+                       at(d, Figure::spread).value, at(d, Figure::cv).value / percent,
+                       at(d, Figure::training_p99).value / run_percent, limits(at(d, Figure::training_p99), run_percent));
+}
+
+/// Value, what it was turned to, and what a unit or a dollar is worth.
+std::string turn(const Effect& effect, const Cluster& cluster)
+{
+    const auto& turned = std::get<Turned>(effect.change);
+    const KnobUnit unit = unit_of(turned.knob.target);
+    const double from = prismopt::value_of(turned.knob, cluster);
+    const double run_cost = at(effect.difference, Figure::cost).value;
+    const auto dollar = per_dollar(effect, cluster);
+    return fmt::format("{:<26} {:>9.4g} {:>9.4g} {:<8} {:>+11.3g} {:<12} {}", effect.name, from / unit.si, turned.value / unit.si,
+                       unit.name, per_unit(effect, cluster) / ms, fmt::format("ms/({})", unit.name),
+                       dollar ? fmt::format("{:+.4g} ms of p99 per USD/h a GPU; p99 run cost {:+.4g} USD {}", *dollar / ms,
+                                            run_cost, limits(at(effect.difference, Figure::cost), 1.0))
+                              : "no price in [[knob]]");
+}
+
+std::string pair_row(const Pair& pair, const Sensitivity& found)
+{
+    const Effect& a = found.effects[pair.a];
+    const Effect& b = found.effects[pair.b];
+    const std::string names = fmt::format("{} & {}", a.name, b.name);
+    if (pair.infeasible) {
+        return fmt::format("{:<40} cannot run: {}: {}", names, pair.infeasible->reason, pair.infeasible->detail);
+    }
+    return fmt::format("{:<40} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
+                       at(b.difference, Figure::p99).value / ms, at(pair.joint, Figure::p99).value / ms,
+                       at(pair.interaction, Figure::p99).value / ms, limits(at(pair.interaction, Figure::p99), ms));
+}
+
+nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
+
+nlohmann::json to_json(const Differences& differences)
+{
+    nlohmann::json json;
+    for (std::size_t f = 0; f < figure_count; ++f) {
+        const Estimate& e = differences[f];
+        json[figure_names[f]] = {{"change", e.value}, {"low", number(e.low)}, {"high", number(e.high)}};
+    }
+    return json;
+}
+
+nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
+{
+    nlohmann::json json{{"kind", effect_kind_names[static_cast<std::size_t>(effect.kind)]}, {"name", effect.name}};
+    if (effect.consequence.infeasible) {
+        json["infeasible"] = effect.consequence.infeasible->reason + ": " + effect.consequence.infeasible->detail;
+        return json;
+    }
+    json["change"] = to_json(effect.difference);
+    if (effect.kind == EffectKind::variance) {
+        json["cv"] = effect.cv;
+    }
+    if (effect.kind == EffectKind::hardware) {
+        const auto& turned = std::get<Turned>(effect.change);
+        const KnobUnit unit = unit_of(turned.knob.target);
+        json["unit"] = unit.name;
+        json["from"] = prismopt::value_of(turned.knob, cluster) / unit.si;
+        json["to"] = turned.value / unit.si;
+        json["p99_s_per_unit"] = per_unit(effect, cluster);
+        const auto dollar = per_dollar(effect, cluster);
+        json["p99_s_per_usd_per_gpu_hour"] = dollar ? nlohmann::json(*dollar) : nlohmann::json(nullptr);
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
+{
+    const Consequence& plan = found.plan;
+    std::string text = fmt::format(
+        "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {:.4g} days; {} draws\n"
+        "quantiles of {}; changes against this plan on the same draws, 95 % limits from sections\n",
+        design_text(of.plan), value_of(plan, Figure::p50), value_of(plan, Figure::p95), value_of(plan, Figure::p99),
+        value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
+        value_of(plan, Figure::training_p99) / Seconds{literals::operator""_day(1ULL)}.si,
+        of.options.range.fleets * of.options.range.steps, population(of.scenario.cluster.nodes_known()));
+    const Effect* last = nullptr;
+    for (const Effect& effect : found.effects) {
+        if (last == nullptr || effect.kind != last->kind) {
+            text += "\n" + head(title(effect.kind, of.options)) + "\n";
+        }
+        text += row(effect, plan) + "\n";
+        last = &effect;
+    }
+    text += last != nullptr && last->kind == EffectKind::hardware
+                ? fmt::format("\n{:<26} {:>9} {:>9}\n", "p99 by unit", "from", "to")
+                : "";
+    for (const Effect& effect : found.effects) {
+        if (effect.kind == EffectKind::hardware && !effect.consequence.infeasible) {
+            text += turn(effect, of.scenario.cluster) + "\n";
+        }
+    }
+    if (!found.pairs.empty()) {
+        text += fmt::format("\n{:<40} {:>9} {:>9} {:>9} {:>12}\n", "Pairs: p99 ms", "first", "second", "both", "interaction");
+    }
+    for (const Pair& pair : found.pairs) {
+        text += pair_row(pair, found) + "\n";
+    }
+    return text;
+}
+
+nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of)
+{
+    nlohmann::json json{{"design", design_text(of.plan)},
+                        {"draws", of.options.range.fleets * of.options.range.steps},
+                        {"seed", of.options.sampler.seed},
+                        {"faster_percent", of.options.percent},
+                        {"quantiles_of", quantiles_of(of.scenario.cluster.nodes_known())},
+                        {"effects", nlohmann::json::array()},
+                        {"pairs", nlohmann::json::array()}};
+    for (std::size_t f = 0; f < figure_count; ++f) {
+        json["plan"][figure_names[f]] = found.plan.all[f];
+    }
+    for (const Effect& effect : found.effects) {
+        json["effects"].push_back(to_json(effect, of.scenario.cluster));
+    }
+    for (const Pair& pair : found.pairs) {
+        const Effect& a = found.effects[pair.a];
+        nlohmann::json row{{"kinds",
+                            {effect_kind_names[static_cast<std::size_t>(a.kind)],
+                             effect_kind_names[static_cast<std::size_t>(found.effects[pair.b].kind)]}},
+                           {"names", {a.name, found.effects[pair.b].name}}};
+        if (pair.infeasible) {
+            row["infeasible"] = pair.infeasible->reason + ": " + pair.infeasible->detail;
+        } else {
+            row["joint"] = to_json(pair.joint);
+            row["interaction"] = to_json(pair.interaction);
+        }
+        json["pairs"].push_back(row);
+    }
+    return json;
+}
+
+std::string sensitivity_svg(const Sensitivity& found, const SensitivityOf& of)
+{
+    std::vector<Tornado> panels;
+    EffectKind last{};
+    for (const Effect& effect : found.effects) {
+        if (effect.consequence.infeasible) {
+            continue;
+        }
+        if (panels.empty() || effect.kind != last) {
+            panels.push_back({title(effect.kind, of.options), {}});
+            last = effect.kind;
+        }
+        const Estimate& p99 = at(effect.difference, Figure::p99);
+        const double unit = percent * value_of(found.plan, Figure::p99);
+        panels.back().bars.push_back({effect.name, p99.value / unit, p99.low / unit, p99.high / unit});
+    }
+    return tornado_svg(panels, "change of the step's p99, % (95 % limits)");
+}
+
+}  // namespace prismopt

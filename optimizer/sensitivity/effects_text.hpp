@@ -1,0 +1,25 @@
+#pragma once
+
+/// Sensitivities as text, JSON and a tornado plot.
+
+#include "optimizer/sensitivity/effects.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace prismopt {
+
+/// What the effects are of.
+struct SensitivityOf {
+    const Scenario& scenario;
+    const ParallelPlan& plan;
+    const SensitivityOptions& options;
+};
+
+std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of);
+nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of);
+/// Changes of p99 of the step, in per cent.
+std::string sensitivity_svg(const Sensitivity& found, const SensitivityOf& of);
+
+}  // namespace prismopt

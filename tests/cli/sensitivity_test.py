@@ -1,0 +1,105 @@
+"""What moves one design's times: `sensitivity`, as text, JSON and a plot."""
+
+import json
+import pathlib
+import xml.etree.ElementTree
+
+import support
+from support import CliTest
+
+DESIGN = "gpus=32 tp=2 pp=2 microbatch=2 schedule=1f1b recompute=none"
+FIGURES = {"p50", "p95", "p99", "p99_over_p50", "cv", "training_p99", "cost"}
+
+
+class Sensitivity(CliTest):
+    def call(self, *more):
+        return ("sensitivity", support.SMALL, "--design", DESIGN, *more)
+
+    def json(self, *more, **how):
+        return json.loads(self.output(*self.call("--json", *more), **how))
+
+    def test_json(self):
+        found = self.json()
+        self.assertGreaterEqual(found["draws"], 4096)
+        names = {kind: [e["name"] for e in found["effects"] if e["kind"] == kind] for kind in ("variance", "speed", "hardware")}
+        self.assertEqual(set(names["variance"]), {"gemm", "attention", "elementwise", "tp_collective", "p2p", "dp_collective",
+                                                  "common_compute", "common_communication", "gpu", "node"})  # of hpc-2024
+        self.assertEqual(set(names["hardware"]), {"node.bandwidth", "node.latency", "cluster.bandwidth", "cluster.latency",
+                                                  "memory_bandwidth", "compute", "power"})
+        for kind in names:
+            sizes = [abs(e["change"]["p99"]["change"]) for e in found["effects"] if e["kind"] == kind]
+            self.assertEqual(sizes, sorted(sizes, reverse=True))
+        for effect in found["effects"]:
+            self.assertEqual(set(effect["change"]), FIGURES)
+            for change in effect["change"].values():
+                self.assertTrue(change["low"] <= change["change"] <= change["high"])
+        by_name = {(e["kind"], e["name"]): e for e in found["effects"]}
+        gemm = by_name["speed", "gemm"]["change"]["p99"]
+        self.assertTrue(-0.1 * found["plan"]["p99"] < gemm["low"] and gemm["high"] < 0)
+        compute = by_name["hardware", "compute"]
+        self.assertAlmostEqual(compute["to"], 1.1 * 312)
+        self.assertAlmostEqual(compute["p99_s_per_unit"], compute["change"]["p99"]["change"] / 31.2)
+        self.assertIsNone(compute["p99_s_per_usd_per_gpu_hour"])
+        self.assertEqual(len(found["pairs"]), 6)
+        for pair in found["pairs"]:
+            alone = [by_name[key]["change"]["p99"]["change"] for key in zip(pair["kinds"], pair["names"])]
+            self.assertAlmostEqual(pair["interaction"]["p99"]["change"], pair["joint"]["p99"]["change"] - sum(alone))
+
+    def test_is_of_what_predict_says(self):
+        p = json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", "--draws", 4096))
+        plan = self.json("--only", "gemm")["plan"]
+        self.assertEqual(plan["p99"], p["step_time_s"]["p99"])
+        self.assertEqual(plan["training_p99"], p["training_time_s"]["p99"])
+
+    def test_same_for_any_threads(self):
+        self.assertEqual(self.output(*self.call(), threads=1), self.output(*self.call(), threads=3))
+
+    def test_prices(self):
+        text = pathlib.Path(support.SMALL).read_text().replace("[space]", """
+[[knob]]
+of = "bandwidth"
+tier = "cluster"
+values = ["25 GB/s", "50 GB/s"]
+price = { per = "25 GB/s", cost = "0.10 USD/h" }
+
+[space]""")
+        self.write(text)
+        found = json.loads(self.output("sensitivity", "study.toml", "--design", DESIGN, "--only", "cluster.bandwidth", "--json"))
+        effect, = found["effects"]
+        change = effect["change"]["p99"]["change"]
+        self.assertLess(change, 0)
+        self.assertAlmostEqual(effect["p99_s_per_usd_per_gpu_hour"], change / (0.1 * effect["from"] / 25 * 0.10))
+
+    def test_text_and_plot(self):
+        text = self.output(*self.call("--svg", "tornado.svg", "--faster", "20", "--pairs", "2"))
+        for part in ("Without the variance of", "Kernels 20 % faster", "Hardware 20 % better", "p99 by unit", "Pairs: p99 ms"):
+            self.assertIn(part, text)
+        picture = xml.etree.ElementTree.parse(self.folder / "tornado.svg").getroot()
+        labels = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+        for label in ("gemm", "cluster.bandwidth", "change of the step's p99, % (95 % limits)"):
+            self.assertIn(label, labels)
+
+    def test_few_draws_have_no_limits(self):
+        found = self.json("--draws", 128, "--only", "gemm")
+        self.assertEqual(found["draws"], 128)
+        self.assertIsNone(found["effects"][0]["change"]["p99"]["high"])
+        self.assertIn("(too few draws)", self.output(*self.call("--draws", "128")))
+
+    def test_refusals(self):
+        for options, message in (
+                (("--only", "gem"), r"--only gem is no class of kernels.*\(did you mean 'gemm'\?\); choose from gemm, attention, "),
+                (("--only", "site"), r"--only names nothing that varies"),
+                (("--draws", "1"), r"--draws 1 is not between 128 and 10000000; write for example --draws 4096"),
+                (("--faster", "0"), r"--faster 0 is not a per cent above 0"),
+                (("--faster", "nan"), r"--faster nan is not a per cent above 0"),
+                (("--pairs", "-1"), r"--pairs -1 is not between 0 and 10"),
+                (("--svg", "none/t.svg"), r"--svg none/t.svg cannot be written")):
+            with self.subTest(options):
+                self.assertRegex(self.refusal(*self.call(*options)), "^prismopt: " + message)
+        for design, message in (("gpus=32 tp=3", "tp"), (DESIGN + " v=2", "cannot run: .*schedule")):
+            with self.subTest(design):
+                self.assertRegex(self.refusal("sensitivity", support.SMALL, "--design", design), message)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,89 @@
+#include "model/noise/noise_source.hpp"
+
+#include "tests/support/example_problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+constexpr std::array widths{2};
+
+/// Two tiers with regimes, so that one without the other is a network with regimes too.
+std::vector<NetworkTier> lively_tiers()
+{
+    std::vector<NetworkTier> tiers = example_cluster(64).tiers;
+    tiers[1].regime = {LogNormal{0.2}, {}, 20.0, "test"};
+    tiers[2].regime = {LogNormal{0.3}, {}, 20.0, "test"};
+    return tiers;
+}
+
+Variability all_vary()
+{
+    Variability v = lively_variability();
+    v.common_step = {Normal{0.01}, {}, 20.0, "test"};
+    return v;
+}
+
+/// The same laws with one constant, by building everything again.
+NoiseTables rebuilt(const NoiseSource& source)
+{
+    Variability v = all_vary();
+    std::vector<NetworkTier> tiers = lively_tiers();
+    const Law* removed = &law_of(source, v, tiers);
+    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,          &v.common_step,  &v.common_compute, &v.common_communication,
+                           &v.stage, &v.microbatch, &tiers[1].regime, &tiers[2].regime};
+    for (Law& law : v.residual) {
+        laws.push_back(&law);
+    }
+    for (Law* law : laws) {
+        if (law == removed) {
+            *law = Law{};
+        }
+    }
+    return build_noise_tables(v, widths, tiers);
+}
+
+TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
+{
+    const std::vector<NetworkTier> tiers = lively_tiers();
+    const NoiseTables tables = build_noise_tables(all_vary(), widths, tiers);
+    std::set<std::string> names;
+    for (const NoiseSource& source : noise_sources(tiers)) {
+        names.insert(source.name);
+        const NoiseTables fewer = without(tables, source);
+        const NoiseTables again = rebuilt(source);
+        if (source.kind != NoiseKind::gpu) {
+            EXPECT_EQ(fewer.encode() == again.encode(), true) << source.name;
+        }
+        const bool varies = source.name != "node.variability";  // the one tier without a regime
+        EXPECT_EQ(fewer.encode() != tables.encode(), varies) << source.name;
+    }
+    EXPECT_EQ(names.size(), noise_sources(tiers).size());
+}
+
+/// The factor of groups of equal members is computed, and one but for rounding.
+TEST(NoiseSource, EqualGpusHaveNoFactor)
+{
+    const std::vector<NetworkTier> tiers = lively_tiers();
+    const NoiseSource gpus{NoiseKind::gpu, 0, "gpu"};
+    NoiseTables fewer = without(build_noise_tables(all_vary(), widths, tiers), gpus);
+    NoiseTables again = rebuilt(gpus);
+    for (int i = 0; i < NoiseTables::group_laws; ++i) {
+        for (const std::uint32_t bits : {0U, 1U << 20, 1U << 31, ~0U}) {
+            EXPECT_EQ(fewer.group.at(2)[i](bits), 1.0F);
+            EXPECT_NEAR(again.group.at(2)[i](bits), 1.0F, 1e-6F);
+        }
+    }
+    fewer.group.clear();
+    again.group.clear();
+    EXPECT_TRUE(fewer.encode() == again.encode());
+}
+
+}  // namespace
+}  // namespace prismopt

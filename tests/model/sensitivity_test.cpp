@@ -1,0 +1,276 @@
+#include "model/sensitivity.hpp"
+
+#include "model/step/mean_step.hpp"
+#include "tests/support/example_problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+constexpr std::array widths{1, 2};
+constexpr double single_precision = 1e-5;  // of a step of few ops
+
+Problem varied(const Variability& v)
+{
+    Problem problem = example_problem(v, 8, widths);
+    problem.cluster.tiers[0].regime = {LogNormal{0.2}, {}, 20.0, "test"};  // all traffic of the plans here
+    problem.noise = build_noise_tables(v, widths, problem.cluster.tiers);
+    return problem;
+}
+
+Problem all_vary()
+{
+    Variability v = lively_variability();
+    v.common_step = {Normal{0.01}, {}, 20.0, "test"};
+    return varied(v);
+}
+
+SamplerOptions with_seed(std::uint64_t seed) { return {seed, Purpose::search, 4}; }
+
+double at(const Consequence& consequence, Figure figure) { return consequence.all[static_cast<std::size_t>(figure)]; }
+
+double noise_free(const Problem& problem, const ParallelPlan& plan) { return noise_free_step(graph_of(problem, plan)).step_s; }
+
+/// A step in which one source varies, and the same without it.
+TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
+{
+    const Problem problem = all_vary();
+    const ParallelPlan plan = plan_of(2, 2, 2);
+    const std::vector<NoiseSource> sources = noise_sources(problem.cluster.tiers);
+    WhatIf none;
+    for (const NoiseSource& source : sources) {
+        none.push_back(Without{source});
+    }
+    std::vector<WhatIf> what_ifs{none};
+    for (const NoiseSource& left : sources) {
+        WhatIf& others = what_ifs.emplace_back();
+        for (const NoiseSource& source : sources) {
+            if (source.name != left.name) {
+                others.push_back(Without{source});
+            }
+        }
+    }
+    const std::vector<Consequence> found = consequences(problem, plan, what_ifs, {0, 128, 2}, with_seed(1));
+    const double exact = noise_free(example_problem(Variability{}, 8, widths), plan);
+    EXPECT_NEAR(at(found[0], Figure::p50), exact, single_precision * exact);
+    EXPECT_NEAR(at(found[0], Figure::spread), 1.0, 1e-12);
+    EXPECT_NEAR(at(found[0], Figure::cv), 0.0, 1e-6);
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+        const bool varies = sources[s].kind != NoiseKind::tier || sources[s].index == 0;
+        EXPECT_EQ(at(found[s + 1], Figure::spread) > 1.0 + single_precision, varies) << sources[s].name;
+        EXPECT_EQ(at(found[s + 1], Figure::cv) > single_precision, varies) << sources[s].name;
+    }
+}
+
+/// Seconds that one GPU spends in kernels of a class, of one microbatch.
+double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
+{
+    const auto of = [kind](const PassCost& pass) {
+        double sum = 0.0;
+        for (const Segment& segment : pass.segments) {
+            for (const Kernel& kernel : segment) {
+                sum += kernel.kind == kind ? kernel.seconds : 0.0;
+            }
+        }
+        return sum;
+    };
+    double sum = 0.0;
+    for (const PartCost* part : {&costs.layer, &costs.embedding, &costs.head}) {
+        sum += (part == &costs.layer ? layers : 1) * (of(part->forward) + of(part->backward));
+    }
+    return sum;
+}
+
+/// One GPU: a step is the sum of its kernels, so a class s times as fast saves (1 - 1/s) of its time.
+TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
+{
+    const Problem problem = example_problem(Variability{}, 8, widths);
+    const ParallelPlan plan = plan_of(1, 1, 1);
+    const LayerCosts costs = layer_costs(
+        problem.workload, layer_shape(plan, problem.phases.front().sequence, problem.workload.layers), problem.cluster);
+    constexpr double speed = 1.1;
+    std::vector<WhatIf> what_ifs{{}};
+    for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
+        what_ifs.push_back({Faster{kind, speed}});
+    }
+    const std::vector<Consequence> found = consequences(problem, plan, what_ifs, {0, 64, 2}, with_seed(1));
+    const double step = at(found[0], Figure::p99);
+    for (std::size_t i = 1; i < what_ifs.size(); ++i) {
+        const KernelClass kind = std::get<Faster>(what_ifs[i].front()).kernels;
+        const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers, kind);
+        const double expected = -(1.0 - 1.0 / speed) * seconds;
+        EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, &found[0]}}, Figure::p99).value, expected, single_precision * step);
+        EXPECT_LT(expected, -0.001 * step);
+    }
+}
+
+/// Replicas whose exchange nothing hides: also linear.
+TEST(Sensitivity, FasterExchangesSaveTheirShare)
+{
+    const Problem problem = example_problem(Variability{}, 8, widths);
+    ParallelPlan plan = plan_of(1, 1, 2);
+    plan.dp_overlap = DataParallelOverlap::off;
+    constexpr double speed = 2.0;
+    const auto saved = [&](KernelClass kind) {
+        const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, speed}}}, {0, 64, 2}, with_seed(1));
+        return combined({{1.0, &found[1]}, {-1.0, &found[0]}}, Figure::p99).value;
+    };
+    const ExecutionGraph graph = graph_of(problem, plan);
+    const double exchange = static_cast<double>(graph.reduce_scatter_s[0]) + static_cast<double>(graph.all_gather_s[0]);
+    EXPECT_NEAR(saved(KernelClass::dp_collective), -0.5 * exchange, single_precision * noise_free(problem, plan));
+
+    plan.sharding = Sharding::zero3;  // gathers and reductions in each layer
+    const ExecutionGraph sharded = graph_of(problem, plan);
+    double inside = 0.0;
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+        inside += static_cast<double>(sharded.law[sharded.law_at(0, pass)].communication_s);
+    }
+    const double microbatches = sharded.program->shape.microbatches;
+    EXPECT_GT(inside, 0.0);
+    EXPECT_NEAR(saved(KernelClass::tp_collective), -0.5 * microbatches * inside, single_precision * noise_free(problem, plan));
+}
+
+std::vector<WhatIf> examples(const Problem& problem)
+{
+    const std::vector<NoiseSource> sources = noise_sources(problem.cluster.tiers);
+    std::vector<WhatIf> result{{}};
+    for (const NoiseSource& source : sources) {
+        result.push_back({Without{source}});
+    }
+    result.push_back({Without{sources[0]}, Without{sources[4]}});
+    result.push_back({Faster{KernelClass::gemm, 1.1}});
+    result.push_back({Turned{{KnobTarget::bandwidth, 0, "node.bandwidth", {}, false, {}}, 330e9}});
+    return result;
+}
+
+/// Sources whose law the sampler does not see are drawn beside the plan as it is: nothing may tell.
+TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
+{
+    const Problem problem = all_vary();
+    const ParallelPlan plan = plan_of(2, 2, 2);
+    const std::vector<WhatIf> what_ifs = examples(problem);
+    const std::vector<Consequence> together = consequences(problem, plan, what_ifs, {0, 128, 2}, with_seed(3));
+    for (std::size_t i = 0; i < what_ifs.size(); ++i) {
+        EXPECT_EQ(consequences(problem, plan, {what_ifs[i]}, {0, 128, 2}, with_seed(3)).front().all, together[i].all) << i;
+    }
+}
+
+/// What is judged without sections has a value and no limits; what cannot run says why.
+TEST(Sensitivity, SaysWhatItCannotTell)
+{
+    const Problem problem = all_vary();
+    const WhatIf no_speed{Turned{{KnobTarget::power, 0, "power", {}, false, {}}, 1.0}};  // below what it takes idle
+    const std::vector<Consequence> found = consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
+    EXPECT_TRUE(std::isinf(combined({{1.0, &found[0]}}, Figure::p99).high));
+    EXPECT_TRUE(found[1].infeasible);
+}
+
+Problem without_gpus()
+{
+    Variability v = lively_variability();
+    v.gpu = {};
+    return varied(v);
+}
+
+/// Common draws against two independent runs, one of them of a problem that never had the source: as large, and better known.
+TEST(Sensitivity, CommonDrawsGiveWhatIndependentRunsGive)
+{
+    const Problem with = varied(lively_variability());
+    const Problem without_it = without_gpus();
+    const ParallelPlan plan = plan_of(2, 2, 2);
+    const WhatIf removed{Without{{NoiseKind::gpu, 0, "gpu"}}};
+    const std::vector<Consequence> common = consequences(with, plan, {{}, removed}, {0, 4096, 2}, with_seed(1));
+    const std::vector<Consequence> a = consequences(with, plan, {{}}, {0, 32768, 2}, with_seed(2));
+    const std::vector<Consequence> b = consequences(without_it, plan, {{}}, {0, 32768, 2}, with_seed(3));
+    for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99, Figure::spread, Figure::cv, Figure::training_p99}) {
+        const auto error = [](const Estimate& e) { return (e.high - e.low) / 2.0 / 2.13; };  // Student's t of 15 degrees
+        const Estimate one = combined({{1.0, &common[1]}, {-1.0, &common[0]}}, figure);
+        const Estimate from = combined({{1.0, &a[0]}}, figure);
+        const Estimate to = combined({{1.0, &b[0]}}, figure);
+        const double brute = to.value - from.value;
+        EXPECT_NEAR(one.value, brute,
+                    4.0 * std::sqrt(std::pow(error(one), 2) + std::pow(error(from), 2) + std::pow(error(to), 2)))
+            << figure_names[static_cast<std::size_t>(figure)];
+        EXPECT_LT(brute, 0.0);
+        EXPECT_LT(one.value, 0.0);
+    }
+}
+
+/// Of as many draws, independent runs would know a small change less well.
+TEST(Sensitivity, CommonDrawsTellMore)
+{
+    const Problem problem = varied(lively_variability());
+    const ParallelPlan plan = plan_of(2, 2, 2);
+    const WhatIf gemm{Without{{NoiseKind::residual, 0, "gemm"}}};
+    const std::vector<Consequence> common = consequences(problem, plan, {{}, gemm}, {0, 2048, 2}, with_seed(1));
+    const std::vector<Consequence> other = consequences(problem, plan, {gemm}, {0, 2048, 2}, with_seed(2));
+    const auto width = [&](const Consequence& changed, Figure figure) {
+        const Estimate e = combined({{1.0, &changed}, {-1.0, &common[0]}}, figure);
+        return e.high - e.low;
+    };
+    for (const Figure figure : {Figure::p50, Figure::p95, Figure::cv}) {
+        EXPECT_LT(width(common[1], figure), 0.5 * width(other[0], figure)) << figure_names[static_cast<std::size_t>(figure)];
+    }
+}
+
+/// How often 95 % limits hold what many draws say.
+struct Covered {
+    int trials;
+    int fleets;
+    bool interaction;
+
+    /// Three standard deviations of a count with probability 0.95.
+    int least() const { return static_cast<int>(trials * 0.95 - 3.0 * std::sqrt(trials * 0.95 * 0.05)); }
+};
+
+class SensitivityLimits : public testing::TestWithParam<Covered> {};
+
+TEST_P(SensitivityLimits, Cover)
+{
+    const Covered& c = GetParam();
+    const Problem problem = varied(lively_variability());
+    const ParallelPlan plan = plan_of(2, 2, 2);
+    const WhatIf gemm{Without{{NoiseKind::residual, 0, "gemm"}}};
+    const WhatIf gpu{Without{{NoiseKind::gpu, 0, "gpu"}}};
+    const std::vector<WhatIf> what_ifs{{}, gemm, gpu, {gemm.front(), gpu.front()}};
+    std::vector<Figure> judged{Figure::p95, Figure::p99, Figure::spread};
+    if (!c.interaction) {
+        judged.push_back(Figure::training_p99);
+    }
+    const auto changes = [&](int fleets, std::uint64_t seed) {
+        const std::vector<Consequence> o = consequences(problem, plan, what_ifs, {0, fleets, 2}, with_seed(seed));
+        std::vector<Estimate> result;
+        for (const Figure figure : judged) {
+            result.push_back(c.interaction ? combined({{1.0, &o[3]}, {-1.0, &o[1]}, {-1.0, &o[2]}, {1.0, &o[0]}}, figure)
+                                           : combined({{1.0, &o[2]}, {-1.0, &o[0]}}, figure));
+        }
+        return result;
+    };
+    const std::vector<Estimate> truth = changes(1 << 17, 1000);
+    std::vector<int> covered(truth.size(), 0);
+    for (int seed = 0; seed < c.trials; ++seed) {
+        const std::vector<Estimate> found = changes(c.fleets, static_cast<std::uint64_t>(seed));
+        for (std::size_t i = 0; i < truth.size(); ++i) {
+            EXPECT_TRUE(std::isfinite(found[i].high));
+            covered[i] += found[i].low <= truth[i].value && truth[i].value <= found[i].high ? 1 : 0;
+        }
+    }
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+        const std::string what = figure_names[static_cast<std::size_t>(judged[i])];
+        EXPECT_GE(covered[i], c.least()) << what;
+        RecordProperty(what, covered[i]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Changes, SensitivityLimits, testing::Values(Covered{100, 2048, false}));
+INSTANTIATE_TEST_SUITE_P(Interactions, SensitivityLimits, testing::Values(Covered{40, 32768, true}));
+
+}  // namespace
+}  // namespace prismopt
