@@ -46,26 +46,25 @@ struct Sharing {
     const char* with;
     std::set<std::string> keys{};  // empty: all
 };
-const std::vector<Sharing> sharings{
-    {"a100-sxm-40gb", "a100-sxm-80gb"},  // the same chip with other memory
-    {"h200-sxm", "h100-sxm"},
-    {"h100-sxm-96gb-hbm2e", "h100-sxm", {"attention", "attention_backward", "memory"}},
-    {"b200-sxm", "gb200", {"attention", "attention_backward"}},
-    {"fsdp-pure", "fsdp-eager"},
-    {"fsdp-compile", "fsdp-eager", {"memory", "attention"}},
-    {"fsdp-compile-16bit", "fsdp-compile", {"gemm"}},
-    {"fsdp-compile-16bit", "fsdp-eager", {"memory", "attention"}},
-    {"deepspeed-2021", "megatron-deepspeed", {"gemm"}},
-    {"deepspeed-2021", "megatron-deepspeed-2023", {"memory"}},
-    {"megatron-deepspeed", "megatron-deepspeed-2023", {"memory"}},
-    {"nvlink2", "nvlink3", {"efficiency"}},
-    {"opa-100g", "opa-50g", {"efficiency"}},
-    {"roce-50g", "roce", {"efficiency"}},
-    {"roce-100g", "roce", {"efficiency"}},
-    {"roce-200g", "roce", {"efficiency"}},
-    {"roce-400g", "roce", {"efficiency"}},
-    {"ib-hdr", "ib", {"efficiency"}},
-    {"ib-ndr", "ib", {"efficiency"}}};
+const std::vector<Sharing> sharings{{"a100-sxm-40gb", "a100-sxm-80gb"},  // the same chip with other memory
+                                    {"h200-sxm", "h100-sxm"},
+                                    {"h100-sxm-96gb-hbm2e", "h100-sxm", {"attention", "attention_backward", "memory"}},
+                                    {"b200-sxm", "gb200", {"attention", "attention_backward"}},
+                                    {"fsdp-pure", "fsdp-eager"},
+                                    {"fsdp-compile", "fsdp-eager", {"memory", "attention"}},
+                                    {"fsdp-compile-16bit", "fsdp-compile", {"gemm"}},
+                                    {"fsdp-compile-16bit", "fsdp-eager", {"memory", "attention"}},
+                                    {"deepspeed-2021", "megatron-deepspeed", {"gemm"}},
+                                    {"deepspeed-2021", "megatron-deepspeed-2023", {"memory"}},
+                                    {"megatron-deepspeed", "megatron-deepspeed-2023", {"memory"}},
+                                    {"nvlink2", "nvlink3", {"efficiency"}},
+                                    {"opa-100g", "opa-50g", {"efficiency"}},
+                                    {"roce-50g", "roce", {"efficiency"}},
+                                    {"roce-100g", "roce", {"efficiency"}},
+                                    {"roce-200g", "roce", {"efficiency"}},
+                                    {"roce-400g", "roce", {"efficiency"}},
+                                    {"ib-hdr", "ib", {"efficiency"}},
+                                    {"ib-ndr", "ib", {"efficiency"}}};
 
 /// Entries that are near another, but have runs enough to show how they differ.
 const std::map<std::string, std::string> relatives{{"b200-sxm", "gb200"},
@@ -101,10 +100,10 @@ std::string leader(const std::string& key, const std::string& entry)
     if (key == "host") {
         const auto family = [&entry](const char* name) { return entry.starts_with(name); };
         const bool graphs = entry == "megatron-bridge" || entry == "megatron-core-2026";  // CUDA graphs in more and more recipes
-        return family("fsdp") || family("internevo")                    ? "fsdp"
+        return family("fsdp") || family("internevo")                                                 ? "fsdp"
                : family("megatron-deepspeed") || family("deepspeed") || entry == "megatron-lm-local" ? "megatron-lm-local"
-               : graphs || entry == "megatron-lm"                       ? entry
-                                                                        : "megatron-core";
+               : graphs || entry == "megatron-lm"                                                    ? entry
+                                                                                                     : "megatron-core";
     }
     const auto found = std::find_if(sharings.begin(), sharings.end(), [&](const Sharing& sharing) {
         return entry == sharing.entry && (sharing.keys.empty() || sharing.keys.contains(key));
