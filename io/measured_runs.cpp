@@ -82,7 +82,7 @@ public:
         }
         MeasuredRun run;
         run.source = table_.source;
-        run.measured_s = row_.number("step_time_s");
+        run.measured_s = row_.number(row_.text("step_time_s").empty() ? "median_s" : "step_time_s");
         run.memory_bytes = memory_of(row_);
         run.memory_allocated = has(row_.text("notes"), "peak alloc");
         if (run.measured_s <= 0.0) {

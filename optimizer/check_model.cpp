@@ -39,9 +39,10 @@ MeasuredRun from_catalog(const PublishedRun& published)
     return run;
 }
 
-std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise)
+std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
-    PlanCompiler compiler({run.workload, run.phase, run.cluster, noise, -1e3});  // no memory limit
+    const Setting setting{run.workload, run.phase, run.cluster, noise, -1e3};  // no memory limit
+    PlanCompiler compiler(setting);
     auto compiled = compiler.compile(run.plan);
     if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
@@ -60,6 +61,7 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     checked.memory_bytes = plan.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
+    checked.interval = model_interval(setting, run.plan, fit);
     return checked;
 }
 
@@ -114,10 +116,11 @@ void check_collectives(const std::string& folder, CheckedModel& checked)
 CheckedModel check_model(const MeasuredRuns& runs)
 {
     const auto noise = noise_of(runs.runs);
+    const FittedModel fit = fitted_model();
     CheckedModel result;
     result.skipped = runs.skipped;
     for (const MeasuredRun& run : runs.runs) {
-        auto checked = check(run, noise.at(run.variability));
+        auto checked = check(run, noise.at(run.variability), fit);
         if (auto* refusal = std::get_if<Infeasible>(&checked)) {
             result.skipped.push_back({run.source, run.row, refusal->reason + ": " + refusal->detail});
         } else {

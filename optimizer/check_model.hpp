@@ -5,6 +5,7 @@
 #include "io/measured_collectives.hpp"
 #include "io/measured_runs.hpp"
 #include "model/noise/noise_tables.hpp"
+#include "optimizer/model_interval.hpp"
 
 #include <map>
 
@@ -18,8 +19,10 @@ struct CheckedRun {
     double memory_bytes = 0.0;
     double bubble = 0.0;  // shares of the noise-free step
     double exposed_communication = 0.0;
+    ModelInterval interval;  // of the measured mean over the predicted one
 
     double relative_error() const { return predicted_s / run.measured_s - 1.0; }
+    bool inside() const { return interval.holds(run.measured_s / predicted_s); }
 };
 
 /// A collective measured alone, and the network model's time for it.

@@ -141,14 +141,6 @@ std::string why_hard(const CheckedRun& checked)
     return text;
 }
 
-const char* kind_of(const MeasuredRun& run)
-{
-    if (operand_bytes(run.workload.precision) < 2.0) {
-        return "fewer than 16 bits";
-    }
-    return run.workload.mixture() ? "mixtures of experts" : "dense, 16 bits or more";
-}
-
 }  // namespace
 
 double SourceAccuracy::largest_regret() const
@@ -198,6 +190,8 @@ SourceAccuracy accuracy_of(const std::string& name, const std::vector<const Chec
             memory.push_back(std::abs(checked->memory_bytes / checked->run.memory_bytes - 1.0));
         }
     }
+    const auto inside = std::count_if(runs.begin(), runs.end(), [](const CheckedRun* checked) { return checked->inside(); });
+    result.inside = static_cast<double>(inside) / static_cast<double>(runs.size());
     result.regrets = regrets_of(runs);
     result.memory_rows = memory.size();
     if (!memory.empty()) {
@@ -251,7 +245,7 @@ std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
     std::map<std::string, std::map<std::string, Runs>> sources;
     std::map<std::string, Runs> all;
     for (const CheckedRun& run : checked.runs) {
-        const std::string kind = kind_of(run.run);
+        const std::string kind = name(kind_of(run.run.workload));
         sources[run.run.source][kind].push_back(&run);
         all[kind].push_back(&run);
     }

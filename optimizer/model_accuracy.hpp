@@ -35,6 +35,7 @@ struct SourceAccuracy {
     std::vector<Regret> regrets;     // groups of at least three plans
     double memory_error = none;      // mean absolute, of rows with a published peak
     std::size_t memory_rows = 0;
+    double inside = none;  // share of the rows inside their 95 % model interval
 
     double largest_regret() const;
     /// The same with plans that are no further apart than repeats of one plan counted as equal.

@@ -19,7 +19,9 @@ constexpr const char* compared =
     "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
     "where none is named). Constants of the "
     "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
-    "leave-one-source-out\ntable of the fit.";
+    "leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: per cent of the rows inside their 95 % model "
+    "interval (the fit's covariance "
+    "and the scatter\nof runs of the kind).";
 
 constexpr double least_regret = 0.01;
 
@@ -43,6 +45,7 @@ nlohmann::json to_json(const SourceAccuracy& s)
                          std::isnan(s.rank_correlation) ? nlohmann::json() : nlohmann::json(s.rank_correlation)},
                         {"worst_row", s.worst_row},
                         {"worst_reason", s.worst_reason},
+                        {"inside_model_interval", percent(s.inside)},
                         {"memory_rows", s.memory_rows},
                         {"memory_error", percent(s.memory_error)}};
     return json;
@@ -58,6 +61,9 @@ nlohmann::json to_json(const CheckedRun& c)
             {"predicted_mean_s", c.predicted_s},
             {"noise_free_s", c.noise_free_s},
             {"error", 100.0 * c.relative_error()},
+            {"model_low_s", c.predicted_s * c.interval.low},
+            {"model_high_s", c.predicted_s * c.interval.high},
+            {"model_interval", c.interval.fitted ? "fitted" : "declared"},
             {"bubble", c.bubble},
             {"exposed_communication", c.exposed_communication},
             {"memory_bytes", c.memory_bytes},
@@ -124,13 +130,13 @@ void print_runs(const CheckedModel& checked)
 
 void print_sources(const std::vector<SourceAccuracy>& sources)
 {
-    fmt::print("\n{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>7}{:>9}{:>10}\n", "source", "rows", "skipped", "mean %", "median %",
-               "bias %", "worst %", "rank", "regret %", "memory %");
+    fmt::print("\n{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>7}{:>9}{:>10}\n", "source", "rows", "skipped", "mean %", "median %",
+               "bias %", "worst %", "inside %", "rank", "regret %", "memory %");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
-        fmt::print("{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>7}{:>9}{:>10}\n", s.name, s.rows, s.skipped, figure(s.mean_absolute),
-                   figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank, figure(s.largest_regret()),
-                   figure(s.memory_error));
+        fmt::print("{:<40}{:>6}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>7}{:>9}{:>10}\n", s.name, s.rows, s.skipped,
+                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
+                   figure(s.inside), rank, figure(s.largest_regret()), figure(s.memory_error));
     }
     fmt::print("\nHardest row of each source:\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
@@ -173,15 +179,16 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         "cent of the measured step time. {}\n\n",
         compared);
     fmt::print(
-        "| source | rows | skipped | mean | median | bias | worst | rank correlation | groups (of regret up to 1) | largest "
+        "| source | rows | skipped | mean | median | bias | worst | inside | rank correlation | groups (of regret up to 1) | "
+        "largest "
         "regret | "
         "beyond repeats | memory (rows) |\n");
-    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
-        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
-                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true), rank,
-                   s.regrets.size(), s.groups_within(least_regret), figure(s.largest_regret()),
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
+                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
+                   figure(s.inside), rank, s.regrets.size(), s.groups_within(least_regret), figure(s.largest_regret()),
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));

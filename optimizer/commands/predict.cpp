@@ -205,7 +205,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         groups.push_back(here.tp * here.cp);
     }
     StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
-    PlanPrediction of{plan, {}, scenario.cluster.accelerator.model_error, scenario.cluster.nodes_known(), {}};
+    PlanPrediction of{plan, {}, {}, scenario.cluster.nodes_known(), {}};
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario);
     if (!infeasible) {
@@ -223,6 +223,10 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const SamplerOptions sampler = model.sampler(Purpose::confirm);
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
+        const Problem& problem = model.problem;
+        of.model = model_interval({problem.workload, problem.phases.front(), problem.cluster, problem.noise,
+                                   problem.memory_headroom, problem.orders},
+                                  plan_in_phase(of.plan, problem.phases.front()), fitted_model());
         write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

@@ -14,13 +14,13 @@ namespace {
 /// JSON has no infinity: an interval that the draws cannot support is null.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
-nlohmann::json to_json(const TimeDistribution& d, double model_error)
+nlohmann::json to_json(const TimeDistribution& d, const ModelInterval& model)
 {
     nlohmann::json json{{"mean", d.mean.value}, {"p50", d.p50.value}, {"p95", d.p95.value}, {"p99", d.p99.value}};
     json["p99_low"] = number(d.p99.low);
     json["p99_high"] = number(d.p99.high);
-    json["p99_model_low"] = d.p99.value * (1.0 - model_error);
-    json["p99_model_high"] = d.p99.value * (1.0 + model_error);
+    json["p99_model_low"] = d.p99.value * model.low;
+    json["p99_model_high"] = d.p99.value * model.high;
     json["mean_low"] = number(d.mean.low);
     json["mean_high"] = number(d.mean.high);
     for (std::size_t i = 0; i < reported_probabilities.size(); ++i) {
@@ -78,12 +78,18 @@ std::string limits(const Estimate& e, double unit)
     return fmt::format("95 % interval {:.4g} .. {:.4g}", e.low / unit, e.high / unit);
 }
 
-void print_distribution(const char* title, const char* unit_name, double unit, const TimeDistribution& d, double model_error)
+const char* origin(const ModelInterval& model)
+{
+    return model.fitted ? "95 % by the fit's covariance and scatter" : "the error that the accelerator declares (not fitted)";
+}
+
+void print_distribution(const char* title, const char* unit_name, double unit, const TimeDistribution& d,
+                        const ModelInterval& model)
 {
     fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
                d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
-    fmt::print("  p99 sampling: {}; model: +-{:.0f} % = {:.4g} .. {:.4g}\n", limits(d.p99, unit), 100.0 * model_error,
-               d.p99.value * (1.0 - model_error) / unit, d.p99.value * (1.0 + model_error) / unit);
+    fmt::print("  p99 sampling: {}; model: {:.4g} .. {:.4g}, {}\n", limits(d.p99, unit), d.p99.value * model.low / unit,
+               d.p99.value * model.high / unit, origin(model));
 }
 
 void print_run(const RunOutlook& run)
@@ -129,9 +135,10 @@ nlohmann::json to_json(const PlanPrediction& of)
     if (p.infeasible) {
         return json;
     }
+    json["model_interval"] = of.model.fitted ? "fitted" : "declared";
     json["quantiles_of"] = quantiles_of(of.nodes_known);
-    json["step_time_s"] = to_json(p.step, of.model_error);
-    json["training_time_s"] = to_json(p.training, of.model_error);
+    json["step_time_s"] = to_json(p.step, of.model);
+    json["training_time_s"] = to_json(p.training, of.model);
     json["noise_free_step_time_s"] = p.noise_free_step_s;
     json["tflops_per_gpu"] = p.tflops_per_gpu;
     json["mfu"] = p.mfu;
@@ -171,8 +178,8 @@ void print_text(const PlanPrediction& of)
     if (of.seats) {
         print_seats(*of.seats);
     }
-    print_distribution("step time", "s", 1.0, p.step, of.model_error);
-    print_distribution("training time", "days", day, p.training, of.model_error);
+    print_distribution("step time", "s", 1.0, p.step, of.model);
+    print_distribution("training time", "days", day, p.training, of.model);
     fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,

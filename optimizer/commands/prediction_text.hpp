@@ -3,6 +3,7 @@
 /// What `predict` says of one plan.
 
 #include "model/predictor.hpp"
+#include "optimizer/model_interval.hpp"
 #include "optimizer/seat_nodes.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ struct SeatsWritten {
 struct PlanPrediction {
     ParallelPlan plan;
     Prediction prediction;
-    double model_error = 0.0;  // relative error of the mean model
+    ModelInterval model;  // of the mean model
     bool nodes_known = false;
     std::optional<SeatsWritten> seats;
 };

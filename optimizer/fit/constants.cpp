@@ -39,45 +39,76 @@ constexpr Kind kinds[] = {
     {links, "latency", 12e-6, 0.7, 1e-3},
 };
 
-/// Entries that share their constants with another: the same chip with other memory, or too few runs of their own.
-const std::map<std::string, std::string> twins{
-    {"a100-sxm-40gb", "a100-sxm-80gb"}, {"h200-sxm", "h100-sxm"}, {"fsdp-pure", "fsdp-eager"}};
+/// An entry that has the constants of another, or some of them. Two constants are one where the runs do not tell them apart: each
+/// would stay where it was believed, and a source that is left out would be told by it alone.
+struct Sharing {
+    const char* entry;
+    const char* with;
+    std::set<std::string> keys{};  // empty: all
+};
+const std::vector<Sharing> sharings{{"a100-sxm-40gb", "a100-sxm-80gb"},  // the same chip with other memory
+                                    {"h200-sxm", "h100-sxm"},
+                                    {"h100-sxm-96gb-hbm2e", "h100-sxm", {"attention", "attention_backward", "memory"}},
+                                    {"b200-sxm", "gb200", {"attention", "attention_backward"}},
+                                    {"fsdp-pure", "fsdp-eager"},
+                                    {"fsdp-compile", "fsdp-eager", {"memory", "attention"}},
+                                    {"fsdp-compile-16bit", "fsdp-compile", {"gemm"}},
+                                    {"fsdp-compile-16bit", "fsdp-eager", {"memory", "attention"}},
+                                    {"deepspeed-2021", "megatron-deepspeed", {"gemm"}},
+                                    {"deepspeed-2021", "megatron-deepspeed-2023", {"memory"}},
+                                    {"megatron-deepspeed", "megatron-deepspeed-2023", {"memory"}},
+                                    {"nvlink2", "nvlink3", {"efficiency"}},
+                                    {"opa-100g", "opa-50g", {"efficiency"}},
+                                    {"roce-50g", "roce", {"efficiency"}},
+                                    {"roce-100g", "roce", {"efficiency"}},
+                                    {"roce-200g", "roce", {"efficiency"}},
+                                    {"roce-400g", "roce", {"efficiency"}},
+                                    {"ib-hdr", "ib", {"efficiency"}},
+                                    {"ib-ndr", "ib", {"efficiency"}}};
 
 /// Entries that are near another, but have runs enough to show how they differ.
 const std::map<std::string, std::string> relatives{{"b200-sxm", "gb200"},
                                                    {"h100-sxm-96gb-hbm2e", "h100-sxm"},
                                                    {"fsdp-compile", "fsdp-eager"},
-                                                   {"fsdp-compile-16bit", "fsdp-compile"},
-                                                   {"megatron-bridge", "megatron-bridge-2025"}};
+                                                   {"megatron-bridge", "megatron-bridge-2025"},
+                                                   {"megatron-lm", "megatron-lm-local"}};
 
-/// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack.
-const std::set<std::string> references{"megatron-2022", "megatron-core"};
+/// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack, whose later
+/// releases have the same kernels.
+const std::set<std::string> references{"megatron-2022",   "megatron-core",        "megatron-core-2026", "megatron-lm",
+                                       "megatron-bridge", "megatron-bridge-2025", "megatron-lm-local"};
 
 /// Stacks whose network is not as good as its links: the links' constants come from the others.
 const std::set<std::string> slow_network{"deepspeed-2021"};
 
 /// Stacks with fused attention in runs where it counts.
-const std::set<std::string> attentive{"fsdp-eager", "fsdp-compile", "fsdp-compile-16bit", "nemo-2024", "internevo"};
+const std::set<std::string> attentive{"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"};
 
 /// The entry whose constant this one shares. Kernel gaps, costs of a step and the share of multiprocessors are one constant for all;
 /// latencies one for links inside nodes and one for the others; of hosts one for each family of frameworks.
 std::string leader(const std::string& key, const std::string& entry)
 {
-    if (key == "launch" || key == "step" || key == "communication_share") {
+    if (key == "launch" || key == "communication_share") {
         return "all";
+    }
+    if (key == "step") {
+        return entry.starts_with("megatron-deepspeed") || entry.starts_with("deepspeed") ? "deepspeed" : "others";
     }
     if (key == "latency") {
         return entry.starts_with("nvlink") || entry.starts_with("xgmi") ? "inside nodes" : "between nodes";
     }
     if (key == "host") {
         const auto family = [&entry](const char* name) { return entry.starts_with(name); };
-        return family("fsdp") || family("internevo")        ? "fsdp"
-               : family("deepspeed")                        ? "megatron-deepspeed"
-               : family("nemo") || entry == "megatron-2022" ? "megatron-core"
-                                                            : entry;
+        const bool graphs = entry == "megatron-bridge" || entry == "megatron-core-2026";  // CUDA graphs in more and more recipes
+        return family("fsdp") || family("internevo")                                                 ? "fsdp"
+               : family("megatron-deepspeed") || family("deepspeed") || entry == "megatron-lm-local" ? "megatron-lm-local"
+               : graphs || entry == "megatron-lm"                                                    ? entry
+                                                                                                     : "megatron-core";
     }
-    const auto found = twins.find(entry);
-    return found == twins.end() ? entry : found->second;
+    const auto found = std::find_if(sharings.begin(), sharings.end(), [&](const Sharing& sharing) {
+        return entry == sharing.entry && (sharing.keys.empty() || sharing.keys.contains(key));
+    });
+    return found == sharings.end() ? entry : found->with;
 }
 
 bool is(const std::string& text, const char* other) { return text == other; }

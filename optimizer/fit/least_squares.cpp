@@ -2,12 +2,14 @@
 
 #include "model/step/execution_graph.hpp"
 #include "model/step/mean_step.hpp"
+#include "optimizer/model_interval.hpp"
 
 #include <Eigen/Dense>
 #include <unsupported/Eigen/NonLinearOptimization>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -152,6 +154,49 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
     return rows;
 }
 
+namespace {
+
+/// The value that a share of the weights does not exceed.
+double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share)
+{
+    std::sort(values_and_weights.begin(), values_and_weights.end());
+    double all = 0.0;
+    for (const auto& [value, weight] : values_and_weights) {
+        all += weight;
+    }
+    double sum = 0.0;
+    for (const auto& [value, weight] : values_and_weights) {
+        sum += weight;
+        if (sum >= share * all) {
+            return value;
+        }
+    }
+    return values_and_weights.empty() ? 0.0 : values_and_weights.back().first;
+}
+
+/// By kind of run: what 95 % of the rows' |log(measured / predicted)| stay below, over 1.96: the errors have longer tails than the
+/// normal law, and their limits count. Rows have their weights, so that no source decides alone; all rows where there are none of
+/// a kind.
+std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
+                               const NoiseByProfile& noise)
+{
+    const std::vector<double> times = predicted_times(rows, constants, noise);
+    std::vector<std::vector<std::pair<double, double>>> errors(run_kinds + 1);  // the last: all kinds
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double error = std::abs(std::log(times[i] / rows[i].run.measured_s));
+        const double weight = rows[i].weight * rows[i].weight;
+        errors[static_cast<std::size_t>(kind_of(rows[i].run.workload))].emplace_back(error, weight);
+        errors.back().emplace_back(error, weight);
+    }
+    std::vector<double> scatter;
+    for (std::size_t kind = 0; kind < run_kinds; ++kind) {
+        scatter.push_back(weighted_quantile(errors[kind].empty() ? errors.back() : errors[kind], 0.95) / two_sided_95);
+    }
+    return scatter;
+}
+
+}  // namespace
+
 Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
                   int most_steps)
 {
@@ -185,7 +230,56 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
             fit.covariance.push_back(covariance(k, j));
         }
     }
+    fit.scatter = scatter_of(rows, fit.constants, noise);
     return fit;
+}
+
+double widening_of(const std::vector<LeftOut>& left_out)
+{
+    std::vector<std::pair<double, double>> needed;  // factor of the constants' variance that puts a row on its limit
+    for (const LeftOut& row : left_out) {
+        const double variance = std::pow(row.error / two_sided_95, 2.0) - std::pow(row.scatter, 2.0);
+        const double of_constants = std::pow(row.constants, 2.0);
+        needed.emplace_back(variance <= 0.0       ? 0.0
+                            : of_constants <= 0.0 ? std::numeric_limits<double>::infinity()
+                                                  : variance / of_constants,
+                            row.weight);
+    }
+    return std::max(1.0, weighted_quantile(needed, 0.95));
+}
+
+void widen(Fit& fit, double widening)
+{
+    for (double& covariance : fit.covariance) {
+        covariance *= widening;
+    }
+    for (double& deviation : fit.deviation) {
+        deviation *= std::sqrt(widening);
+    }
+}
+
+std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+{
+    const std::vector<double> base = predicted_times(rows, fit.constants, noise);
+    const auto n = static_cast<Eigen::Index>(fit.constants.size());
+    Eigen::MatrixXd gradient = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(rows.size()), n);
+    for (Eigen::Index k = 0; k < n; ++k) {
+        std::vector<FitConstant> moved = fit.constants;
+        moved[static_cast<std::size_t>(k)].value *= std::exp(-difference);
+        const Machines machines = machines_at(moved, logarithms(moved));
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (moved[static_cast<std::size_t>(k)].concerns(rows[i].run)) {
+                gradient(static_cast<Eigen::Index>(i), k) = std::log(base[i] / time_of(rows[i], machines, noise)) / difference;
+            }
+        }
+    }
+    const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n, n);  // symmetric: the order does not matter
+    const Eigen::VectorXd variance = (gradient * covariance).cwiseProduct(gradient).rowwise().sum();
+    std::vector<double> deviations;
+    for (Eigen::Index i = 0; i < variance.size(); ++i) {
+        deviations.push_back(std::sqrt(std::max(0.0, variance[i])));
+    }
+    return deviations;
 }
 
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,

@@ -2,6 +2,7 @@
 
 /// Nonlinear least squares of the catalog's constants against measured step times.
 
+#include "io/fitted_model.hpp"
 #include "model/noise/noise_tables.hpp"
 #include "optimizer/fit/constants.hpp"
 
@@ -22,6 +23,7 @@ struct Fit {
     std::vector<FitConstant> constants;  // at their fitted values
     std::vector<double> deviation;       // standard deviations of their logarithms
     std::vector<double> covariance;      // [i * constants + j], of logarithms
+    std::vector<double> scatter;         // [kind of run]: of log(measured / predicted), as in FittedModel
     double cost = 0.0;                   // sum of squares, with the priors'
     int evaluations = 0;
 };
@@ -38,5 +40,23 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
 /// Mean step times that these constants give the rows.
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
                                     const NoiseByProfile& noise);
+
+/// A row that was left out of a fit: |log(measured / predicted)|, and the standard deviations that were expected of it.
+struct LeftOut {
+    double error = 0.0;
+    double constants = 0.0;
+    double scatter = 0.0;
+    double weight = 0.0;
+};
+
+/// By how much the constants' variance must grow for 95 % of the left-out rows (by weight) to be inside their 95 % limits; at least
+/// one. The rows of a source are not independent, as the covariance takes them to be: what is peculiar to a source is in all of them
+/// (the design effect of clustered samples, Kish, "Survey Sampling", 1965).
+double widening_of(const std::vector<LeftOut>& left_out);
+void widen(Fit& fit, double widening);
+
+/// Standard deviations of the logarithms of these rows' times, as far as the fitted constants are uncertain: sqrt(g C g), the delta
+/// method.
+std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
 }  // namespace prismopt

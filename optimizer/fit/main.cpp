@@ -2,6 +2,7 @@
 
 #include "optimizer/check_model.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
+#include "optimizer/model_interval.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
@@ -73,15 +74,32 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     }
 }
 
+/// Errors of a source whose rows were left out of the fit.
+struct LeftOutSource {
+    std::string name;
+    std::vector<double> errors;
+    std::vector<double> known;  // of the rows whose accelerator and stack other sources have
+    std::vector<LeftOut> rows;
+};
+
+bool in_others(const FittedRow& row, const std::vector<FittedRow>& others)
+{
+    const auto any = [&others](auto&& same) { return std::any_of(others.begin(), others.end(), same); };
+    const Cluster& c = row.run.cluster;
+    return any([&c](const FittedRow& o) { return o.run.cluster.accelerator.name == c.accelerator.name; }) &&
+           any([&c](const FittedRow& o) { return o.run.cluster.stack.name == c.stack.name; });
+}
+
 /// Each source predicted by constants that were fitted to the others, from what was believed before any run: what only the left-out
 /// source tells stays as believed.
-void leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise)
+std::vector<LeftOutSource> leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
+                                         const NoiseByProfile& noise)
 {
     std::map<std::string, std::vector<FittedRow>> sources;
     for (const FittedRow& row : rows) {
         sources[row.run.source].push_back(row);
     }
-    fmt::print("\nleft out of the fit{:<25}{:>6}{:>9}{:>10}\n", "", "rows", "mean %", "median %");
+    std::vector<LeftOutSource> result;
     for (const auto& [name, left_out] : sources) {
         std::vector<FittedRow> others;
         for (const FittedRow& row : rows) {
@@ -90,10 +108,47 @@ void leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitCons
             }
         }
         const Fit without = fit_constants(others, believed, noise, most_steps);
-        const Errors e = errors_of(absolute_errors(left_out, without.constants, noise));
-        fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}\n", name, left_out.size(), 100.0 * e.mean, 100.0 * e.median);
-        std::fflush(stdout);
+        const std::vector<double> times = predicted_times(left_out, without.constants, noise);
+        const std::vector<double> deviations = constants_deviations(left_out, without, noise);
+        LeftOutSource source{name, absolute_errors(left_out, without.constants, noise), {}, {}};
+        for (std::size_t i = 0; i < left_out.size(); ++i) {
+            if (in_others(left_out[i], others)) {
+                source.known.push_back(source.errors[i]);
+            }
+            source.rows.push_back({std::abs(std::log(times[i] / left_out[i].run.measured_s)), deviations[i],
+                                   without.scatter[static_cast<std::size_t>(kind_of(left_out[i].run.workload))],
+                                   left_out[i].weight * left_out[i].weight});
+        }
+        result.push_back(std::move(source));
     }
+    return result;
+}
+
+double widening_of(const std::vector<LeftOutSource>& sources)
+{
+    std::vector<LeftOut> rows;
+    for (const LeftOutSource& source : sources) {
+        rows.insert(rows.end(), source.rows.begin(), source.rows.end());
+    }
+    return widening_of(rows);
+}
+
+/// Known: rows whose accelerator and stack other sources have. Inside: per cent of the rows inside their 95 % limits.
+void print_left_out(const std::vector<LeftOutSource>& sources, double widening)
+{
+    fmt::print("\nleft out of the fit{:<25}{:>6}{:>9}{:>10}{:>10}{:>7}{:>9}\n", "", "rows", "mean %", "median %", "inside %",
+               "known", "mean %");
+    for (const LeftOutSource& source : sources) {
+        const Errors e = errors_of(source.errors);
+        const auto inside = std::count_if(source.rows.begin(), source.rows.end(), [widening](const LeftOut& row) {
+            return row.error <= two_sided_95 * std::hypot(std::sqrt(widening) * row.constants, row.scatter);
+        });
+        const std::string known = source.known.empty() ? "-" : fmt::format("{:.2f}", 100.0 * errors_of(source.known).mean);
+        fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}{:>10.0f}{:>7}{:>9}\n", source.name, source.errors.size(), 100.0 * e.mean,
+                   100.0 * e.median, 100.0 * static_cast<double>(inside) / static_cast<double>(source.rows.size()),
+                   source.known.size(), known);
+    }
+    fmt::print("\nvariance of the constants widened {:.3g} times, so that 95 % of these rows (by weight) are inside\n", widening);
 }
 
 int run(int argc, char** argv)
@@ -101,7 +156,7 @@ int run(int argc, char** argv)
     po::options_description options("Options");
     options.add_options()("help,h", "this text")("data", po::value<std::string>()->value_name("DIR"), "folder of measured runs")(
         "write", po::value<std::string>()->value_name("CATALOG"), "put the constants into the catalog of this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each source, and predict it");
+        "leave-one-out", po::bool_switch(), "fit again without each source, and predict it (--write does, too)");
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;
@@ -126,19 +181,26 @@ int run(int argc, char** argv)
     fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(), 100.0 * before.mean,
                100.0 * before.median);
     std::fflush(stdout);
-    const Fit fit = fit_constants(rows, start, noise, most_steps);
+    Fit fit = fit_constants(rows, start, noise, most_steps);
+    const bool write = values.count("write") > 0;
+    std::vector<LeftOutSource> left_out;
+    double widening = 1.0;
+    if (write || values["leave-one-out"].as<bool>()) {
+        left_out = leave_one_out(rows, start, noise);
+        widening = widening_of(left_out);
+        widen(fit, widening);
+    }
     const std::vector<double> errors = absolute_errors(rows, fit.constants, noise);
     const Errors after = errors_of(errors);
     print_constants(fit, start);
     print_sources(rows, errors);
     fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean,
                100.0 * after.median, fit.cost, fit.evaluations);
-    std::fflush(stdout);
-    if (values.count("write") > 0) {
-        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median);
+    if (!left_out.empty()) {
+        print_left_out(left_out, widening);
     }
-    if (values["leave-one-out"].as<bool>()) {
-        leave_one_out(rows, start, noise);
+    if (write) {
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, widening);
     }
     return 0;
 }

@@ -49,6 +49,24 @@ TEST_F(MeasuredRunsOf, RowsBecomePlansOnAMachine)
     EXPECT_THAT(run.assumed, HasSubstr("plain attention"));
 }
 
+/// Tables of step series have a median in place of a step time, and layers of plain PyTorch are another stack.
+TEST_F(MeasuredRunsOf, SeriesOfStepsCountByTheirMedian)
+{
+    write("megatron_lm_ci_iteration_times.csv",
+          "test_case,gpu,n_gpus,layers,hidden,heads,seq,tp,pp,micro_batch,global_batch,precision,flash,median_s\n"
+          "bert_mcore_tp2_pp2,H100,8,24,1024,16,512,2,2,4,128,bf16,attention-backend unfused,0.95\n"
+          "bert_mcore_tp2_pp2_local_spec,H100,8,24,1024,16,512,2,2,4,128,bf16,attention-backend local,0.8\n"
+          "t5_11b_mcore_tp4_pp1,H100,8,,4096,64,,4,1,4,8,bf16,,0.4\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 2U);
+    EXPECT_DOUBLE_EQ(runs.runs[0].measured_s, 0.95);
+    EXPECT_EQ(runs.runs[0].cluster.stack.name, "megatron-lm");
+    EXPECT_EQ(runs.runs[1].cluster.stack.name, "megatron-lm-local");
+    EXPECT_EQ(runs.runs[0].workload.vocabulary, 28'996);
+    ASSERT_EQ(runs.skipped.size(), 1U);
+    EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoders"));
+}
+
 TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
 {
     const std::string good = "GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,measured,,\n";

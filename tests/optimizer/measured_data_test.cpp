@@ -42,13 +42,13 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(mean("vTrain, ground_truth_single.csv"), 0.07);
     EXPECT_LT(mean("BigScience, A100 topology"), 0.07);
     EXPECT_LT(mean("NVIDIA dgxc-benchmarking"), 0.07);
-    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.09);
+    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.085);
     EXPECT_LT(mean("SimuMax, B200"), 0.04);
     EXPECT_LT(mean("Narayanan et al., SC21, arXiv 2104.04473"), 0.04);
     EXPECT_LT(mean("llm-foundry, MPT"), 0.04);
     EXPECT_LT(mean("NVIDIA NeMo 24.07"), 0.04);
-    for (const char* source : {"InternEvo, 7B", "Zero Bubble, arXiv 2401.10241", "fms-fsdp, Llama 2", "torchtitan, Llama 3.1 8B",
-                               "BigScience, V100"}) {
+    for (const char* source : {"Megatron-LM, functional tests", "InternEvo, 7B", "Zero Bubble, arXiv 2401.10241",
+                               "fms-fsdp, Llama 2", "torchtitan, Llama 3.1 8B", "BigScience, V100"}) {
         EXPECT_LT(mean(source), 0.07) << source;
     }
     const SourceAccuracy several = accuracy_of("all but the sweep of one node", nodes, 0);
@@ -66,6 +66,9 @@ TEST(MeasuredData, IsMatchedBySource)
     }
     EXPECT_LT(accuracy_of("all", all, 0).mean_absolute, 0.063);
     EXPECT_LT(accuracy_of("all", all, 0).median_absolute, 0.045);
+    // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most rows.
+    EXPECT_GT(accuracy_of("all", all, 0).inside, 0.90);
+    EXPECT_GT(several.inside, 0.94);
     EXPECT_LT(accuracy_of("mixtures of experts", mixtures, 0).mean_absolute, 0.12);
 }
 

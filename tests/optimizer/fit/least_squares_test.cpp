@@ -112,7 +112,8 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
                      {"links.toml", "c", {"c"}, "latency", 2.5e-6, 0.3, 1.0}};
     fit.deviation = {0.01, 0.2};
     fit.covariance = {1e-4, 0.0, 0.0, 0.04};
-    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04);
+    fit.scatter = {0.05, 0.06, 0.12};
+    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0);
     const auto text = [&folder](const char* name) {
         std::ostringstream content;
         content << std::ifstream(folder.file(name)).rdbuf();
@@ -124,7 +125,7 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
     EXPECT_NE(text("links.toml").find("latency = \"2.5 us\""), std::string::npos);
     EXPECT_NE(text("fit.toml").find("date = \"2026-01-02\""), std::string::npos);
     fit.constants[0].sections = {"nobody"};
-    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04), InputError);
+    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0), InputError);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#pragma once
+
+/// What the catalog's fit (fit.toml) tells of its constants: which there are, how well they are known, and what they leave unexplained.
+
+#include "model/workload/workload.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A constant of one or more entries of the catalog's accelerators, stacks or links.
+struct FittedConstant {
+    std::string key;                   // "gemm"
+    std::vector<std::string> entries;  // "a100-sxm-80gb", ...
+};
+
+/// Kinds of runs whose errors differ in size.
+enum class RunKind { dense, low_precision, mixture };
+inline constexpr int run_kinds = 3;
+
+/// Fewer than 16 bits first, whether dense or not.
+RunKind kind_of(const Workload& workload);
+const char* name(RunKind kind);
+
+struct FittedModel {
+    std::vector<FittedConstant> constants;
+    std::vector<double> covariance;  // [i * constants + j], of natural logarithms
+    std::vector<double> scatter;     // [kind]: 1.96 times as much holds 95 % of |log(measured / predicted)|
+};
+
+/// The catalog's. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
+FittedModel fitted_model();
+
+}  // namespace prismopt
