@@ -137,7 +137,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     const Effect* last = nullptr;
     for (const Effect& effect : found.effects) {
         if (last == nullptr || effect.kind != last->kind) {
-            text += "\n" + head(title(effect.kind, of.options)) + "\n";
+            text += fmt::format("\n{}\n", head(title(effect.kind, of.options)));
         }
         text += row(effect, plan) + "\n";
         last = &effect;
