@@ -1,5 +1,7 @@
 #include "io/line_charts.hpp"
 
+#include "io/svg.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +47,7 @@ std::string panel(const Chart& chart, double left)
     const double steps = static_cast<double>(std::max<std::size_t>(2, chart.ticks.size()) - 1);
     const auto x = [&](std::size_t i) { return left + plot_width * static_cast<double>(i) / steps; };
     const auto y = [&](double value) { return plot_bottom - plot_height * (scaled(value) - scaled(low)) / range; };
-    std::string text = fmt::format("<text x=\"{:.0f}\" y=\"24\" font-size=\"14\">{}</text>\n", left, chart.title);
+    std::string text = fmt::format("<text x=\"{:.0f}\" y=\"24\" font-size=\"14\">{}</text>\n", left, escaped(chart.title));
     const double middle = chart.logarithmic ? std::sqrt(low * high) : 0.5 * (low + high);
     for (const double value : {low, middle, high}) {
         text +=
@@ -63,7 +65,7 @@ std::string panel(const Chart& chart, double left)
             }
         }
         text += fmt::format("<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"1.5\"><title>{}</title></polyline>\n",
-                            points, stroke(chart.lines, k), chart.lines[k].label);
+                            points, stroke(chart.lines, k), escaped(chart.lines[k].label));
     }
     return text;
 }
@@ -77,7 +79,7 @@ std::string legend(const std::vector<ChartLine>& lines, double left, std::size_t
         text += fmt::format(
             "<line x1=\"{0:.0f}\" y1=\"{1:.0f}\" x2=\"{2:.0f}\" y2=\"{1:.0f}\" {3} stroke-width=\"2\"/>"
             "<text x=\"{4:.0f}\" y=\"{5:.0f}\">{6}</text>\n",
-            x, y, x + 24.0, stroke(lines, k), x + 30.0, y + 4.0, lines[k].label);
+            x, y, x + 24.0, stroke(lines, k), x + 30.0, y + 4.0, escaped(lines[k].label));
     }
     return text;
 }
@@ -104,15 +106,13 @@ std::string charts_svg(const std::vector<Chart>& charts)
         lines = std::max(lines, chart.lines.size());
     }
     const auto rows = static_cast<double>((lines + columns - 1) / columns);
-    std::string text = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n",
-        width, legend_top + legend_row * rows);
+    std::string text;
     for (std::size_t i = 0; i < charts.size(); ++i) {
         const double left = plot_left + panel_width * static_cast<double>(i);
         text += panel(charts[i], left);
         text += i == 0 || !together ? legend(charts[i].lines, left, columns) : "";
     }
-    return text + "</svg>\n";
+    return svg_document(width, legend_top + legend_row * rows, text);
 }
 
 }  // namespace prismopt

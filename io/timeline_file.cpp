@@ -2,6 +2,7 @@
 
 #include "io/posix_file.hpp"
 #include "io/scenario.hpp"
+#include "io/svg.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,7 +59,7 @@ std::string rectangle(double x, double y, double width, double height, const Tim
     return fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\" stroke=\"#ffffff\" "
         "stroke-width=\"0.3\"><title>stage {}: {}, {:.3f} .. {:.3f} ms</title></rect>\n",
-        x, y, width, height, look(event).colour, event.stage, label(event), 1e3 * event.start_s, 1e3 * event.end_s);
+        x, y, width, height, look(event).colour, event.stage, escaped(label(event)), 1e3 * event.start_s, 1e3 * event.end_s);
 }
 
 }  // namespace
@@ -107,16 +108,13 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     constexpr double top = 30.0;
     const double scale = width / std::max(end_of(events), 1e-12);
     const int stages = events.empty() ? 0 : events.back().stage + 1;
-    std::string text = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
-        "font-family=\"sans-serif\" font-size=\"11\">\n",
-        left + width + 10.0, top + row * stages + 24.0);
+    std::string text;
     double legend = left;
     for (const Look& entry : looks) {
         text += fmt::format(
             "<rect x=\"{0:.0f}\" y=\"6\" width=\"12\" height=\"12\" fill=\"{1}\"/><text x=\"{2:.0f}\" "
             "y=\"16\">{3}</text>\n",
-            legend, entry.colour, legend + 16.0, entry.name == looks[4].name ? "F&amp;B" : entry.name);
+            legend, entry.colour, legend + 16.0, escaped(entry.name));
         legend += 115.0;
     }
     for (int stage = 0; stage < stages; ++stage) {
@@ -125,13 +123,11 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     for (const TimelineEvent& event : events) {
         const bool computes = event.stream == TimelineStream::compute;
         const double y = top + row * event.stage + (computes ? 0.0 : 16.0 + 2.0 * static_cast<double>(event.stream));
-        std::string drawn =
-            rectangle(left + scale * event.start_s, y, scale * (event.end_s - event.start_s), computes ? 17.0 : 2.0, event);
-        const auto ampersand = drawn.find("F&B");
-        text += ampersand == std::string::npos ? drawn : drawn.replace(ampersand, 3, "F&amp;B");
+        text += rectangle(left + scale * event.start_s, y, scale * (event.end_s - event.start_s), computes ? 17.0 : 2.0, event);
     }
-    return text + fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">0 .. {:.2f} ms</text>\n</svg>\n", left, top + row * stages + 16.0,
-                              1e3 * end_of(events));
+    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">0 .. {:.2f} ms</text>\n", left, top + row * stages + 16.0,
+                        1e3 * end_of(events));
+    return svg_document(left + width + 10.0, top + row * stages + 24.0, text);
 }
 
 void write_timeline(const std::string& path, const std::vector<TimelineEvent>& events)

@@ -1,5 +1,6 @@
 #include "io/tornado.hpp"
 
+#include "io/svg.hpp"
 #include "io/xy_plots.hpp"
 
 #include <fmt/format.h>
@@ -49,16 +50,6 @@ Scale scale_of(const std::vector<Tornado>& panels)
     return scale;
 }
 
-/// Names come from scenarios.
-std::string escaped(const std::string& text)
-{
-    std::string result;
-    for (const char c : text) {
-        result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-    }
-    return result;
-}
-
 std::string draw(const TornadoBar& bar, const Scale& scale, double top)
 {
     const double middle = top + 0.5 * bar_height;
@@ -101,11 +92,7 @@ std::string tornado_svg(const std::vector<Tornado>& panels, const std::string& a
     }
     text += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", label_width + 0.5 * plot_width,
                         top + 34.0, escaped(axis));
-    return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
-               "font-size=\"11\">\n",
-               label_width + plot_width + value_width, top + axis_height) +
-           text + "</svg>\n";
+    return svg_document(label_width + plot_width + value_width, top + axis_height, text);
 }
 
 }  // namespace prismopt

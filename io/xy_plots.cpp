@@ -1,5 +1,7 @@
 #include "io/xy_plots.hpp"
 
+#include "io/svg.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,15 +26,6 @@ constexpr double legend_row = 17.0;
 
 /// Okabe and Ito's, which colour-blind readers tell apart.
 constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
-
-std::string escaped(const std::string& text)
-{
-    std::string safe;
-    for (const char c : text) {
-        c == '<' ? safe += "&lt;" : c == '&' ? safe += "&amp;" : safe += c;
-    }
-    return safe;
-}
 
 bool finite(const PlotPoint& p) { return std::isfinite(p.x) && std::isfinite(p.y); }
 
@@ -186,12 +179,8 @@ std::string plots_svg(const std::vector<Plot>& plots)
         rows = std::max(rows, static_cast<std::size_t>(labelled));
         panels += Panel(plots[i], plot_left + panel_width * static_cast<double>(i)).text();
     }
-    return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
-               "font-size=\"11\">\n"
-               "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-               panel_width * static_cast<double>(plots.size()), legend_top + legend_row * static_cast<double>(rows)) +
-           panels + "</svg>\n";
+    return svg_document(panel_width * static_cast<double>(plots.size()), legend_top + legend_row * static_cast<double>(rows),
+                        "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" + panels);
 }
 
 }  // namespace prismopt

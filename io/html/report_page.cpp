@@ -2,6 +2,7 @@
 
 #include "io/html/page_data.hpp"
 #include "io/html/page_files.hpp"
+#include "io/svg.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -35,15 +36,6 @@ std::string without_tags(const std::string& json)
     std::string text;
     for (const char c : json) {
         c == '<' ? text += "\\u003c" : text += c;
-    }
-    return text;
-}
-
-std::string escaped(const std::string& plain)
-{
-    std::string text;
-    for (const char c : plain) {
-        c == '<' ? text += "&lt;" : c == '&' ? text += "&amp;" : text += c;
     }
     return text;
 }

@@ -2,6 +2,7 @@
 
 /// What a job's traces say of how its times vary: laws for a scenario, and what they rest on.
 
+#include "model/calibrate/drift_fit.hpp"
 #include "model/calibrate/fit_law.hpp"
 #include "model/calibrate/trace.hpp"
 #include "model/calibrate/variance_components.hpp"
@@ -32,14 +33,6 @@ struct SlowPart {
     double probability = 0.0;  // of as much by chance, after Holm's correction for the number looked at
 };
 
-/// Slow change of the steps' common factor.
-struct DriftFit {
-    double cv = 0.0;
-    double time_s = 0.0;
-    double lag_one = 0.0;  // autocorrelation of neighbouring steps
-    bool found = false;
-};
-
 struct Calibration {
     std::string source;
     std::size_t operations = 0;
@@ -56,17 +49,5 @@ struct Calibration {
 
 /// Of a trace sorted by start that has no problems.
 Calibration calibrate(const Trace& trace);
-
-/// Outliers among values, each known to its error: Holm's procedure (Scand. J. Statist. 6 (1979) 65-70) at 1 % on how far each lies
-/// above the median, in units of the values' robust spread (median absolute deviation) and its error together.
-struct Outlier {
-    std::size_t index = 0;
-    double probability = 0.0;
-};
-std::vector<Outlier> outliers(const std::vector<double>& values, const std::vector<double>& errors);
-
-/// By the autocovariance of a series at distances between its places; nothing is found in fewer than 50 values, or where neighbours
-/// are as independent as chance makes them (2 standard errors).
-DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places, double seconds_per_place);
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #include "model/calibrate/samples.hpp"
 
 #include "model/calibrate/goodness.hpp"
+#include "model/calibrate/outliers.hpp"
 
 #include <algorithm>
 #include <cmath>

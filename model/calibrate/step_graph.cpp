@@ -388,7 +388,7 @@ private:
         }
     }
 
-    /// Kahn's order. What remains in a circle, where clocks disagree by more than operations take, waits only for its own worker.
+    /// Kahn's order. Where waits form a circle (clocks disagree by more than operations take) there is no graph.
     void put_in_order()
     {
         const std::size_t n = graph_.slots.size();
@@ -412,7 +412,7 @@ private:
             }
         }
         if (order.size() < n) {
-            graph_ = StepGraph{{}, {}, graph_.steps, {}, {}};
+            graph_ = StepGraph{{}, {}, graph_.others, {}, {}};
             return;
         }
         apply(order);

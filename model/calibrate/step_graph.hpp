@@ -35,7 +35,7 @@ struct StepGraph {
     float duration(std::size_t slot, std::size_t step) const { return duration_s[slot * steps.size() + step]; }
 };
 
-/// Of a trace sorted by start. No slots where the trace is empty.
+/// Of a trace sorted by start. No slots and no steps where the trace is empty, or where clocks disagree so much that waits form a circle.
 StepGraph step_graph(const Trace& trace);
 
 /// Seconds from the first start to the last end.

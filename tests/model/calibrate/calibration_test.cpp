@@ -1,4 +1,5 @@
 #include "model/calibrate/calibration.hpp"
+#include "model/calibrate/outliers.hpp"
 
 #include "model/calibrate/failure_fit.hpp"
 #include "model/calibrate/samples.hpp"
