@@ -136,6 +136,14 @@ std::string Communicator::library_version()
     return all.substr(0, all.find_first_of(",\n"));
 }
 
+bool Communicator::launched()
+{
+    // Open MPI; PMIx (Open MPI 5, jsrun); MPICH, Intel MPI; MVAPICH2; srun; Cray PALS and ALPS; Flux.
+    constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
+                                   "SLURM_PROCID",         "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK"};
+    return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
 Communicator Communicator::world(int& argc, char**& argv)
 {
     int provided = MPI_THREAD_SINGLE;

@@ -27,6 +27,8 @@ public:
 
     /// All ranks that mpirun or srun started. To be created once, before anything else in main.
     static Communicator world(int& argc, char**& argv);
+    /// Whether a launcher of parallel programs that we know started this process.
+    static bool launched();
     /// Name and version of the MPI library that runs.
     static std::string library_version();
 

@@ -9,6 +9,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -66,15 +67,26 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
                                            near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
 }
 
+/// Starting MPI takes a third of a second, which a command that runs on one process need not wait for. Parallel ones start it always:
+/// a launcher that we do not know may be there.
+prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc, char**& argv)
+{
+    const auto& all = prismopt::commands();
+    const bool parallel = !words.empty() && std::any_of(all.begin(), all.end(), [&words](const prismopt::Command& command) {
+        return command.parallel && words[0] == command.name;
+    });
+    return parallel || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv) : prismopt::Communicator();
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    auto team = prismopt::Communicator::world(argc, argv);
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    auto team = team_for(words, argc, argv);
     const auto log = spdlog::stderr_color_mt("prismopt", colours());
     log->set_pattern("%Y-%m-%d %H:%M:%S %^%l%$: %v");
     spdlog::set_default_logger(log);
-    const std::vector<std::string> words(argv + 1, argv + argc);
     std::string command_line = "prismopt";
     for (const std::string& word : words) {
         command_line += " " + word;

@@ -15,9 +15,9 @@ const std::vector<Command>& commands()
 {
     static const std::vector<Command> list{
         {"search", "SCENARIO", "search the design space; alone or under mpirun/srun",
-         "mpirun -n 4 prismopt search small.toml --out small.h5 --max-time \"55 min\"", search_command},
+         "mpirun -n 4 prismopt search small.toml --out small.h5 --max-time \"55 min\"", search_command, true},
         {"resume", "FILE", "continue a search that was stopped (results file or journal)",
-         "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command},
+         "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command, true},
         {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
         {"sensitivity", "SCENARIO", "which kernels, sources of noise and hardware move one design's times, and by how much",

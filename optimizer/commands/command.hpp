@@ -55,6 +55,7 @@ struct Command {
     const char* does;
     const char* example;  // what --help shows
     int (*run)(const std::vector<std::string>&, const Call&);
+    bool parallel = false;  // uses all ranks; the others leave them idle
 };
 /// Its options, --help among them; asks the command itself, so that there is one table.
 std::vector<OptionText> options_of(const Command& command, const Call& call);
