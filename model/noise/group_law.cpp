@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace prismopt {
 
@@ -19,10 +20,43 @@ constexpr double deviations = 8.0;
 
 double deviation_of(double cv) { return std::sqrt(std::log1p(cv * cv)); }
 
+/// Standard normal probability of at most z, for the millions that a set of laws asks for: cubics through values and slopes at
+/// distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12. Beyond the ends it is 0 or 1 to 1e-18.
+class NormalProbability {
+public:
+    NormalProbability()
+    {
+        for (int i = 0; i <= count; ++i) {
+            const double z = i / per_unit - end;
+            value_.push_back(0.5 * std::erfc(-z / std::sqrt(2.0)));
+            slope_.push_back(std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi) / per_unit);
+        }
+    }
+
+    double operator()(double z) const
+    {
+        const double at = (std::clamp(z, -end, end) + end) * per_unit;
+        const auto i = std::min(static_cast<std::size_t>(at), std::size_t{count - 1});
+        const double s = at - static_cast<double>(i);
+        const double rise = value_[i + 1] - value_[i];
+        const double bend = slope_[i] + slope_[i + 1] - 2.0 * rise;
+        return value_[i] + s * (slope_[i] + s * (rise - slope_[i] - bend + s * bend));
+    }
+
+private:
+    static constexpr double end = 9.0;
+    static constexpr double per_unit = 256.0;
+    static constexpr int count = static_cast<int>(2.0 * end * per_unit);
+
+    std::vector<double> value_;
+    std::vector<double> slope_;  // a distance between nodes
+};
+
 /// Lognormal residual of mean one: probability of at most r, given log r.
 double residual_cdf(double log_r, double deviation)
 {
-    return 0.5 * std::erfc(-(log_r / deviation + 0.5 * deviation) / std::sqrt(2.0));
+    static const NormalProbability normal;
+    return normal(log_r / deviation + 0.5 * deviation);
 }
 
 double log_ratio(int k, double deviation) { return deviation * deviations * (2.0 * k / (ratios - 1) - 1.0); }
@@ -80,7 +114,7 @@ double GroupLaw::mean_of_largest(double x, const std::vector<double>& below, int
     const double step = log_ratio(1, deviation) - log_ratio(0, deviation);
     for (int k = 0; k < ratios; ++k) {
         const double z = log_ratio(k, deviation);
-        const double reached = residual_cdf(z, deviation) * std::pow(below[k], n - 1);
+        const double reached = equal_[k] * std::pow(below[k], n - 1);
         integral += (k == 0 || k == ratios - 1 ? 0.5 : 1.0) * (1.0 - reached) * x * std::exp(z) * step;
     }
     return integral;
