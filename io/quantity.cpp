@@ -87,12 +87,12 @@ std::string units_of(Dimension dimension)
     return listed(names);
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 /// `number` with the unit of the example.
 std::string with_unit_of(std::string_view example, std::string_view number)
 {
-    return quoted(std::string(number) + std::string(example.substr(example.find(' '))));
+    return in_quotes(std::string(number) + std::string(example.substr(example.find(' '))));
 }
 
 }  // namespace
@@ -118,11 +118,11 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     if (error == std::errc::invalid_argument) {
-        return Complaint{"does not begin with a number", needs(dimension), "write for example " + quoted(example)};
+        return Complaint{"does not begin with a number", needs(dimension), "write for example " + in_quotes(example)};
     }
     const auto digits = static_cast<std::size_t>(end - all.data());
     if (error == std::errc::result_out_of_range || !std::isfinite(number)) {
-        return Complaint{"is not a finite number", needs(dimension), "write for example " + quoted(example)};
+        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
     }
     const std::string_view written_unit = trimmed(all.substr(digits));
     if (written_unit.empty()) {
@@ -130,17 +130,18 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
     }
     const auto* unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == written_unit; });
     if (unit == units.end()) {
-        return Complaint{"has the unknown unit " + quoted(written_unit), needs(dimension), "use one of " + units_of(dimension)};
+        return Complaint{"has the unknown unit " + in_quotes(written_unit), needs(dimension),
+                         "use one of " + units_of(dimension)};
     }
     if (unit->dimension != dimension) {
         return Complaint{"is not a quantity of the right kind",
                          needs(dimension) + ", and " + std::string(written_unit) + " is for " +
                              std::string(name(unit->dimension)),
-                         "write for example " + quoted(example)};
+                         "write for example " + in_quotes(example)};
     }
     const double si = number * unit->si;
     if (!std::isfinite(si)) {
-        return Complaint{"is not a finite number", needs(dimension), "write for example " + quoted(example)};
+        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
     }
     return si;
 }

@@ -10,7 +10,7 @@ usage: bash jobs/install.sh [--browser] [--all]
 Installs the Debian packages that prismopt needs, as root or through sudo.
   --browser  also Chromium and what drives it, for the tests of HTML reports
   --all      also that, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; and pagmo, the
-             yardstick of prismopt-search-bench
+             yardstick of jobs/search_quality_study
 TEXT
 }
 

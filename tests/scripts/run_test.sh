@@ -22,7 +22,7 @@ everyday_checks() {
     expect_call "lint.sh --format"
     expect_call "cmake --preset release"
     expect_call "cmake --build --preset release"
-    expect_call "ctest --preset release --parallel 2"
+    expect_call "ctest --preset release --parallel 3"
     expect_said "100% tests passed"
     expect_said "all checks passed"
 }
@@ -37,9 +37,9 @@ all_checks() {
     run bash "$tree/tests/run.sh" --all
     expect_status 0
     expect_call "install.sh --all"
-    expect_call "ctest --preset dev --parallel 2"
-    expect_call "ctest --preset tsan --parallel 2"
-    expect_call "ctest --preset release --parallel 2"
+    expect_call "ctest --preset dev --parallel 3"
+    expect_call "ctest --preset tsan --parallel 3"
+    expect_call "ctest --preset release --parallel 3"
     expect_call "ctest --preset long"
     expect_call "lint.sh --tidy"
 }
@@ -48,7 +48,7 @@ a_failed_format_check_does_not_hide_the_tests() {
     run env lint_status=1 bash "$tree/tests/run.sh"
     expect_status 1
     expect_said "bash tests/lint.sh --format"
-    expect_call "ctest --preset release --parallel 2"
+    expect_call "ctest --preset release --parallel 3"
 }
 
 failed_tests_fail_it() {

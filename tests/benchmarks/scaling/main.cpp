@@ -1,5 +1,5 @@
-/// prismopt-scaling: measures the crew and the items of a study, and simulates teams that this machine does not have.
-///   mpirun -n 2 prismopt-scaling SCENARIO [FILE]
+/// scaling_study: measures the crew and the items of a study, and simulates teams that this machine does not have.
+///   mpirun -n 2 scaling_study SCENARIO [FILE]
 
 #include "tests/benchmarks/scaling/simulated_crew.hpp"
 
@@ -101,7 +101,7 @@ std::string report(const Scenario& scenario, int ranks, double small, double lar
     // What rank 0 spends on an item: taking the result, filing it, sending the next. A message between nodes takes about this long.
     const CrewCosts costs{1.0 / small, 5e-6};
     std::string text = fmt::format(
-        "# Scaling over ranks\n\nWritten by `mpirun -n {} prismopt-scaling {} results/scaling.md` on {} hardware threads. Where "
+        "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. Where "
         "other "
         "programs ran beside it, times and their variation are upper bounds.\n\n"
         "Coordinator, {} ranks on shared memory: {:.0f} empty items a second, {:.0f} with 1 kB each way.\n\n"
@@ -112,7 +112,7 @@ std::string report(const Scenario& scenario, int ranks, double small, double lar
         "item, {:.0f} "
         "us a message, two items in flight a worker. Not simulated: waiting of the strategy between its requests.\n\n"
         "| ranks | idle share of the workers | coordinator busy | efficiency of all ranks |\n|---|---|---|---|\n",
-        ranks, scenario.path, std::thread::hardware_concurrency(), ranks, small, large, items.sweep_s.size(),
+        scenario.path, ranks, std::thread::hardware_concurrency(), ranks, small, large, items.sweep_s.size(),
         1e3 * mean(items.sweep_s), variation(items.sweep_s), items.draw_s.size(), 1e3 * mean(items.draw_s),
         variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
     std::string plot;
@@ -140,7 +140,7 @@ int main(int argc, char** argv)
     using namespace prismopt::bench;
     auto team = Communicator::world(argc, argv);
     if (argc < 2) {
-        if (team.rank() == 0) std::fputs("usage: mpirun -n 2 prismopt-scaling SCENARIO [FILE]\n", stderr);
+        if (team.rank() == 0) std::fputs("usage: mpirun -n 2 scaling_study SCENARIO [FILE]\n", stderr);
         return 2;
     }
     const double small = throughput(team, 8);

@@ -1,4 +1,4 @@
-/// prismopt-search-bench: what results/search-quality.md is made from. One argument: the file to write; `--quick`: three seeds.
+/// Writes results/search-quality.md (jobs/search_quality_study). One argument: the file to write; `--quick`: three seeds.
 
 #include "tests/benchmarks/search/codesign.hpp"
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
@@ -308,10 +308,10 @@ int main(int argc, char** argv)
         }
     }
     std::string text = fmt::format(
-        "# How well the searches search\n\nWritten by `prismopt-search-bench results/search-quality.md`{}. Counts do not depend "
+        "# How well the searches search\n\nWritten by `bash jobs/search_quality_study{}`. Counts do not depend "
         "on "
         "what else the machine did; times do, so where other programs ran they are upper bounds.\n\n",
-        seeds == 10 ? "" : " with --quick");
+        seeds == 10 ? "" : " --quick");
     if (only.empty() || only == "speed") text += speed();
     if (only.empty() || only == "real") text += real_spaces();
     if (only.empty() || only == "textbook") text += textbook_problems();
