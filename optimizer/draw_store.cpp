@@ -2,8 +2,7 @@
 
 #include "io/scenario.hpp"
 #include "optimizer/bytes.hpp"
-
-#include <spdlog/spdlog.h>
+#include "optimizer/log.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -78,7 +77,7 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
         }
         return true;
     } catch (const InputError& error) {
-        spdlog::warn("{}; its draws are made again", error.what());
+        log_warning(fmt::format("{}; its draws are made again", error.what()));
         return false;
     }
 }

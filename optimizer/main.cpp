@@ -3,15 +3,13 @@
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/program.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -30,13 +28,6 @@ void print_help()
         fmt::print("  {}\n", command.example);
     }
     fmt::print("\nExit codes: 0 done, 2 wrong input or usage, 75 stopped with a state to resume, 1 anything else\n");
-}
-
-/// Colours of the log only on a terminal, and not where the user wants none (no-color.org).
-spdlog::color_mode colours()
-{
-    const char* none = std::getenv("NO_COLOR");
-    return none != nullptr && *none != '\0' ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
 int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
@@ -84,9 +75,7 @@ int main(int argc, char** argv)
 {
     const std::vector<std::string> words(argv + 1, argv + argc);
     auto team = team_for(words, argc, argv);
-    const auto log = spdlog::stderr_color_mt("prismopt", colours());
-    log->set_pattern("%Y-%m-%d %H:%M:%S %^%l%$: %v");
-    spdlog::set_default_logger(log);
+    prismopt::start_log();
     std::string command_line = "prismopt";
     for (const std::string& word : words) {
         command_line += " " + word;

@@ -1,7 +1,8 @@
 #include "optimizer/progress.hpp"
 
+#include "optimizer/log.hpp"
+
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <unistd.h>
 
@@ -96,7 +97,7 @@ void Progress::show(const Archive& archive, const State& state)
         fmt::print(stderr, "\r\033[K[{}{}] {:.0f} s  {}", std::string(filled, '#'), std::string(20 - filled, '.'), now, text);
         std::fflush(stderr);
     } else {
-        spdlog::info("{:.0f} s: {}", now, text);
+        log_info(fmt::format("{:.0f} s: {}", now, text));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "optimizer/codesign.hpp"
 #include "optimizer/draw_store.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
 #include "optimizer/study_front.hpp"
@@ -14,7 +15,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -92,7 +92,7 @@ public:
         crew.remember({[this](const Message& item) { return draws_.missing(item); },
                        [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
         if (!plan.chosen.why.empty()) {
-            spdlog::info("strategy {}: {}", name_, plan.chosen.why);
+            log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
         }
     }
 
@@ -199,11 +199,10 @@ private:
             return;
         }
         warned_ = true;
-        spdlog::warn(
-            "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no "
-            "bound "
-            "can exclude any; give it {} or more",
-            top_fleets_, archive_.feasible(), fleets);
+        log_warning(
+            fmt::format("the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible "
+                        "plans: no bound can exclude any; give it {} or more",
+                        top_fleets_, archive_.feasible(), fleets));
     }
 
     bool stop_now()
@@ -346,8 +345,8 @@ StudyPlan plan_study(const StudyModel& model)
     }
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
-            spdlog::warn("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
-                         model.objectives[k]->name);
+            log_warning(fmt::format("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
+                                    model.objectives[k]->name));
         }
     }
     return {std::move(chosen), std::move(rungs)};
@@ -364,7 +363,7 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
             check_output(asked, options);
             if (!options.resume && tunes_hardware(asked)) {
                 const TunedHardware tuned = tune_hardware(asked);
-                spdlog::info("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations);
+                log_info(fmt::format("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations));
                 asked.hardware.insert(asked.hardware.end(), tuned.hardware.begin(), tuned.hardware.end());
             }
             record = study_record(asked);

@@ -4,13 +4,13 @@
 #include "io/results_file.hpp"
 #include "optimizer/bytes.hpp"
 #include "optimizer/draw_store.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/study_front.hpp"
 #include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -188,7 +188,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
     if (resume) {
         JournalContents contents = read_journal(path);
         if (!contents.damage.empty()) {
-            spdlog::warn("{}: {}; what comes before is used", path, contents.damage);
+            log_warning(fmt::format("{}: {}; what comes before is used", path, contents.damage));
         }
         known_ = std::move(contents.records);
         next_ = 1;  // behind the study record

@@ -2,9 +2,9 @@
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/log.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 namespace prismopt {
 
@@ -18,8 +18,8 @@ constexpr double day_s = 86'400.0;
 void tell_faults(const Trace& trace)
 {
     for (const TraceFault& fault : trace.faults) {
-        spdlog::warn("{}: {} rows with {} are left out, the first in line {}", trace.source, fault.count, fault.reason,
-                     fault.first_line);
+        log_warning(fmt::format("{}: {} rows with {} are left out, the first in line {}", trace.source, fault.count, fault.reason,
+                                fault.first_line));
     }
 }
 

@@ -1,6 +1,7 @@
 #include "optimizer/affinity.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/dry_run.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
@@ -9,7 +10,6 @@
 #include "io/scenario.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -85,7 +85,7 @@ void warn_of_pinning(const Call& call)
 {
     if (call.team.rank() == 0) {
         if (const std::string warning = affinity_warning(0); !warning.empty()) {
-            spdlog::warn(warning);
+            log_warning(warning);
         }
     }
 }
@@ -99,7 +99,7 @@ int run(const std::function<Scenario()>& read, const StudyOptions& options, cons
         return exit_done;
     }
     if (!end.complete) {
-        spdlog::warn(end.results.study.outcome.text);
+        log_warning(end.results.study.outcome.text);
         return exit_call_again;
     }
     fmt::print("{}\nresults: {}\n", text_report(end.results), options.out);

@@ -2,12 +2,12 @@
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/spread_ranges.hpp"
 #include "optimizer/study.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -44,8 +44,8 @@ Count count_space(const StudyModel& model)
     const std::uint64_t size = model.designs.space().size();
     Count count = count_in(model, spread_ranges(size, most_counted));
     if (count.archive.feasible() == 0 && count.looked_at < size) {
-        spdlog::warn("none of {} raw tuples spread over the space is feasible; looking at each of {}", grouped(count.looked_at),
-                     grouped(size));
+        log_warning(fmt::format("none of {} raw tuples spread over the space is feasible; looking at each of {}",
+                                grouped(count.looked_at), grouped(size)));
         count = count_in(model, spread_ranges(size, size));
     }
     return count;

@@ -1,0 +1,15 @@
+#pragma once
+
+/// Dated lines on standard error: what happens, and what a user should know of.
+
+#include <string>
+
+namespace prismopt {
+
+/// Once, before the first line. Colours only on a terminal, and not where the user wants none (no-color.org).
+void start_log();
+
+void log_info(const std::string& text);
+void log_warning(const std::string& text);
+
+}  // namespace prismopt
