@@ -41,15 +41,6 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
     }
 }
 
-/// After the last backward of a chunk: beside what follows, or (not overlapped) the stage's end joins later.
-[[gnu::always_inline]] inline void reduce_gradients(const PipelineRun& run, int part, const Floats& end, Floats& gradients_end)
-{
-    if (run.overlapped) {
-        wait_for(end, gradients_end);
-    }
-    add(run.reduce[part], gradients_end);
-}
-
 /// Scores become draws of an op's own law; draws of the one law stay.
 template <bool OneLaw>
 [[gnu::always_inline]] inline void spread(const StandardLaw* law, FloatVector& z)
@@ -61,80 +52,177 @@ template <bool OneLaw>
 
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
 template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
-[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
+struct Have {
+    static constexpr bool one_law = OneLaw;
+    static constexpr bool communication = Communication;
+    static constexpr bool factors = Factors;
+    static constexpr bool microbatch = Microbatch;
+};
+
+/// A plan on its way through a window.
+struct Run {
+    const PipelineRun& plan;
+    Floats gathered;  // when an op may begin that waits for its chunk's parameters
+};
+
+/// An op of one plan: its numbers, and the rows that it reads and writes.
+template <class Has>
+struct PlanOp {
+    [[gnu::always_inline]] PlanOp(const ProgramOp& op, Run& run)
+        : law(run.plan.law[op.law]), compute_s(law.compute_s), compute_spread_s(law.compute_spread_s), transfer_s(law.transfer_s),
+          input(&run.plan.slot[op.in]), before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
+    {
+        if (op.first_of_chunk && run.plan.gathered != nullptr) {
+            run.gathered = run.plan.gathered[op.part];
+            wait_for(*before, run.gathered);
+            before = &run.gathered;
+        }
+        if constexpr (Has::communication) {
+            communication_s = law.communication_s;
+            communication_spread_s = law.communication_spread_s;
+        }
+        if constexpr (Has::factors) {
+            const int rows = run.plan.factor_rows;
+            transfer_factor = run.plan.transfer_factor + law.transfer_tier;
+            factor = run.plan.compute_factor + op.stage * rows + (rows > 1 ? op.microbatch : 0);
+            communication_factor = run.plan.communication_factor;
+        }
+        if constexpr (Has::microbatch) {
+            microbatch = run.plan.microbatch + op.microbatch;
+        }
+    }
+
+    const OpSpread& law;
+    float compute_s;
+    float compute_spread_s;
+    float transfer_s;
+    float communication_s = 0.0F;
+    float communication_spread_s = 0.0F;
+    const Floats* input;
+    const Floats* before;
+    Floats* output;
+    const Floats* transfer_factor = nullptr;
+    const Floats* factor = nullptr;
+    const Floats* communication_factor = nullptr;
+    const Floats* microbatch = nullptr;
+};
+
+/// Draws of an op in 16 lanes.
+struct VectorDraws {
+    FloatVector compute;
+    FloatVector communication;
+    FloatVector transfer;
+};
+
+/// The op's end in the v-th 16 lanes.
+template <class Has>
+[[gnu::always_inline]] inline void end_op(const PlanOp<Has>& op, const VectorDraws& draw, int v)
 {
-    const int rows = run.factor_rows;
-    Floats* const slots = run.slot;
-    Floats gathered;
-    for (const ProgramOp& op : ops) {
-        const OpSpread& law = run.law[op.law];
-        const Floats& input = slots[op.in];
-        const Floats* before = &slots[op.before];
-        Floats& output = slots[op.out];
-        if (op.first_of_chunk && run.gathered != nullptr) {
-            gathered = run.gathered[op.part];
-            wait_for(*before, gathered);
-            before = &gathered;
+    FloatVector transfer = op.transfer_s * draw.transfer;
+    FloatVector z = draw.compute;
+    spread<Has::one_law>(op.law.compute_law, z);
+    FloatVector compute = op.compute_s + op.compute_spread_s * z;
+    if constexpr (Has::factors) {
+        transfer = transfer * vector_at(*op.transfer_factor, v);
+        compute = compute * vector_at(*op.factor, v);
+    }
+    if constexpr (Has::microbatch) {
+        compute = compute * vector_at(*op.microbatch, v);
+    }
+    const FloatVector arrival = vector_at(*op.input, v) + transfer;
+    const FloatVector free = vector_at(*op.before, v);
+    FloatVector time = (arrival > free ? arrival : free) + compute;
+    if constexpr (Has::communication) {
+        FloatVector c = draw.communication;
+        spread<Has::one_law>(op.law.communication_law, c);
+        FloatVector communication = op.communication_s + op.communication_spread_s * c;
+        if constexpr (Has::factors) {
+            communication = communication * vector_at(*op.communication_factor, v);
         }
-        const Floats* factor = nullptr;
-        const Floats* transfer_factor = nullptr;
-        const Floats* microbatch = nullptr;
-        if constexpr (Factors) {
-            transfer_factor = run.transfer_factor + law.transfer_tier;
-            factor = run.compute_factor + op.stage * rows + (rows > 1 ? op.microbatch : 0);
-        }
-        if constexpr (Microbatch) {
-            microbatch = run.microbatch + op.microbatch;
-        }
-        const OpDraws& draw = *draws++;
-        const float compute_s = law.compute_s;
-        const float compute_spread_s = law.compute_spread_s;
-        const float transfer_s = law.transfer_s;
-        const float communication_s = law.communication_s;
-        const float communication_spread_s = law.communication_spread_s;
+        time = time + communication;
+    }
+    vector_at(*op.output, v) = time;
+}
+
+/// After the last backward of a chunk: beside what follows, or (not overlapped) the stage's end joins later.
+[[gnu::always_inline]] inline void reduce_gradients(const ProgramOp& op, const PipelineRun& plan)
+{
+    if (plan.reduce == nullptr) {
+        return;
+    }
+    Floats& gradients_end = plan.gradients_end[op.stage];
+    if (plan.overlapped) {
+        wait_for(plan.slot[op.out], gradients_end);
+    }
+    add(plan.reduce[op.part], gradients_end);
+}
+
+template <class Has, class... PlanOps>
+[[gnu::always_inline]] inline void end_ops(const OpDraws& draws, const PlanOps&... ops)
+{
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v) {
-            FloatVector transfer = transfer_s * vector_at(draw.transfer, v);
-            FloatVector z = vector_at(draw.compute, v);
-            spread<OneLaw>(law.compute_law, z);
-            FloatVector compute = compute_s + compute_spread_s * z;
-            if constexpr (Factors) {
-                transfer = transfer * vector_at(*transfer_factor, v);
-                compute = compute * vector_at(*factor, v);
-            }
-            if constexpr (Microbatch) {
-                compute = compute * vector_at(*microbatch, v);
-            }
-            const FloatVector arrival = vector_at(input, v) + transfer;
-            const FloatVector free = vector_at(*before, v);
-            FloatVector time = (arrival > free ? arrival : free) + compute;
-            if constexpr (Communication) {
-                FloatVector c = vector_at(draw.communication, v);
-                spread<OneLaw>(law.communication_law, c);
-                FloatVector communication = communication_s + communication_spread_s * c;
-                if constexpr (Factors) {
-                    communication = communication * vector_at(*run.communication_factor, v);
-                }
-                time = time + communication;
-            }
-            vector_at(output, v) = time;
+    for (int v = 0; v < vectors; ++v) {
+        VectorDraws draw;
+        draw.compute = vector_at(draws.compute, v);
+        draw.transfer = vector_at(draws.transfer, v);
+        if constexpr (Has::communication) {
+            draw.communication = vector_at(draws.communication, v);
         }
-        if (op.last_of_chunk && run.reduce != nullptr) {
-            reduce_gradients(run, op.part, output, run.gradients_end[op.stage]);
+        (end_op(ops, draw, v), ...);
+    }
+}
+
+/// Plans that go together read each draw once.
+template <class Has, class... Runs>
+[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, Runs&... runs)
+{
+    for (const ProgramOp& op : ops) {
+        end_ops<Has>(*draws++, PlanOp<Has>(op, runs)...);
+        if (op.last_of_chunk) {
+            (reduce_gradients(op, runs.plan), ...);
         }
     }
 }
 
-template <bool OneLaw, bool Communication>
-[[gnu::always_inline]] inline void run_ops(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& run)
+template <bool OneLaw, bool Communication, class... Runs>
+[[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
+                                             Runs&... runs)
 {
-    if (run.microbatch != nullptr) {
-        run_ops<OneLaw, Communication, true, true>(ops, draws, run);
-    } else if (run.compute_factor != nullptr) {
-        run_ops<OneLaw, Communication, true, false>(ops, draws, run);
+    if (kind.microbatch != nullptr) {
+        run_ops<Have<OneLaw, Communication, true, true>>(ops, draws, runs...);
+    } else if (kind.compute_factor != nullptr) {
+        run_ops<Have<OneLaw, Communication, true, false>>(ops, draws, runs...);
     } else {
-        run_ops<OneLaw, Communication, false, false>(ops, draws, run);
+        run_ops<Have<OneLaw, Communication, false, false>>(ops, draws, runs...);
     }
+}
+
+bool same_kind(const PipelineRun& a, const PipelineRun& b)
+{
+    return (a.microbatch == nullptr) == (b.microbatch == nullptr) &&
+           (a.compute_factor == nullptr) == (b.compute_factor == nullptr);
+}
+
+/// Looking up laws takes more than reading draws does: only where plans share one do they go in pairs.
+PRISMOPT_VECTOR_CLONES
+void run_one(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& plan)
+{
+    Run run{plan, {}};
+    if (shared.one_law()) {
+        shared.communicates ? run_plans<true, true>(ops, draws, plan, run) : run_plans<true, false>(ops, draws, plan, run);
+    } else {
+        shared.communicates ? run_plans<false, true>(ops, draws, plan, run) : run_plans<false, false>(ops, draws, plan, run);
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void run_two(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& a,
+             const PipelineRun& b)
+{
+    Run first{a, {}};
+    Run second{b, {}};
+    shared.communicates ? run_plans<true, true>(ops, draws, a, first, second)
+                        : run_plans<true, false>(ops, draws, a, first, second);
 }
 
 }  // namespace
@@ -157,13 +245,16 @@ void standard_draws(const NormalScores& scores, const StandardLaw& law, const Wo
     draw_row(scores, &law, bits, out);
 }
 
-PRISMOPT_VECTOR_CLONES
-void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run)
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
+                std::span<const PipelineRun* const> plans)
 {
-    if (shared.one_law()) {
-        shared.communicates ? run_ops<true, true>(ops, draws, run) : run_ops<true, false>(ops, draws, run);
-    } else {
-        shared.communicates ? run_ops<false, true>(ops, draws, run) : run_ops<false, false>(ops, draws, run);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (shared.one_law() && i + 1 < plans.size() && same_kind(*plans[i], *plans[i + 1])) {
+            run_two(ops, draws, shared, *plans[i], *plans[i + 1]);
+            ++i;
+        } else {
+            run_one(ops, draws, shared, *plans[i]);
+        }
     }
 }
 

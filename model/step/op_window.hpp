@@ -3,7 +3,7 @@
 /// The sampler's inner loops: a window of ops of a program, 64 fleets side by side.
 ///
 /// fill_draws() makes the random part of each op, which is the same for all plans whose ops have the same keys;
-/// run_window() takes one plan's pipeline through the window. So what is drawn once serves many plans, and stays in the cache.
+/// run_window() takes the plans' pipelines through the window. So what is drawn once serves many plans, and stays in the cache.
 
 #include "model/noise/noise_tables.hpp"
 #include "model/step/lane_kernels.hpp"
@@ -72,7 +72,9 @@ struct PipelineRun {
     Floats* slot = nullptr;            // [slot]: ends of ops; zeros in Program::start
     Floats* gradients_end = nullptr;   // [stage]
 };
-void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& run);
+/// The window's ops in each of the plans.
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
+                std::span<const PipelineRun* const> plans);
 
 /// out = draws of the law at these words.
 void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out);

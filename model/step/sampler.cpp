@@ -166,13 +166,15 @@ private:
 
     void run_windows(std::span<const ProgramOp> filled, int k, std::size_t first, std::size_t end)
     {
+        running_.clear();
+        for (std::size_t i = first; i < end; ++i) {
+            if (k < steps_[i].simulated()) {
+                running_.push_back(&steps_[i].pipeline());
+            }
+        }
         for (std::size_t op = 0; op < filled.size(); op += window_) {
             const auto window = filled.subspan(op, std::min(window_, filled.size() - op));
-            for (std::size_t i = first; i < end; ++i) {
-                if (k < steps_[i].simulated()) {
-                    run_window(window, draws_.data() + op, lot_.shared, steps_[i].pipeline());
-                }
-            }
+            run_window(window, draws_.data() + op, lot_.shared, running_);
         }
     }
 
@@ -195,6 +197,7 @@ private:
     std::size_t group_;   // plans
     std::size_t window_;  // ops
     std::deque<PlanStep> steps_;
+    std::vector<const PipelineRun*> running_;  // of a group
     std::vector<OpDraws> draws_;
     std::vector<Floats>
         slots_;  // [plan * slots + slot]; of one group after the other where each runs through the whole program at once

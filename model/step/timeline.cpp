@@ -128,6 +128,7 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
 {
     const ExecutionGraph& graph = step.plan().graph;
     const PipelineRun& run = step.pipeline();
+    const PipelineRun* const running = &run;
     const SharedLaws each_its_own;
     for (const ProgramOp& op : graph.program->ops) {
         OpDraws draws;
@@ -139,7 +140,7 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
         if (op.first_of_chunk && run.gathered != nullptr) {
             start = std::max(start, run.gathered[op.part].at[lane]);
         }
-        run_window({&op, 1}, &draws, each_its_own, run);
+        run_window({&op, 1}, &draws, each_its_own, {&running, 1});
         recorder.op(op, start, run.slot[op.out].at[lane], transfer);
         if (op.last_of_chunk && run.reduce != nullptr) {
             recorder.reduction(static_cast<int>(op.part), run.reduce[op.part].at[lane], run.gradients_end[op.stage].at[lane]);

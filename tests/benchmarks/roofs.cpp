@@ -74,6 +74,7 @@ double parts_s_per_op_draw()
     run.transfer_factor = run.communication_factor;
     run.gathered = parts.data();
     run.reduce = parts.data() + graph.law.size();
+    const PipelineRun* const running = &run;
     const double fill = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
             fill_draws(ops, keys, job.problem().noise, {}, draws.data());
@@ -81,7 +82,7 @@ double parts_s_per_op_draw()
     });
     const double max_plus_of_laws = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
-            run_window(ops, draws.data(), {}, run);
+            run_window(ops, draws.data(), {}, {&running, 1});
         }
     });
     return (fill + max_plus_of_laws) / (static_cast<double>(repeats) * window * lanes);

@@ -123,17 +123,18 @@ private:
         std::vector<Floats> factors;
         std::vector<Floats> slots(plans * graph.program->slots);
         std::deque<PlanStep> steps;
+        std::vector<const PipelineRun*> running;
         for (std::size_t i = 0; i < plans; ++i) {
-            steps.emplace_back(bound[i], noise).begin(at, factors);
+            running.push_back(&steps.emplace_back(bound[i], noise).pipeline());
+            steps.back().begin(at, factors);
             steps.back().begin_replica(at, 0, {}, &slots[i * graph.program->slots]);
         }
         constexpr int repeats = 20;
         const double seconds = seconds_of([&] {
             for (int i = 0; i < repeats; ++i) {
                 for (std::size_t first = 0; first < ops.size(); first += window) {
-                    for (PlanStep& step : steps) {
-                        run_window(ops.subspan(first, window), pool_draws_.data() + first, shared, step.pipeline());
-                    }
+                    const auto here = ops.subspan(first, std::min(window, ops.size() - first));
+                    run_window(here, pool_draws_.data() + first, shared, running);
                 }
             }
         });
