@@ -1,6 +1,7 @@
 #include "model/step/lane_kernels.hpp"
 
 #include "model/step/vector_clones.hpp"
+#include "model/step/vector_lanes.hpp"
 
 #include <algorithm>
 
@@ -35,6 +36,19 @@ void wait_for(const Floats& a, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {
         out.at[l] = a.at[l] > out.at[l] ? a.at[l] : out.at[l];
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
+void wait_for_all(const Floats* rows, std::span<const std::int32_t> which, Floats& out)
+{
+    for (int v = 0; v < vectors; ++v) {
+        FloatVector last = vector_at(out, v);
+        for (const std::int32_t row : which) {
+            const FloatVector& end = vector_at(rows[row], v);
+            last = end > last ? end : last;
+        }
+        vector_at(out, v) = last;
     }
 }
 

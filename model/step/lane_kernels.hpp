@@ -21,6 +21,8 @@ void scaled_draw(float mean, const QuantileTable& table, const Words& bits, cons
 
 /// out = max(out, a).
 void wait_for(const Floats& a, Floats& out);
+/// out = max(out, rows[which[0]], rows[which[1]], ...).
+void wait_for_all(const Floats* rows, std::span<const std::int32_t> which, Floats& out);
 /// out = max(out, a * row).
 void wait_for_scaled(float a, const Floats& row, Floats& out);
 /// out += a.

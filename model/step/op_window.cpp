@@ -185,8 +185,8 @@ template <class Has, class... Runs>
 }
 
 template <bool OneLaw, bool Communication, class... Runs>
-[[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
-                                             Runs&... runs)
+[[gnu::always_inline]] inline void run_kind(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
+                                            Runs&... runs)
 {
     if (kind.microbatch != nullptr) {
         run_ops<Have<OneLaw, Communication, true, true>>(ops, draws, runs...);
@@ -203,26 +203,11 @@ bool same_kind(const PipelineRun& a, const PipelineRun& b)
            (a.compute_factor == nullptr) == (b.compute_factor == nullptr);
 }
 
-/// Looking up laws takes more than reading draws does: only where plans share one do they go in pairs.
-PRISMOPT_VECTOR_CLONES
-void run_one(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& plan)
+template <bool OneLaw, class... Runs>
+[[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, bool communicates,
+                                             const PipelineRun& kind, Runs&&... runs)
 {
-    Run run{plan, {}};
-    if (shared.one_law()) {
-        shared.communicates ? run_plans<true, true>(ops, draws, plan, run) : run_plans<true, false>(ops, draws, plan, run);
-    } else {
-        shared.communicates ? run_plans<false, true>(ops, draws, plan, run) : run_plans<false, false>(ops, draws, plan, run);
-    }
-}
-
-PRISMOPT_VECTOR_CLONES
-void run_two(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared, const PipelineRun& a,
-             const PipelineRun& b)
-{
-    Run first{a, {}};
-    Run second{b, {}};
-    shared.communicates ? run_plans<true, true>(ops, draws, a, first, second)
-                        : run_plans<true, false>(ops, draws, a, first, second);
+    communicates ? run_kind<OneLaw, true>(ops, draws, kind, runs...) : run_kind<OneLaw, false>(ops, draws, kind, runs...);
 }
 
 }  // namespace
@@ -245,15 +230,19 @@ void standard_draws(const NormalScores& scores, const StandardLaw& law, const Wo
     draw_row(scores, &law, bits, out);
 }
 
+PRISMOPT_VECTOR_CLONES
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
                 std::span<const PipelineRun* const> plans)
 {
     for (std::size_t i = 0; i < plans.size(); ++i) {
-        if (shared.one_law() && i + 1 < plans.size() && same_kind(*plans[i], *plans[i + 1])) {
-            run_two(ops, draws, shared, *plans[i], *plans[i + 1]);
-            ++i;
+        const PipelineRun& plan = *plans[i];
+        if (!shared.one_law()) {
+            run_plans<false>(ops, draws, shared.communicates, plan, Run{plan, {}});
+        } else if (i + 1 < plans.size() && same_kind(plan, *plans[i + 1])) {
+            // Looking up laws takes more than reading draws does: only plans that share one go in pairs.
+            run_plans<true>(ops, draws, shared.communicates, plan, Run{plan, {}}, Run{*plans[++i], {}});
         } else {
-            run_one(ops, draws, shared, *plans[i]);
+            run_plans<true>(ops, draws, shared.communicates, plan, Run{plan, {}});
         }
     }
 }

@@ -292,25 +292,35 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     }
 }
 
-void PlanStep::end_replica(int k)
+/// When the last stage of the replica at hand is done.
+Floats PlanStep::last_end()
 {
     Floats end{};
-    for (int stage = 0; stage < stages_; ++stage) {
-        const Floats& computed = run_.slot[graph_.program->last[stage]];
-        if (exchanges() && !run_.overlapped) {
-            add(computed, gradients_end_[stage]);
-        }
-        const Floats& own = exchanges() ? gradients_end_[stage] : computed;
-        if (graph_.ahead_s.empty()) {
-            wait_for(own, end);
-            continue;
-        }
-        Floats early = own;
-        for (float& time : early.at) {
-            time -= graph_.ahead_s[stage];
-        }
-        wait_for(early, end);
+    if (!exchanges() && graph_.ahead_s.empty()) {
+        wait_for_all(run_.slot, graph_.program->last, end);
+        return end;
     }
+    for (int stage = 0; stage < stages_; ++stage) {
+        Floats own = run_.slot[graph_.program->last[stage]];
+        if (exchanges()) {
+            if (!run_.overlapped) {
+                add(own, gradients_end_[stage]);
+            }
+            own = gradients_end_[stage];
+        }
+        if (!graph_.ahead_s.empty()) {
+            for (float& time : own.at) {
+                time -= graph_.ahead_s[stage];
+            }
+        }
+        wait_for(own, end);
+    }
+    return end;
+}
+
+void PlanStep::end_replica(int k)
+{
+    const Floats end = last_end();
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {

@@ -78,6 +78,7 @@ private:
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
     const Floats* mean_factors(const BlockStep& at, int replica, const Floats* members);
     void add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const;
+    Floats last_end();
     void wait_for_others(const BlockStep& at);
 
     const BoundPlan& plan_;
