@@ -83,7 +83,7 @@ private:
 
     void compute_laws(const StepGraph& graph)
     {
-        const auto clear = [&](std::size_t k) { return parts_.components[k].low > 0.0; };
+        const auto clear = [&](std::size_t k) { return parts_.components[k].present; };
         result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
         if (clear(0)) {
             add_law("common_compute",
@@ -129,23 +129,29 @@ private:
         return effects;
     }
 
+    /// Each against the median of its stage, which a slow one does not move.
     void name_slow_gpus()
     {
+        std::map<int, std::vector<double>> stages;
+        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
+            if (std::isfinite(parts_.worker_effects[w])) {
+                stages[trace_.workers[w].stage].push_back(parts_.worker_effects[w]);
+            }
+        }
         std::vector<double> values;
         std::vector<double> errors;
         std::vector<std::size_t> who;
         for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
             if (std::isfinite(parts_.worker_effects[w])) {
-                values.push_back(parts_.worker_effects[w]);
+                values.push_back(parts_.worker_effects[w] - median_of(stages[trace_.workers[w].stage]));
                 errors.push_back(parts_.worker_errors[w]);
                 who.push_back(w);
             }
         }
-        const double median = values.empty() ? 0.0 : median_of(values);
         for (const Outlier& outlier : outliers(values, errors)) {
             const Worker worker = trace_.workers[who[outlier.index]];
             result_.slow.push_back({"GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage),
-                                    std::expm1(values[outlier.index] - median), outlier.probability});
+                                    std::expm1(values[outlier.index]), outlier.probability});
         }
     }
 
@@ -315,7 +321,7 @@ private:
         }
         model.blocks.levels = std::min(blocks, steps.levels);
         result_.communication = variance_components(model);
-        const bool clear = result_.communication.front().low > 0.0;
+        const bool clear = result_.communication.front().present;
         add_law("common_communication",
                 clear ? lognormal(result_.communication.front(), source("communication of a step over its mean"))
                       : constant_law(source("no spread of the communication of steps beyond chance")));

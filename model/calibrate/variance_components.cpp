@@ -224,12 +224,14 @@ std::vector<Component> variance_components(const ComponentModel& model)
     const Eigen::VectorXd over_steps = jackknife(equations, model.blocks, variance.size(), block_groups);
     for (std::size_t k = 0; k < told.size(); ++k) {
         const auto index = static_cast<Eigen::Index>(k);
-        double error = over_steps[index];
-        int groups = block_groups;
+        Component& component = components[place[k]];
+        set_interval(component, variance[index], over_steps[index], block_groups);
+        component.present = component.low > 0.0;
         if (both(parts_of(told[k]->parts), model.blocks).levels > parts_of(told[k]->parts).levels) {  // outlasts a block
-            error = jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
+            int groups = 0;
+            const double error = jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
+            set_interval(component, variance[index], error, groups);
         }
-        set_interval(components[place[k]], variance[index], error, groups);
     }
     return components;
 }

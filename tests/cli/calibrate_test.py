@@ -1,0 +1,107 @@
+"""From measured traces to a searched scenario: `calibrate`, and what it refuses."""
+
+import gzip
+import json
+import pathlib
+import random
+import re
+
+import support
+from support import CliTest
+
+HEADER = "step,dp,stage,op,seq_id,mb_id,start_us,dur_us\n"
+OUTAGES = "node,start_day,end_day,level,cls\n" + "".join(f"n{i % 40},{1.7 * i:.2f},{1.7 * i + 0.4:.2f},Fault,GPU\n" for i in range(60))
+
+
+def operations(steps=120, replicas=2, slow_gpu=1.0, seed=1):
+    """A pipeline of two stages: forwards of 1 ms, backwards of 2 ms, 5 % of spread; a GPU may be slower."""
+    draw = random.Random(seed)
+    lines = [HEADER]
+    for step in range(steps):
+        for dp in range(replicas):
+            for stage in (0, 1):
+                now = 0.0
+                for sequence, (name, mean) in enumerate([("forward-compute", 1000.0)] * 4 + [("backward-compute", 2000.0)] * 4):
+                    factor = slow_gpu if (dp, stage) == (1, 0) else 1.0
+                    took = mean * factor * draw.lognormvariate(0.0, 0.05)
+                    lines.append(f"{step},{dp},{stage},{name},{sequence % 4},{sequence % 4},{now:.1f},{took:.1f}\n")
+                    now += took
+    return "".join(lines)
+
+
+class Calibrate(CliTest):
+    def refused(self, content, *said, name="ops.csv"):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        error = self.refusal("calibrate", name)
+        self.assertRegex(error, rf"^prismopt: {re.escape(name)}")
+        for text in said:
+            self.assertIn(text, error)
+
+    def test_from_traces_to_a_report(self):
+        (self.folder / "ops.csv.gz").write_bytes(gzip.compress(operations().encode()))
+        self.write(OUTAGES, "outages.csv")
+        self.output("calibrate", "ops.csv.gz", "outages.csv", "--nodes", 40, "--days", 110, "--out", "measured.toml")
+        measured = (self.folder / "measured.toml").read_text()
+        self.assertIn('"ops.csv.gz"', measured)
+        self.assertIn('"prismopt calibrate, outages.csv"', measured)
+        # As the README says: in place of the scenario's own sections.
+        small = pathlib.Path(support.SMALL).read_text()
+        without = re.sub(r"(?ms)^\[(variability|reliability)\]$.*?(?=^\[)", "", small)
+        self.write(without + measured)
+        self.output("validate", "study.toml")
+        self.output("search", "study.toml", "--out", "study.h5")
+        self.assertIn("p99", self.output("report", "study.h5"))
+        spread = re.search(r"#   residual +([\d.]+) %", measured)
+        self.assertAlmostEqual(float(spread[1]), 5.0, delta=0.24)  # of 3,840 draws: 4 standard errors, 0.05 / sqrt(2 n)
+        # The scenario has what was measured: with ten times the spread of an operation steps take longer.
+        wide = (without + measured).replace(f"cv = 0.0{spread[1].replace('.', '')[:2]}", "cv = 0.5")
+        self.assertNotEqual(wide, without + measured)
+        design = ("--design", "gpus=16 tp=1 pp=1", "--json")
+        p99 = [json.loads(self.output("predict", self.write(toml), *design))["step_time_s"]["p99"]
+               for toml in (without + measured, wide)]
+        self.assertGreater(p99[1], p99[0])
+
+    def test_a_slow_gpu_is_named(self):
+        self.write(operations(replicas=4, slow_gpu=1.3), "ops.csv")
+        self.assertRegex(self.output("calibrate", "ops.csv"), r'# Slow: "GPU of dp 1, stage 0" takes (29|30|31)')
+        self.write(operations(replicas=4), "ops.csv")
+        self.assertNotIn("# Slow:", self.output("calibrate", "ops.csv"))
+
+    def test_of_two_workers_nobody_knows_which_is_slow_but_they_differ(self):
+        self.write(operations(slow_gpu=1.3), "ops.csv")
+        text = self.output("calibrate", "ops.csv")
+        self.assertNotIn("# Slow:", text)
+        self.assertNotIn("no spread between workers", text)
+        self.write(operations(), "ops.csv")
+        self.assertIn("no spread between workers", self.output("calibrate", "ops.csv"))
+
+    def test_lines_that_cannot_be_are_counted_and_shown(self):
+        lines = operations(60).splitlines(keepends=True)
+        lines[10] = re.sub(r",[\d.]+\n", ",-5\n", lines[10])
+        lines[20] = re.sub(r",[\d.]+\n", ",1e12\n", lines[20])
+        self.write("".join(lines), "ops.csv")
+        told = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(told.returncode, support.DONE)
+        self.assertRegex(told.stderr, r"1 rows with negative duration are left out, the first in line 11")
+        self.assertRegex(told.stderr, r"1 rows with duration of more than a day are left out, the first in line 21")
+
+    def test_bad_input_is_refused_with_its_line(self):
+        good = operations(60)
+        self.refused(gzip.compress(good.encode())[:-200], "gzip", name="ops.csv.gz")
+        self.refused("step,dp,op,dur_us\n1,0,x,5\n", ":1:", "stage", "start_us")
+        self.refused(good.replace("\n", "\n1,0,0,forward-compute,0,0,abc,5\n", 1), ":2:", '"abc"')
+        self.refused(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)
+        self.refused("", name="empty.csv")
+        self.refused('{"traceEvents": [{"ph": "X", "cat": "kernel"', name="cut.json")
+        # Two jobs in one file: the same operation of the same step twice.
+        self.refused(good + good.split("\n", 1)[1], "twice")
+        self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
+
+    def test_outages_need_to_know_of_how_many_nodes(self):
+        self.write(OUTAGES, "outages.csv")
+        self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))
+
+
+if __name__ == "__main__":
+    support.main()
