@@ -64,8 +64,13 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"exposed_communication_share", "1",
                             "share of the noise-free step in communication that no compute hides",
                             [](FrontPoint& p) -> double& { return p.prediction.shares.exposed_communication; }},
-        FrontColumn<double>{"model_error", "1", "relative error of the mean model, declared by the accelerator",
-                            [](FrontPoint& p) -> double& { return p.model_error; }},
+        FrontColumn<double>{"model_low", "1", "measured times over the mean model's: lower 95 % limit",
+                            [](FrontPoint& p) -> double& { return p.model_low; }},
+        FrontColumn<double>{"model_high", "1", "measured times over the mean model's: upper 95 % limit",
+                            [](FrontPoint& p) -> double& { return p.model_high; }},
+        FrontColumn<double>{"model_fitted", "1",
+                            "1: these limits are of the fit to measured runs; 0: declared by the accelerator",
+                            [](FrontPoint& p) -> double& { return p.model_fitted; }},
     };
     return columns;
 }

@@ -76,9 +76,12 @@ std::string trust(const FrontPoint& point)
         fmt::format("How far to trust it (point {}, p99 training time {:.{}f} days):\n", point.index, time, places);
     text += fmt::format("  sampling interval  {} days: 95 % limits for the number of draws, were the model exact\n",
                         interval(low, high, places));
-    text += fmt::format("  model interval     {} days: value * (1 +- {:.1f} %), the error to expect of the mean model\n",
-                        interval(time * (1.0 - point.model_error), time * (1.0 + point.model_error), decimals(time, 3)),
-                        percent(point.model_error));
+    if (std::isfinite(point.model_low)) {
+        text += fmt::format("  model interval     {} days: {}\n",
+                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)),
+                            point.model_fitted > 0.0 ? "95 % limits of the mean model, by its fit to measured runs"
+                                                     : "the error that the accelerator's entry declares for the mean model");
+    }
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include "search/strategy.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -58,7 +59,10 @@ struct FrontPoint {
     bool dominated = false;            // by another member, after confirmation; kept and flagged
     std::vector<Estimate> objectives;  // confirmed
     Prediction prediction;             // confirmed
-    double model_error = 0.0;          // relative error of the mean model, declared by the accelerator
+    // 95 % limits of measured times over the mean model's; NaN where not looked at (fronts of stopped searches):
+    double model_low = std::numeric_limits<double>::quiet_NaN();
+    double model_high = std::numeric_limits<double>::quiet_NaN();
+    double model_fitted = 0.0;  // 1: from the fit's covariance and scatter; 0: the error that the accelerator declares
 };
 
 struct ProgressPoint {

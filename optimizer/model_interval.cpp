@@ -1,5 +1,7 @@
 #include "optimizer/model_interval.hpp"
 
+#include "model/phase_plan.hpp"
+
 #include "io/scenario.hpp"
 #include "model/step/mean_step.hpp"
 
@@ -142,6 +144,13 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     }
     const double constants = constants_deviation(setting, plan, model);
     return interval_of(std::hypot(constants, model.scatter[static_cast<std::size_t>(kind_of(setting.workload))]));
+}
+
+ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)
+{
+    const Phase& phase = problem.phases.front();
+    return model_interval({problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders},
+                          plan_in_phase(plan, phase), model);
 }
 
 }  // namespace prismopt

@@ -3,7 +3,7 @@
 /// How far the mean model may be off, from what its fit to measured runs left open.
 
 #include "io/fitted_model.hpp"
-#include "model/step/execution_graph.hpp"
+#include "model/predictor.hpp"
 
 namespace prismopt {
 
@@ -35,5 +35,8 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
 
 /// The interval of a plan: its constants' deviation and the scatter of runs of its kind about the fitted model, independent.
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
+
+/// The same of a plan in its first phase.
+ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model);
 
 }  // namespace prismopt

@@ -160,6 +160,7 @@ public:
         for (std::size_t i = 0; i < indices.size(); ++i) {
             results.front.push_back(front_point(model_, indices[i], (*predictions)[i]));
         }
+        add_model_intervals(model_, results.front);
         put_in_order(results.front);
         return std::nullopt;
     }

@@ -2,6 +2,8 @@
 
 #include "io/front_columns.hpp"
 #include "optimizer/bytes.hpp"
+#include "optimizer/hardware_bench.hpp"
+#include "optimizer/model_interval.hpp"
 #include "search/archive.hpp"
 
 #include <algorithm>
@@ -14,11 +16,23 @@ FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Predi
     point.index = index;
     point.point = model.designs.space().point(index);
     point.prediction = prediction;
-    point.model_error = model.problem.cluster.accelerator.model_error;
     for (const Objective* objective : model.objectives) {
         point.objectives.push_back(objective->value(prediction));
     }
     return point;
+}
+
+void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front)
+{
+    const FittedModel fitted = fitted_model();
+    HardwareBench bench(model.scenario, model.problem);
+    for (FrontPoint& point : front) {
+        const ModelInterval interval =
+            model_interval(bench.problem(model.designs.hardware(point.point)), model.designs.plan(point.point), fitted);
+        point.model_low = interval.low;
+        point.model_high = interval.high;
+        point.model_fitted = interval.fitted ? 1.0 : 0.0;
+    }
 }
 
 void put_in_order(std::vector<FrontPoint>& front)

@@ -41,10 +41,9 @@ Json quantiles(const std::vector<double>& values)
 
 Json front_point(const Results& results, const FrontPoint& point)
 {
-    Json json{{"id", std::to_string(point.index)}, {"plan", plan_words(results, point)},
-              {"gpus", point.prediction.gpus},     {"dominated", point.dominated},
-              {"draws", point.prediction.draws},   {"model_error", number(point.model_error)},
-              {"labels", Json::array()},           {"objectives", Json::array()}};
+    Json json{{"id", std::to_string(point.index)}, {"plan", plan_words(results, point)}, {"gpus", point.prediction.gpus},
+              {"dominated", point.dominated},      {"draws", point.prediction.draws},    {"labels", Json::array()},
+              {"objectives", Json::array()}};
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         json["labels"].push_back(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a))));
     }

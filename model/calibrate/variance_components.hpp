@@ -38,8 +38,8 @@ struct Component {
     double low = 0.0;       // limits of the 95 % interval
     double high = 0.0;
     bool present = false;  // beyond chance in the units that were seen; how it varies among others the limits say
-    int units = 0;        // independent draws behind it
-    std::string unknown;  // why it cannot be told here; empty otherwise
+    int units = 0;         // independent draws behind it
+    std::string unknown;   // why it cannot be told here; empty otherwise
 };
 
 struct ComponentModel {

@@ -223,10 +223,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const SamplerOptions sampler = model.sampler(Purpose::confirm);
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
-        const Problem& problem = model.problem;
-        of.model = model_interval({problem.workload, problem.phases.front(), problem.cluster, problem.noise,
-                                   problem.memory_headroom, problem.orders},
-                                  plan_in_phase(of.plan, problem.phases.front()), fitted_model());
+        of.model = model_interval(model.problem, of.plan, fitted_model());
         write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

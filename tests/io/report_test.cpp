@@ -53,7 +53,7 @@ point   GPUs  plan                                      p99 training time   cost
 
 How far to trust it (point 30, p99 training time 58.4 days):
   sampling interval  57.4 to 59.4 days: 95 % limits for the number of draws, were the model exact
-  model interval     53.7 to 63.1 days: value * (1 +- 8.0 %), the error to expect of the mean model
+  model interval     53.7 to 63.1 days: 95 % limits of the mean model, by its fit to measured runs
 
 Space: 32 raw tuples, 3 feasible (9.4 %); rejected:
   28  87.5 %  out of memory

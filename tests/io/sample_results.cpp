@@ -45,7 +45,9 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     p.memory_headroom = 0.124;
     p.mfu = 0.4132;
     p.ettr = 0.905;
-    member.model_error = 0.08;
+    member.model_low = 0.92;
+    member.model_high = 1.08;
+    member.model_fitted = 1.0;
     member.objectives = {p.training.p99, estimate(gpus, gpus, gpus)};
     return member;
 }

@@ -16,11 +16,12 @@ function intervals(study) {
     if (point === null) return null;
     const unit = unitFor("s", point.estimates.training_time_p99[0]);
     const [value, low, high] = point.estimates.training_time_p99;
-    const error = point.model_error;
+    const { model_low: modelLow, model_high: modelHigh, model_fitted: fitted } = point.numbers;
     const between = (a, b) => `${digits(a / unit.size)} to ${digits(b / unit.size)} ${unit.name}`;
     return element("p", {}, `p99 training time of ${point.label}, ${digits(value / unit.size)} ${unit.name}: sampling interval ` +
-        `${low === null || high === null ? "unbounded (too few draws)" : between(low, high)} (95 % limits for the number of draws, were the model exact); model interval ` +
-        `${between(value * (1 - error), value * (1 + error))} (value × (1 ± ${percent(error)}), the error to expect of the mean model).`);
+        `${low === null || high === null ? "unbounded (too few draws)" : between(low, high)} (95 % limits for the number of draws, were the model exact)` +
+        (modelLow === null ? "." : `; model interval ${between(value * modelLow, value * modelHigh)} (` +
+            (fitted ? "95 % limits of the mean model, by its fit to measured runs)." : "the error that the accelerator's entry declares for the mean model).")));
 }
 
 function studyTrust(study) {
