@@ -286,6 +286,8 @@ void Hdf5Object::set_list(const std::string& attribute, const std::vector<T>& va
     write_attribute(id_, attribute, values, H5Screate_simple(1, &size, nullptr));
 }
 
+bool Hdf5Object::has_dataset(const std::string& name) const { return H5Lexists(id_, name.c_str(), H5P_DEFAULT) > 0; }
+
 bool Hdf5Object::has(const std::string& attribute) const { return H5Aexists(id_, attribute.c_str()) > 0; }
 
 template <class T>

@@ -195,7 +195,7 @@ void read_front(const Hdf5Object& group, Results& results)
         rows.estimates(std::string(column.name), column.of);
     }
     for (const auto& column : front_numbers()) {
-        if (column.name.starts_with("model_") && !group.has(std::string(column.name))) {
+        if (column.name.starts_with("model_") && !group.has_dataset(std::string(column.name))) {
             continue;  // since schema 1.2
         }
         rows.column<double>(std::string(column.name), [&](FrontPoint& p, double value) { column.of(p) = value; });

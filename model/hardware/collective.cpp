@@ -9,10 +9,28 @@ namespace prismopt {
 
 namespace {
 
+/// A hop's latency: of software, which a protocol shortens, and of distance, which none does.
+struct Latency {
+    Seconds software{0.0};
+    Seconds distance{0.0};
+};
+
+/// On circuits all of it is distance. Elsewhere what exceeds a network's own: 100 us is 20 km of fibre, and more than any latency
+/// that was fitted to measured runs (catalog, links.toml).
+Latency latency_of(const NetworkTier& tier)
+{
+    const Seconds software = tier.circuit() ? Seconds{0.0} : std::min(tier.latency, Seconds{100e-6});
+    return {software, tier.latency - software};
+}
+
 struct Edge {
     BytesPerSecond bandwidth;  // of one group's traffic over the slowest edge of its ring
-    Seconds latency;           // mean over the hops of the ring
+    Latency latency;           // mean over the hops of the ring
+    Seconds to_root = {};      // distance from the farthest leaf of a tree that crosses each tier as rarely as can be
 };
+
+/// Levels of a binary tree over so many.
+double depth_of(double members) { return std::bit_width(static_cast<unsigned>(std::max(1.0, members)) - 1); }
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
 
@@ -28,7 +46,7 @@ BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
 /// unit / c groups share the unit's links, so each gets c links' worth, less the oversubscription.
 Edge slowest_edge(const Group& group, const Cluster& cluster)
 {
-    Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, Seconds{0.0}};
+    Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, {}};
     int inside = 1;  // members in one unit of the tier below
     int unit = 1;    // GPUs of one
     for (const NetworkTier& tier : cluster.tiers) {
@@ -41,7 +59,10 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
             }
             // Of the hops between neighbours, 1 / inside leave a unit of the tier below, less those that leave this tier too.
             const double hops = group.size * (1.0 / inside - (joined < group.size ? 1.0 / joined : 0.0));
-            edge.latency += tier.latency * (hops / group.size);
+            const Latency latency = latency_of(tier);
+            edge.latency.software += latency.software * (hops / group.size);
+            edge.latency.distance += latency.distance * (hops / group.size);
+            edge.to_root += latency.distance * depth_of(static_cast<double>(joined) / inside);
         }
         inside = joined;
         unit = gpus_joined(tier, cluster);
@@ -49,30 +70,29 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
     return edge;
 }
 
-/// Shares of a hop's latency and of the bandwidth that NCCL's protocol for short messages has.
+/// Shares of a hop's software latency and of the bandwidth that NCCL's protocol for short messages has.
 /// Source: Hu et al., "Demystifying NCCL", arXiv 2507.04786, table 1: 1 us against 6 us, at most half of the bandwidth.
 constexpr double low_latency = 1.0 / 6.0;
 constexpr double low_latency_bandwidth = 0.5;
 
-/// Time of `hops` hops one after the other that carry `traffic` in all, by the faster protocol.
-Seconds protocol_time(Bytes traffic, double hops, const Edge& edge)
+/// Time of `hops` hops one after the other that carry `traffic` in all over a distance, by the faster protocol.
+Seconds protocol_time(Bytes traffic, double hops, const Edge& edge, Seconds distance)
 {
-    const Seconds simple = traffic / edge.bandwidth + hops * edge.latency;
-    const Seconds low = traffic / (edge.bandwidth * low_latency_bandwidth) + hops * low_latency * edge.latency;
-    return std::min(simple, low);
+    const Seconds simple = traffic / edge.bandwidth + hops * edge.latency.software;
+    const Seconds low = traffic / (edge.bandwidth * low_latency_bandwidth) + hops * low_latency * edge.latency.software;
+    return std::min(simple, low) + distance;
 }
 
 Seconds ring_time(Collective kind, Bytes message, int size, const Edge& edge)
 {
     const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
     const double steps = size - 1.0;
-    return protocol_time(passes * (steps / size) * message, passes * steps, edge);
+    return protocol_time(passes * (steps / size) * message, passes * steps, edge, passes * steps * edge.latency.distance);
 }
 
 Seconds tree_time(Bytes message, int size, const Edge& edge)
 {
-    const auto depth = static_cast<double>(std::bit_width(static_cast<unsigned>(size - 1)));
-    return protocol_time(2.0 * message, 2.0 * depth, edge);
+    return protocol_time(2.0 * message, 2.0 * depth_of(size), edge, 2.0 * edge.to_root);
 }
 
 /// All-reduce inside the innermost unit by its switches: one hop to them and one back.
@@ -101,7 +121,8 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
             if (tier.circuit()) {
                 share = std::min(share, circuit_share(tier, unit, 1.0));
             }
-            result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, tier.latency}));
+            const Latency latency = latency_of(tier);
+            result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, latency}, latency.distance));
         }
         inside = joined;
         unit = gpus_joined(tier, cluster);

@@ -50,6 +50,27 @@ TEST(Circuit, RingOverTwoTiersHasItsClosedForm)
     EXPECT_NEAR(seconds(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 5e9 + 15.0 * hops, 1e-12);
 }
 
+/// However short the message: what comes from the other side has travelled there, and a sum there and back.
+TEST(Circuit, NothingOutrunsLight)
+{
+    for (const bool flat : {false, true}) {
+        Cluster c = region();
+        c.flat_collectives = flat;
+        for (const int size : {2, 16, 64, 128}) {
+            const Group group{size, 128 / size};
+            for (const double bytes : {1.0, 1e4, 1e6, 1e9}) {
+                EXPECT_GE(seconds(Collective::all_gather, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds(Collective::reduce_scatter, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds(Collective::all_to_all, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds(Collective::all_reduce, bytes, group, c), 2e-3) << size << " " << bytes;
+            }
+        }
+        // Without a circuit too, where a network's latency can only be distance.
+        c.tiers[2].aggregate = c.tiers[3].aggregate = BytesPerSecond{0.0};
+        EXPECT_GE(seconds(Collective::all_reduce, 1e4, {16, 8}, c), 2.0 * (1e-3 - 1e-4));
+    }
+}
+
 /// Inside each building, then the shards of 8 members each side of the circuit: 1/8 of the message, a 64th of the circuit each.
 TEST(Circuit, HierarchyHasItsClosedForm)
 {
