@@ -137,11 +137,11 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     const std::vector<RunPart> run = parts(plan, {productive_s}, phase_s);
     for (const RunPart& part : run) {
-        if (part.model.hopeless()) {
-            return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
-        }
         if (auto refusal = run_problem(part, plan, problem_, productive_s)) {
             return *refusal;
+        }
+        if (part.model.hopeless()) {
+            return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
         }
         bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
     }

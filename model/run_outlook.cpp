@@ -57,12 +57,11 @@ RunOutlook outlook(const Problem& problem, const FailureModel& model, const Hist
     }
     run.checkpoint_gpu_s = histories.checkpoint_gpu_s;
     const double rate = model.rate();
-    constexpr double never = std::numeric_limits<double>::infinity();
-    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : never;
+    run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : std::numeric_limits<double>::infinity();
     run.interval_s = model.interval_s;
-    run.young_s = rate > 0.0 ? young_interval(rate, model.stall_s) : never;
-    run.daly_s = rate > 0.0 ? daly_interval(rate, model.stall_s) : never;
-    run.optimal_s = rate > 0.0 ? optimal_interval(rate, model.stall_s) : never;
+    run.young_s = interval_by(IntervalRule::young, model);
+    run.daly_s = interval_by(IntervalRule::daly, model);
+    run.optimal_s = interval_by(IntervalRule::optimal, model);
     run.spare_gpus = spare_gpus(model, problem.cluster);
     run.deadline = problem.deadline;
     if (problem.deadline.si > 0.0) {

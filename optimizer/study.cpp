@@ -410,8 +410,9 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
         }
         text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
         if (!rejected.nearest.empty()) {
-            memory = memory || rejected.miss > 0.0;  // the only miss with a size
-            const std::string by = rejected.miss > 0.0 ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
+            const bool bytes = rejected.miss > 0.0 && rejected.reason == "out of memory";  // other texts tell their own units
+            memory = memory || bytes;
+            const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
         }
     }

@@ -76,16 +76,21 @@ double FailureModel::rate() const
     return sum;
 }
 
+double FailureModel::storage_rate() const
+{
+    double sum = 0.0;
+    for (const Source& source : sources) {
+        const double kept = memory_interval_s > 0.0 ? source.memory_kept : 0.0;
+        sum += source.planned ? 0.0 : source.rate * (1.0 - kept);
+    }
+    return sum;
+}
+
 bool FailureModel::hopeless() const
 {
     const bool copies = memory_interval_s > 0.0;
-    double to_storage = 0.0;  // failures that no copy in memory survives
-    for (const Source& source : sources) {
-        const double kept = copies ? source.memory_kept : 0.0;
-        to_storage += source.planned ? 0.0 : source.rate * (1.0 - kept);
-    }
     const double worst = 1.0 + most_deviations * node_cv;
-    return worst * to_storage * (interval_s * pace + stall_s + lag_s) > most_failures_per_interval ||
+    return worst * storage_rate() * (interval_s * pace + stall_s + lag_s) > most_failures_per_interval ||
            (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
 }
 
@@ -118,12 +123,16 @@ FailureModel failure_model(const Reliability& reliability, const Job& job)
     model.node_cv = job.nodes > 0 ? reliability.node_cv / std::sqrt(job.nodes) : 0.0;
     model.interval_s = job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;
     if (model.interval_s == 0.0) {
-        const double rate = model.rate();
-        const double shortest = std::max(shortest_interval_s, model.lag_s);  // a write ends before the next begins
-        model.interval_s = rate > 0.0 ? std::max(shortest, interval_by(reliability.interval_rule, rate, model.stall_s))
-                                      : std::numeric_limits<double>::infinity();
+        model.interval_s = interval_by(reliability.interval_rule, model);
     }
     return model;
+}
+
+double interval_by(IntervalRule rule, const FailureModel& model)
+{
+    const double rate = model.storage_rate();
+    return rate > 0.0 ? std::max({shortest_interval_s, model.lag_s, interval_by(rule, rate, model.stall_s)})
+                      : std::numeric_limits<double>::infinity();
 }
 
 double young_interval(double rate, double stall_s) { return std::sqrt(2.0 * stall_s / rate); }

@@ -45,6 +45,8 @@ struct FailureModel {
 
     /// Of unplanned failures, a second.
     double rate() const;
+    /// Of those that no copy in memory outlives: they go back to storage.
+    double storage_rate() const;
     /// The job never ends in practice: failures come much faster than checkpoints.
     bool hopeless() const;
     /// One Poisson process, blocking writes, nothing to wait for: the exact renewal below holds.
@@ -52,6 +54,10 @@ struct FailureModel {
 };
 
 FailureModel failure_model(const Reliability& reliability, const Job& job);
+
+/// The rule's interval for the failures that go back to storage, where writes leave room for it: a write ends before the next
+/// begins. Infinite where nothing does.
+double interval_by(IntervalRule rule, const FailureModel& model);
 
 /// Checkpoint intervals for a rate of failures and a stall. Young: sqrt(2 stall / rate) (Commun. ACM 17 (1974) 530-531). Daly:
 /// his higher-order form (Future Gener. Comput. Syst. 22 (2006) 303-312, eq. 37). Optimal: the exact minimum of
