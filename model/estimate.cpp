@@ -270,6 +270,13 @@ Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, 
     return student_limits(fleets.mean, near, fleets, confidence);
 }
 
+double clusters_for_mean_limits(double skewness, double level)
+{
+    const double x = normal_quantile(level);
+    const double root = std::max(0.0, skewness) * x * x * x / (3.0 * std::numbers::ln2);
+    return root * root;
+}
+
 double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }
 
 Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const LawNode> factor,

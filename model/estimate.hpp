@@ -56,6 +56,11 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 /// reported limits from the means of the blocks where there are 16 and more.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
+/// Clusters from which Student's t limits of a mean miss it at most twice as often as they say, where one cluster's mean is no more
+/// skewed than this: the tail of a self-normalised sum is that of the normal law times e^(-skewness x^3 / (3 sqrt n)) at x
+/// deviations. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003) 2167-2215. `level`: two-sided.
+double clusters_for_mean_limits(double skewness, double level);
+
 /// Standard error of the mean of clustered draws: from blocks where there are 16 and more, else from the clusters; infinite with one.
 double mean_error(std::span<const double> draws, const Clusters& clusters);
 

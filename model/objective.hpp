@@ -28,6 +28,7 @@ struct Objective {
     double (*bound)(const NoiseFree&);  // nullptr: has none, cannot be pruned
     /// The bound is a mean's. It holds for a quantile only where that is not below the mean: this probability; 0: no quantile.
     double quantile = 0.0;
+    bool of_mean = false;  // its limits are those of a mean
 };
 
 /// All objectives. The list is written out in objective.cpp.

@@ -15,7 +15,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t most_looked_at = 2'000'000;
+constexpr std::uint64_t most_looked_at = 10'000'000;
 
 class Stopwatch {
 public:

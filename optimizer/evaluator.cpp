@@ -62,6 +62,22 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         bounded.push_back(found->bound != nullptr &&
                           (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile, of.cluster.tiers)));
     }
+    skewness = largest_skewness(of.variability, of.cluster.tiers);
+}
+
+std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double safe) const
+{
+    const bool too_few = fleets < clusters_for_mean_limits(skewness, safe);
+    std::vector<Estimate> values;
+    for (const Objective* objective : objectives) {
+        Estimate value = objective->value(prediction);
+        if (objective->of_mean && too_few) {
+            value.safe_low = -std::numeric_limits<double>::infinity();
+            value.safe_high = std::numeric_limits<double>::infinity();
+        }
+        values.push_back(value);
+    }
+    return values;
 }
 
 SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
@@ -135,8 +151,12 @@ int Evaluator::fleets_for_limits(std::uint64_t points) const
         if (objective->quantile > 0.0) {
             fleets = std::max(fleets, std::log(miss) / std::log(objective->quantile));
         }
+        if (objective->of_mean) {
+            fleets = std::max(fleets, clusters_for_mean_limits(model_.skewness, 1.0 - 2.0 * miss));
+        }
     }
-    return static_cast<int>(std::ceil(fleets / block_fleets)) * block_fleets;
+    constexpr double most = 1 << 30;  // more than anyone draws
+    return static_cast<int>(std::ceil(std::min(fleets, most) / block_fleets)) * block_fleets;
 }
 
 void Evaluator::submit(std::span<const Request> requests)
@@ -248,11 +268,8 @@ Answer Evaluator::summarise(const PointRequest& request)
     prediction_ = bench_.of(model_.designs.hardware(point))
                       .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps, model_.sampler(Purpose::search),
                                  confidence_);
-    Evaluation evaluation{request.index, request.rung, prediction_.draws, {}};
-    for (const Objective* objective : model_.objectives) {
-        evaluation.objectives.push_back(objective->value(prediction_));
-    }
-    return evaluation;
+    const int fleets = rungs_.at(static_cast<std::size_t>(request.rung - 1)).fleets;
+    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_, fleets, confidence_.safe)};
 }
 
 std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, const Stop& stop)

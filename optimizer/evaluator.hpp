@@ -32,8 +32,11 @@ struct StudyModel {
     DesignMap designs;
     std::vector<const Objective*> objectives;
     std::vector<bool> bounded;  // [objective]: has a bound, which is sound under the scenario's laws
+    double skewness = 0.0;      // of its most skewed law
 
     SamplerOptions sampler(Purpose purpose) const;
+    /// Objectives of so many fleets. Limits of means at level `safe` are infinite where the laws are too skewed for so few.
+    std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
     /// Of this job's limits: parts of a space share the doubt that the study allows.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };

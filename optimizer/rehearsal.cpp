@@ -71,9 +71,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
         drawn.draw_s = time.seconds() * sampler_threads() / (static_cast<double>(range.fleets) * range.steps);
         drawn.bound = bound.objectives;
-        for (const Objective* objective : model.objectives) {
-            drawn.objectives.push_back(objective->value(prediction));
-        }
+        drawn.objectives = model.values(prediction, range.fleets, confidence.safe);
     }
     return sample;
 }

@@ -66,7 +66,11 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
     if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
         return {"racing", each + ", but no objective has a bound that would exclude any before drawing", nullptr};
     }
-    return {"exact", each + ", and bounds exclude most before drawing", nullptr};
+    const bool all = std::all_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; });
+    return {"exact",
+            each + (all ? ", and bounds exclude most before drawing"
+                        : "; an objective without a bound keeps all feasible ones until they are drawn"),
+            nullptr};
 }
 
 }  // namespace

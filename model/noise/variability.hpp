@@ -32,4 +32,7 @@ struct Variability {
 /// `tiers`: of the network, whose regimes count too.
 bool quantiles_reach_means(const Variability& variability, double probability, std::span<const NetworkTier> tiers = {});
 
+/// Of the most skewed law: third central moment over variance^1.5; zero where nothing varies.
+double largest_skewness(const Variability& variability, std::span<const NetworkTier> tiers = {});
+
 }  // namespace prismopt

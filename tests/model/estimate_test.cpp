@@ -168,6 +168,32 @@ TEST(MeanEstimate, CoversAsPromised)
 }
 
 /// 1, 2, 3, 4: mean 2.5, standard error sqrt(5/3 / 4) = 0.6455, t(3, 97.5 %) = 3.1824.
+/// Exponential draws, whose skewness is 2: from the stated number on, the upper limit at 99.9 % lies below the mean in at most twice
+/// the promised share of samples, one in 2,000; with a sixteenth of it far more often. 4 standard errors of the counts.
+TEST(MeanEstimate, NeedsMoreDrawsOfSkewedLaws)
+{
+    constexpr double level = 0.999;
+    const double enough = clusters_for_mean_limits(2.0, level);
+    EXPECT_EQ(clusters_for_mean_limits(0.0, level), 0.0);
+    EXPECT_DOUBLE_EQ(clusters_for_mean_limits(20.0, level), 100.0 * enough);
+    std::mt19937_64 random(7);
+    const auto misses = [&random](double draws_wanted, int samples) {
+        std::vector<double> draws(static_cast<std::size_t>(draws_wanted) + 1);
+        int missed = 0;
+        for (int i = 0; i < samples; ++i) {
+            for (double& draw : draws) {
+                draw = -std::log1p(-0x1p-53 * static_cast<double>(random() >> 11));
+            }
+            missed += mean_estimate(draws, {}, {0.95, level}).safe_high < 1.0 ? 1 : 0;
+        }
+        return missed;
+    };
+    constexpr int samples = 20'000;
+    constexpr double twice = samples * (1.0 - level);
+    EXPECT_LE(misses(enough, samples), twice + 4.0 * std::sqrt(twice));
+    EXPECT_GT(misses(enough / 16.0, samples), twice + 4.0 * std::sqrt(twice));
+}
+
 TEST(MeanEstimate, MatchesTheTextbook)
 {
     const std::vector<double> draws{1.0, 2.0, 3.0, 4.0};

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace prismopt {
 namespace {
 
@@ -20,6 +22,18 @@ TEST(Variability, SaysWhetherAQuantileReachesTheMean)
     kernel.residual[0] = {Normal{0.01}, {0.02, 50.0}, 100.0, "test"};
     EXPECT_TRUE(quantiles_reach_means(kernel, 0.99));
     EXPECT_FALSE(quantiles_reach_means(kernel, 0.95));
+}
+
+/// A mode of probability p that makes all of the variance has the skewness of a Bernoulli draw, (1 - 2 p) / sqrt(p (1 - p)).
+TEST(Variability, RareModesAreSkewed)
+{
+    Variability v;
+    EXPECT_EQ(largest_skewness(v), 0.0);
+    v.gpu = {Normal{1e-4}, {}, 20.0, ""};
+    EXPECT_NEAR(largest_skewness(v), 0.0, 1e-6);
+    constexpr double p = 1e-4;
+    v.gpu.slow = {p, 10.0};
+    EXPECT_NEAR(largest_skewness(v), (1.0 - 2.0 * p) / std::sqrt(p * (1.0 - p)), 0.1);
 }
 
 }  // namespace
