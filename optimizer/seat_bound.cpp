@@ -1,6 +1,7 @@
 #include "optimizer/seat_bound.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -39,9 +40,7 @@ std::vector<PlaceKind> place_kinds(const Placement& at, int places)
         ++kinds.try_emplace(served_by(at, place), PlaceKind{place, 0}).first->second.places;
     }
     std::vector<PlaceKind> list;
-    for (const auto& [served, kind] : kinds) {
-        list.push_back(kind);
-    }
+    std::transform(kinds.begin(), kinds.end(), std::back_inserter(list), [](const auto& kind) { return kind.second; });
     return list;
 }
 

@@ -68,11 +68,11 @@ std::size_t affordable(const ExecutionGraph& graph, const DrawRange& range, cons
 
 }  // namespace
 
-SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& whole, const DrawRange& range, const SamplerOptions& sampler)
+SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& sampler)
 {
-    ParallelPlan plan = plan_in_phase(whole, problem.phases.front());
+    ParallelPlan here = plan_in_phase(plan, problem.phases.front());
     const std::vector<double>& factors = problem.cluster.node_factors;
-    const ExecutionGraph given = graph_on(problem, plan, plan.node_order);
+    const ExecutionGraph given = graph_on(problem, here, here.node_order);
     // A step gets no shorter when one of its nodes is slower, so none need sit while a faster one does not.
     std::vector<int> able = by_speed(factors);
     const std::vector<int> standing(able.begin() + static_cast<std::ptrdiff_t>(given.node.size()), able.end());
@@ -82,9 +82,9 @@ SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& whole, const 
                    [&](int node) { return static_cast<float>(factors[node]); });
 
     std::vector<std::vector<float>> starts{with_only(stock, given.node)};
-    plan.spares = static_cast<int>(standing.size());
+    here.spares = static_cast<int>(standing.size());
     for (const NodeOrder order : {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
-        starts.push_back(graph_on(problem, plan, order).node);
+        starts.push_back(graph_on(problem, here, order).node);
     }
     SeatingOptions moves;
     moves.seed = sampler.seed;
