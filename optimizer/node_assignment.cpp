@@ -1,6 +1,8 @@
 #include "optimizer/node_assignment.hpp"
 
 #include "model/estimate.hpp"
+#include "optimizer/seat_bound.hpp"
+#include "optimizer/seat_guide.hpp"
 
 #include <algorithm>
 #include <set>
@@ -28,7 +30,7 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
     const auto kind_of = [&kinds](float factor) {
         return static_cast<int>(std::lower_bound(kinds.begin(), kinds.end(), factor) - kinds.begin());
     };
-    const auto nodes_of = [&kinds](const Seating& seating) {
+    const auto nodes_of = [&kinds](std::span<const int> seating) {
         std::vector<float> nodes;
         std::transform(seating.begin(), seating.end(), std::back_inserter(nodes), [&](int kind) { return kinds[kind]; });
         return nodes;
@@ -40,14 +42,13 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
     for (const float factor : factors) {
         ++problem.stock[kind_of(factor)];
     }
-    problem.judge = [&](std::span<const Seating> seatings) {
-        std::vector<ExecutionGraph> graphs;
-        for (const Seating& seating : seatings) {
-            graphs.push_back(graph);
-            graphs.back().node = nodes_of(seating);
-        }
+    const NodesJudge p99_of = [&](std::span<const std::vector<float>> nodes) {
+        std::vector<ExecutionGraph> graphs(nodes.size(), graph);
         std::vector<const ExecutionGraph*> pointers;
-        std::transform(graphs.begin(), graphs.end(), std::back_inserter(pointers), [](const ExecutionGraph& g) { return &g; });
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            graphs[i].node = nodes[i];
+            pointers.push_back(&graphs[i]);
+        }
         std::vector<double> p99;
         const Clusters clusters{static_cast<std::size_t>(range.steps), static_cast<std::size_t>(block_fleets) * range.steps};
         for (const auto& draws : sample_steps(pointers, noise, range, sampler)) {
@@ -55,13 +56,27 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
         }
         return p99;
     };
+    problem.judge = [&](std::span<const Seating> seatings) {
+        std::vector<std::vector<float>> nodes;
+        std::transform(seatings.begin(), seatings.end(), std::back_inserter(nodes), nodes_of);
+        return p99_of(nodes);
+    };
+    SeatGuide guide(graph, kinds.front());
+    problem.guide = [&](std::span<const int> block) { return guide(nodes_of(block)); };
+    std::vector<float> fast(factors.begin(), factors.end());
+    std::sort(fast.begin(), fast.end());
+    fast.resize(graph.node.size());
+    constexpr std::size_t most_for_bound = 256;
+    problem.floor = seat_bound(graph.placement, fast, p99_of, std::min(most_for_bound, options.most_judged / 4));
     std::vector<Seating> first;
     for (const std::vector<float>& start : starts) {
         Seating& seating = first.emplace_back();
         std::transform(start.begin(), start.end(), std::back_inserter(seating), kind_of);
     }
     const SeatingResult found = best_seating(problem, first, options);
-    return {nodes_of(found.best), found.least, found.most, found.exact, found.judged};
+    // All replicas alike, the bound has a sampling error of its own.
+    const double bound = found.exact ? found.least : std::min(found.least, problem.floor);
+    return {nodes_of(found.best), found.least, bound, found.most, found.exact, found.cut, found.judged};
 }
 
 }  // namespace prismopt

@@ -14,8 +14,10 @@ namespace prismopt {
 struct NodeAssignment {
     std::vector<float> node;  // [place in the order of placement]: factor
     double p99_s = 0.0;
+    double bound_s = 0.0;      // no seating has less: see seat_bound()
     double worst_p99_s = 0.0;  // of all that were judged
     bool exact = false;
+    bool cut = false;  // the moves ended at options.most_judged
     std::size_t judged = 0;
 };
 

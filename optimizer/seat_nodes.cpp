@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 namespace prismopt {
 
@@ -31,33 +32,74 @@ std::vector<int> by_speed(const std::vector<double>& factors)
     return nodes;
 }
 
+/// The places' factors, those that are not in the stock replaced by what is left of it.
+std::vector<float> with_only(const std::vector<float>& stock, std::vector<float> nodes)
+{
+    std::multiset<float> left(stock.begin(), stock.end());
+    std::vector<float*> replaced;
+    for (float& node : nodes) {
+        const auto same = left.find(node);
+        if (same == left.end()) {
+            replaced.push_back(&node);
+        } else {
+            left.erase(same);
+        }
+    }
+    auto next = left.begin();
+    for (float* node : replaced) {
+        *node = *next++;
+    }
+    return nodes;
+}
+
+// Seconds to minutes of two cores, by counting: the same search on every machine.
+constexpr std::size_t work_of_judging = 60'000'000'000;  // ops and terms of paths that are drawn
+constexpr std::size_t work_of_guide = 2'000'000'000;     // ops
+
+/// As many judgements of a seating as the work allows; a batch or two at least.
+std::size_t affordable(const ExecutionGraph& graph, const DrawRange& range, const SamplerOptions& sampler, std::size_t most)
+{
+    const std::size_t stages = graph.stages();
+    const std::size_t ops = graph.program->ops.size() * std::min(sampler.replicas_simulated, graph.placement.replicas);
+    const std::size_t ranked = graph.placement.replicas * stages * (stages + 1);  // of all replicas, by a path for each stage
+    const std::size_t work = static_cast<std::size_t>(range.fleets) * range.steps * (ops + ranked);
+    return std::clamp<std::size_t>(work_of_judging / work, 128, most);
+}
+
 }  // namespace
 
-SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& whole, const DrawRange& range, const SamplerOptions& sampler)
+SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& sampler)
 {
-    const ParallelPlan plan = plan_in_phase(whole, problem.phases.front());
+    ParallelPlan here = plan_in_phase(plan, problem.phases.front());
     const std::vector<double>& factors = problem.cluster.node_factors;
+    const ExecutionGraph given = graph_on(problem, here, here.node_order);
+    // A step gets no shorter when one of its nodes is slower, so none need sit while a faster one does not.
     std::vector<int> able = by_speed(factors);
-    std::vector<int> standing(able.end() - std::max(plan.spares, 0), able.end());
-    able.resize(able.size() - standing.size());
+    const std::vector<int> standing(able.begin() + static_cast<std::ptrdiff_t>(given.node.size()), able.end());
+    able.resize(given.node.size());
     std::vector<float> stock;
     std::transform(able.begin(), able.end(), std::back_inserter(stock),
                    [&](int node) { return static_cast<float>(factors[node]); });
 
-    const ExecutionGraph given = graph_on(problem, plan, plan.node_order);
-    std::vector<std::vector<float>> starts;
-    for (const NodeOrder order :
-         {NodeOrder::as_listed, NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
-        starts.push_back(graph_on(problem, plan, order).node);
+    std::vector<std::vector<float>> starts{with_only(stock, given.node)};
+    here.spares = static_cast<int>(standing.size());
+    for (const NodeOrder order : {NodeOrder::packed, NodeOrder::spread, NodeOrder::first_stage, NodeOrder::last_stage}) {
+        starts.push_back(graph_on(problem, here, order).node);
     }
     SeatingOptions moves;
     moves.seed = sampler.seed;
+    const std::size_t usual = moves.most_judged;
+    moves.most_judged = affordable(given, range, sampler, usual);
+    moves.guided = std::min(moves.guided, work_of_guide / given.program->ops.size());
     const NodeAssignment found = best_nodes(given, problem.noise, stock, starts, range, sampler, moves);
 
     SeatedNodes result;
     result.exact = found.exact;
+    result.cut = found.cut;
+    result.work_limits = moves.most_judged < usual;
     result.judged = found.judged;
     result.least_p99_s = found.p99_s;
+    result.bound_p99_s = found.bound_s;
     const Clusters clusters{static_cast<std::size_t>(range.steps), static_cast<std::size_t>(block_fleets) * range.steps};
     result.given_p99_s =
         quantile_estimate(sample_steps(given, problem.noise, range, sampler), clusters, 0.99, Confidence{}).value;
@@ -70,11 +112,7 @@ SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& whole, const 
         result.factors.push_back(factors[*at]);
         able.erase(at);
     }
-    for (const std::vector<int>& left : {able, standing}) {
-        for (const int node : left) {
-            result.factors.push_back(factors[node]);
-        }
-    }
+    std::transform(standing.begin(), standing.end(), std::back_inserter(result.factors), [&](int node) { return factors[node]; });
     return result;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <optional>
+#include <set>
 
 namespace prismopt {
 
@@ -65,40 +67,6 @@ private:
     std::vector<Seating> found_;
 };
 
-std::vector<int> left_over(const SeatingProblem& problem, const Seating& seating)
-{
-    std::vector<int> left = problem.stock;
-    for (const int kind : seating) {
-        --left[kind];
-    }
-    return left;
-}
-
-/// Every seating one move away, each once.
-std::vector<Seating> neighbours(const SeatingProblem& problem, const Seating& seating)
-{
-    std::vector<Seating> list;
-    const auto add = [&](std::size_t seat, int kind, std::size_t other_seat, int other_kind) {
-        list.push_back(seating);
-        list.back()[other_seat] = other_kind;
-        list.back()[seat] = kind;
-    };
-    const std::vector<int> left = left_over(problem, seating);
-    for (std::size_t a = 0; a < seating.size(); ++a) {
-        for (std::size_t b = a + 1; b < seating.size(); ++b) {
-            if (seating[a] != seating[b]) {
-                add(a, seating[b], b, seating[a]);
-            }
-        }
-        for (int kind = 0; kind < static_cast<int>(left.size()); ++kind) {
-            if (left[kind] > 0 && kind != seating[a]) {
-                add(a, kind, a, kind);
-            }
-        }
-    }
-    return list;
-}
-
 struct Rated {
     Seating seating;
     double figure = std::numeric_limits<double>::infinity();
@@ -145,56 +113,220 @@ private:
     std::size_t batch_;
 };
 
-/// Moves from one seating: every one, or some drawn at random.
-class Moves {
+/// Ways down from a seating, by moves.
+class Descent {
 public:
-    Moves(const SeatingProblem& problem, const SeatingOptions& options) : problem_(problem), options_(options) {}
+    Descent(const SeatingProblem& problem, const SeatingOptions& options, Judge& judge, SeatingResult& result)
+        : problem_(problem), options_(options), judge_(judge), result_(result)
+    {
+    }
 
-    bool few(const std::vector<Seating>& moves) const { return moves.size() <= options_.batch; }
-    /// Shuffled as far as they are taken.
-    std::vector<Seating> some(std::vector<Seating> moves, std::size_t count)
+    bool over() const { return result_.judged >= options_.most_judged || result_.least <= problem_.floor; }
+
+    /// By the guide, then by the figure until some batches of moves do not gain; equal figures are a plateau to cross.
+    void run(const Seating& start)
     {
-        count = std::min(count, moves.size());
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint32_t word = philox(options_.seed, {choice_++, 0, 0, use(Stream::strategy, Purpose::search)})[0];
-            std::swap(moves[i], moves[i + word % (moves.size() - i)]);
+        std::vector<Seating> now{start};
+        if (problem_.guide) {
+            now.push_back(guided(start));
         }
-        moves.resize(count);
-        return moves;
-    }
-    /// Downhill from here until no move gains, or a batch of random ones does not.
-    void descend(Rated from, Judge& judge, const SeatingResult& result)
-    {
-        while (result.judged < options_.most_judged) {
-            std::vector<Seating> moves = neighbours(problem_, from.seating);
-            if (!few(moves)) {
-                moves = some(std::move(moves), options_.batch);
+        Rated from = judge_(now);
+        for (std::size_t vain = 0; vain < options_.patience && !over();) {
+            const std::vector<Seating> list = neighbours(from.seating);
+            const Rated best = judge_(list);
+            if (list.size() < options_.batch && best.figure > from.figure) {
+                return;  // these were all
             }
-            const Rated best = judge(moves);
-            if (!(best.figure < from.figure)) {
-                return;
+            vain = best.figure < from.figure ? 0 : vain + 1;
+            if (best.figure <= from.figure) {
+                from = best;
             }
-            from = best;
         }
     }
+
     /// A few moves at once, so that the way down is another.
     Seating kicked(Seating seating)
     {
         constexpr int kicks = 3;
         for (int i = 0; i < kicks; ++i) {
-            const auto moved = some(neighbours(problem_, seating), 1);
-            seating = moved.empty() ? seating : moved.front();
+            const SeatMoves moves(problem_.stock, seating);
+            if (moves.count() > 0) {
+                make_move(seating, moves.at(below(moves.count())));
+            }
         }
         return seating;
     }
 
 private:
+    std::uint64_t below(std::uint64_t count)
+    {
+        const auto words = philox(options_.seed, {choice_++, 0, 0, use(Stream::strategy, Purpose::search)});
+        return ((static_cast<std::uint64_t>(words[0]) << 32U) | words[1]) % count;
+    }
+
+    /// `count` different ones of as many as `of` numbers. R. W. Floyd, in Bentley, Commun. ACM 30 (1987) 754-757.
+    std::set<std::uint64_t> some(std::uint64_t count, std::uint64_t of)
+    {
+        std::set<std::uint64_t> chosen;
+        for (std::uint64_t last = of - std::min(count, of); last < of; ++last) {
+            if (!chosen.insert(below(last + 1)).second) {
+                chosen.insert(last);
+            }
+        }
+        return chosen;
+    }
+
+    /// All seatings one move away where a batch holds them; else some, half of them with a change of the slowest block.
+    std::vector<Seating> neighbours(const Seating& seating)
+    {
+        const SeatMoves moves(problem_.stock, seating);
+        std::vector<Seating> list;
+        const auto add = [&](const SeatMove& move) {
+            list.push_back(seating);
+            make_move(list.back(), move);
+        };
+        const bool few = moves.count() <= options_.batch;
+        for (const std::uint64_t index : some(few || !problem_.guide ? options_.batch : options_.batch / 2, moves.count())) {
+            add(moves.at(index));
+        }
+        if (!few && problem_.guide) {
+            const std::size_t slowest = slowest_block(figures(seating));
+            for (std::size_t i = 0; i < options_.batch - options_.batch / 2; ++i) {
+                const SeatMove move = change_of(seating, slowest);
+                if (move.kind != seating[move.seat]) {
+                    add(move);
+                }
+            }
+        }
+        return list;
+    }
+
+    std::span<const int> block(const Seating& seating, std::size_t number) const
+    {
+        const auto size = static_cast<std::size_t>(problem_.block);
+        return std::span(seating).subspan(number * size, size);
+    }
+    std::size_t block_of(int seat) const { return static_cast<std::size_t>(seat / problem_.block); }
+
+    /// [block]: what the guide says of it.
+    std::vector<double> figures(const Seating& seating) const
+    {
+        std::vector<double> result;
+        for (std::size_t k = 0; k < seating.size() / problem_.block; ++k) {
+            result.push_back(problem_.guide(block(seating, k)));
+        }
+        return result;
+    }
+    static std::size_t slowest_block(const std::vector<double>& figures)
+    {
+        return static_cast<std::size_t>(std::max_element(figures.begin(), figures.end()) - figures.begin());
+    }
+
+    /// A seat of the block with any other seat; of one kind they may be.
+    SeatMove change_of(const Seating& seating, std::size_t number)
+    {
+        const int seat = static_cast<int>(number * problem_.block + below(problem_.block));
+        const int other = static_cast<int>(below(seating.size()));
+        return {seat, other, seating[other]};
+    }
+
+    /// Downhill by the guide: moves of all seats and of the slowest block by turns, which are kept unless they lose.
+    Seating guided(Seating seating)
+    {
+        std::vector<double> figure = figures(seating);
+        std::optional<SeatMoves> moves;
+        for (std::size_t i = 0; i < options_.guided; ++i) {
+            if (!moves) {
+                moves.emplace(problem_.stock, seating);
+            }
+            if (moves->count() == 0) {
+                break;
+            }
+            const SeatMove move = i % 2 == 0 ? moves->at(below(moves->count())) : change_of(seating, slowest_block(figure));
+            if (move.kind == seating[move.seat]) {
+                continue;
+            }
+            const int former = seating[move.seat];
+            make_move(seating, move);
+            const std::size_t a = block_of(move.seat);
+            const std::size_t b = move.other < 0 ? a : block_of(move.other);
+            const double first = problem_.guide(block(seating, a));
+            const double second = a == b ? 0.0 : problem_.guide(block(seating, b));
+            if (first + second <= figure[a] + (a == b ? 0.0 : figure[b])) {
+                figure[a] = first;
+                figure[b] = a == b ? first : second;
+                moves.reset();
+            } else {
+                make_move(seating, {move.seat, move.other, former});
+            }
+        }
+        return seating;
+    }
+
     const SeatingProblem& problem_;
     const SeatingOptions& options_;
+    Judge& judge_;
+    SeatingResult& result_;
     std::uint32_t choice_ = 0;
 };
 
 }  // namespace
+
+SeatMoves::SeatMoves(const std::vector<int>& stock, const Seating& seating)
+    : by_kind_(seating.size()), first_(stock.size() + 1, 0), before_(stock.size() + 1, 0)
+{
+    for (const int kind : seating) {
+        ++first_[kind + 1];
+    }
+    for (std::size_t kind = 0; kind < stock.size(); ++kind) {
+        rank_.push_back(static_cast<int>(left_.size()));
+        if (stock[kind] > first_[kind + 1]) {
+            left_.push_back(static_cast<int>(kind));
+        }
+        first_[kind + 1] += first_[kind];
+    }
+    std::vector<int> next = first_;
+    for (std::size_t seat = 0; seat < seating.size(); ++seat) {
+        by_kind_[next[seating[seat]]++] = static_cast<int>(seat);
+    }
+    for (std::size_t kind = 0; kind < stock.size(); ++kind) {
+        before_[kind + 1] = before_[kind] + seats(static_cast<int>(kind)) * moves_of_seat(static_cast<int>(kind));
+    }
+}
+
+std::uint64_t SeatMoves::moves_of_seat(int kind) const
+{
+    const auto rank = static_cast<std::size_t>(rank_[kind]);
+    const bool own_left = rank < left_.size() && left_[rank] == kind;
+    return by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]) + left_.size() - (own_left ? 1 : 0);
+}
+
+SeatMove SeatMoves::at(std::uint64_t index) const
+{
+    assert(index < count());
+    const int kind = static_cast<int>(std::upper_bound(before_.begin(), before_.end(), index) - before_.begin()) - 1;
+    const std::uint64_t inside = index - before_[kind];
+    const int seat = by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_seat(kind)];
+    std::uint64_t to = inside % moves_of_seat(kind);
+    const std::uint64_t above = by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // seats of kinds above
+    if (to < above) {
+        const std::uint64_t place = static_cast<std::uint64_t>(first_[kind + 1]) + to;
+        const auto other = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(place));
+        return {seat, by_kind_[place], static_cast<int>(other - first_.begin()) - 1};
+    }
+    to -= above;
+    const auto rank = static_cast<std::size_t>(rank_[kind]);
+    const bool own_left = rank < left_.size() && left_[rank] == kind;
+    return {seat, -1, left_[to + (own_left && to >= rank ? 1 : 0)]};
+}
+
+void make_move(Seating& seating, const SeatMove& move)
+{
+    if (move.other >= 0) {
+        seating[move.other] = seating[move.seat];
+    }
+    seating[move.seat] = move.kind;
+}
 
 std::vector<Seating> all_seatings(const SeatingProblem& problem, std::size_t most) { return Enumeration(problem, most).run(); }
 
@@ -209,12 +341,12 @@ SeatingResult best_seating(const SeatingProblem& problem, std::span<const Seatin
         return result;
     }
     assert(!starts.empty());
-    Moves moves(problem, options);
-    moves.descend(judge(starts), judge, result);
-    for (std::size_t kick = 0; kick < options.kicks && result.judged < options.most_judged; ++kick) {
-        const Seating from = moves.kicked(result.best);
-        moves.descend(judge(std::span(&from, 1)), judge, result);
+    Descent descent(problem, options, judge, result);
+    descent.run(judge(starts).seating);
+    for (std::size_t kick = 0; kick < options.kicks && !descent.over(); ++kick) {
+        descent.run(descent.kicked(result.best));
     }
+    result.cut = result.judged >= options.most_judged && result.least > problem.floor;
     return result;
 }
 

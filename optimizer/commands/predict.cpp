@@ -166,9 +166,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "scale-curve", po::bool_switch(),
         "how likely a step is to be slower than without noise on 8 to 131,072 GPUs: replicas of the plan, and below one of them "
         "shorter pipelines")("seat-nodes", po::value<std::string>()->value_name("FILE"),
-                             "seat known nodes for the least p99 of the step (all ways where they are few, else by moves), and "
-                             "write who sits where: a "
-                             "table first_gpu,node,factor,replica,stage");
+                             "seat known nodes for the least p99 of the step (the fastest; all ways where they are few, else by "
+                             "moves), and write who sits where: a table first_gpu,node,factor,replica,stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {

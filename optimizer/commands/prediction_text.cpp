@@ -116,11 +116,20 @@ void print_run(const RunOutlook& run)
 void print_seats(const SeatsWritten& seats)
 {
     const SeatedNodes& seated = seats.seated;
+    const std::string least = seated.least_p99_s <= seated.bound_p99_s
+                                  ? "no seating has less"
+                                  : fmt::format("no seating has less than {:.4g} s, {:.2g} % below", seated.bound_p99_s,
+                                                100.0 * (1.0 - seated.bound_p99_s / seated.least_p99_s));
     fmt::print(
-        "nodes seated for the least p99 of the step, {:.4g} s; {:.4g} s in the order given ({} judged by the same draws); who "
+        "nodes seated for the least p99 of the step, {:.4g} s ({}); {:.4g} s in the order given ({}, by the same draws); who "
         "sits where: {}\n",
-        seated.least_p99_s, seated.given_p99_s,
-        seated.exact ? fmt::format("all {} ways", seated.judged) : fmt::format("{} ways, by moves,", seated.judged), seats.path);
+        seated.least_p99_s, least, seated.given_p99_s,
+        seated.exact ? fmt::format("all ways judged: {}", seated.judged) : fmt::format("{} ways judged, by moves", seated.judged),
+        seats.path);
+    if (seated.cut) {
+        fmt::print("  as many ways were judged as may be{}\n",
+                   seated.work_limits ? " for so large a job and so many draws; with fewer --draws there are more" : "");
+    }
 }
 
 }  // namespace
@@ -158,7 +167,9 @@ nlohmann::json to_json(const PlanPrediction& of)
         json["seats"] = {{"file", of.seats->path},
                          {"given_step_p99_s", seated.given_p99_s},
                          {"seated_step_p99_s", seated.least_p99_s},
+                         {"step_p99_bound_s", seated.bound_p99_s},
                          {"exact", seated.exact},
+                         {"ended_by_budget", seated.cut},
                          {"judged", seated.judged}};
     }
     return json;

@@ -44,6 +44,15 @@ class Placement(CliTest):
         self.assertLess(p["seats"]["seated_step_p99_s"], p["seats"]["given_step_p99_s"])
         self.assertIn(str(seats), self.output("predict", support.SMALL, "--design", DESIGN, "--nodes", nodes, "--seat-nodes", seats))
 
+    def test_slow_nodes_stand_idle_beside_good_ones(self):
+        nodes = self.nodes_file([1.3, 1, 1.2, 1, 1, 1, 1.1, 1])
+        arguments = ["predict", support.SMALL, "--nodes", nodes, "--json", "--draws", 1024]
+        p = json.loads(self.output(*arguments, "--design", DESIGN, "--seat-nodes", self.folder / "seats.csv"))
+        spared = json.loads(self.output(*arguments, "--design", DESIGN + " spares=4"))
+        self.assertEqual(p["step_time_s"]["p99"], spared["step_time_s"]["p99"])
+        self.assertEqual(p["seats"]["step_p99_bound_s"], p["seats"]["seated_step_p99_s"])
+        self.assertFalse(p["seats"]["ended_by_budget"])
+
     def test_refusals(self):
         def refusal(*more):
             return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
