@@ -118,7 +118,8 @@ public:
         show_progress();
         journal_.sync();
         progress_.finish();
-        if (archive_.feasible() == 0) {
+        end_ = true;
+        if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of parts, the whole tells: merge
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, archive_);
         }
@@ -145,6 +146,11 @@ public:
             results.evaluations.push_back(std::move(row));
         }
         results.study.outcome = strategy_->outcome();
+        if (end_ && archive_.feasible() == 0) {
+            results.study.outcome.proved = true;
+            results.study.outcome.text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
+                                                     model_.scenario.search.part, model_.scenario.search.parts);
+        }
         results.progress = progress_.curve();
     }
 
@@ -257,6 +263,7 @@ private:
     std::string name_;
     int top_fleets_;
     bool warned_ = false;
+    bool end_ = false;  // nothing is left to ask
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
     Archive archive_;
