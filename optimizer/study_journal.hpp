@@ -54,7 +54,7 @@ public:
 
     /// Answers that are known and have not been taken.
     std::size_t known() const;
-    /// The next of them. Throws std::runtime_error when it answers another request.
+    /// The next of them. Throws InputError when it answers another request, or is none.
     KnownAnswer known_answer(const Request& request);
     /// Reaches the disk within a second.
     void append(const Answer& sweep);
@@ -64,7 +64,11 @@ public:
 private:
     void append(const Message& record);
 
-    std::vector<std::vector<std::byte>> known_;
+    [[noreturn]] void refuse_record(std::size_t record) const;
+
+    std::string path_;
+    std::vector<Message> known_;
+    std::vector<std::uint64_t> begins_;  // of known records in the file, in bytes
     std::size_t next_ = 0;
     std::unique_ptr<JournalWriter> writer_;
     std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();

@@ -226,6 +226,21 @@ class Stop(CliTest):
                 self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
+    def test_records_that_were_appended_again_are_told(self):
+        """Whole records with checksums that fit: no crash leaves them, so what is behind them is nobody's guess."""
+        whole = self.stopped_journal()
+        first = HEADER_BYTES + 8 + struct.unpack_from("<I", whole, HEADER_BYTES)[0]
+        for name, doubled in {"all": whole + whole[HEADER_BYTES:], "answers": whole + whole[first:]}.items():
+            with self.subTest(name):
+                self.journal.write_bytes(doubled)
+                for ranks in (0, 2):
+                    errors = self.refusal("resume", "study.h5", ranks=ranks)
+                    self.assertRegex(errors, rf"study\.h5\.journal: record \d+ at byte {len(whole)} is no answer to what the study asks")
+                    self.assertIn(f"truncate -s {len(whole)} study.h5.journal, then prismopt resume study.h5; or", errors)
+                    self.assertEqual(self.journal.read_bytes(), doubled)
+        subprocess.run(["truncate", "-s", str(len(whole)), self.journal], check=True)
+        self.assert_resumes_to_the_end()
+
     def test_a_damaged_header_is_told(self):
         whole = self.stopped_journal()
         damaged = whole[:20] + b"\xff\x00\xff\x00" + whole[HEADER_BYTES:]
