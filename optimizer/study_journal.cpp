@@ -184,6 +184,21 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
                     journal_path(out), out, differs, out));
 }
 
+/// All records behind the first are a pair. Of tuning it is a question and its answer; an empty question ends it.
+std::size_t tuning_records(std::span<const Message> records)
+{
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < records.size(); ++i) {
+        std::string question;
+        Unpacker(records[i]) >> question;
+        ++count;
+        if (question.empty()) {
+            break;
+        }
+    }
+    return count;
+}
+
 StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume) : path_(path)
 {
     if (resume) {
@@ -209,6 +224,33 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
 }
 
 std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
+
+KnownTuning StudyJournal::take_tuning()
+{
+    KnownTuning tuning;
+    const std::size_t end = next_ + tuning_records(known_);
+    for (; next_ < end; ++next_) {
+        std::string question;
+        Message answer;
+        Unpacker(known_[next_]) >> question >> answer;
+        if (question.empty()) {
+            Unpacker(answer) >> tuning.hardware.emplace();
+        } else {
+            tuning.answers.emplace(std::move(question), std::move(answer));
+        }
+    }
+    return tuning;
+}
+
+void StudyJournal::append_tuning(const std::string& question, const Message& answer)
+{
+    append((Packer() << question << answer).take());
+}
+
+void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
+{
+    append_tuning({}, (Packer() << hardware).take());
+}
 
 KnownAnswer StudyJournal::known_answer(const Request& request)
 {
