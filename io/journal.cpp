@@ -137,7 +137,7 @@ JournalContents read_journal(const std::string& path)
 {
     const std::vector<std::byte> bytes = read_bytes(path);
     const Header header = read_header(bytes, path);
-    JournalContents contents{.study = header.study, .records = {}, .damage = {}, .good_bytes = sizeof header};
+    JournalContents contents{.study = header.study, .records = {}, .begins = {}, .damage = {}, .good_bytes = sizeof header};
     while (contents.good_bytes < bytes.size()) {
         const std::span<const std::byte> rest = std::span(bytes).subspan(contents.good_bytes);
         const std::string where =
@@ -159,6 +159,7 @@ JournalContents read_journal(const std::string& path)
             break;
         }
         contents.records.emplace_back(payload.begin(), payload.begin() + head.length);
+        contents.begins.push_back(contents.good_bytes);
         contents.good_bytes += sizeof head + head.length;
     }
     return contents;

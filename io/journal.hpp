@@ -24,8 +24,9 @@ std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std
 struct JournalContents {
     std::uint64_t study = 0;
     std::vector<std::vector<std::byte>> records;
-    std::string damage;            // empty, or what was wrong and where; records before it are good
-    std::uint64_t good_bytes = 0;  // of the file, up to the end of the last good record
+    std::vector<std::uint64_t> begins;  // where each record begins, in bytes of the file
+    std::string damage;                 // empty, or what was wrong and where; records before it are good
+    std::uint64_t good_bytes = 0;       // of the file, up to the end of the last good record
 };
 
 /// Throws InputError when the file cannot be opened, is no journal, has a version this program does not know, or a damaged header.

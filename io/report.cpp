@@ -4,6 +4,8 @@
 #include "io/plan_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -87,6 +89,10 @@ std::string trust(const FrontPoint& point)
 
 std::string front_section(const Results& results)
 {
+    if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
+        return fmt::format("No plan of part {} of {} is feasible: the front of the whole is that of the other parts.\n",
+                           fmt::join(results.study.held, ","), results.study.parts);
+    }
     if (results.front.empty()) {
         return "The front is empty: no point was evaluated to the end.\n";
     }
@@ -141,14 +147,14 @@ std::string space_section(const Results& results)
     if (results.feasible > 0) {
         return text;
     }
-    text += "Nothing is feasible. The nearest miss by reason:\n";
+    std::string nearest;
     for (const Rejected& rejected : results.rejected) {
-        if (rejected.miss > 0.0 || !rejected.nearest.empty()) {
-            text += fmt::format("  {}: {}\n", rejected.reason,
-                                rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
+        if (rejected.count > 0 && (rejected.miss > 0.0 || !rejected.nearest.empty())) {
+            nearest += fmt::format("  {}: {}\n", rejected.reason,
+                                   rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
         }
     }
-    return text;
+    return text + "Nothing is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
 }
 
 struct Effort {

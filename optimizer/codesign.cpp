@@ -1,15 +1,20 @@
 #include "optimizer/codesign.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "optimizer/bytes.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/log.hpp"
+#include "optimizer/work_item.hpp"
 #include "search/archive.hpp"
 #include "search/nlopt_search.hpp"
 #include "search/ranking.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -20,6 +25,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t most_tuples = 200'000'000;  // of the space at the knobs' levels: a sweep of minutes
+constexpr std::uint64_t tuples_at_once = 50'000;    // of its sweep: some seconds at most
+constexpr int blocks_of_a_thread = 4;               // of the draws between two looks whether to stop
+constexpr auto line_interval = std::chrono::seconds(5);
 constexpr std::size_t designs_per_direction = 3;
 constexpr double least_weight = 1e-3;  // so that no objective is given up for nothing
 constexpr int digits = 4;              // of a tuned value: what a datasheet has
@@ -39,7 +47,8 @@ struct GridDesign {
 
 class Tuner {
 public:
-    explicit Tuner(const Scenario& scenario) : scenario_(scenario), model_(scenario), problem_(model_.problem)
+    Tuner(const Scenario& scenario, const TuningLog& log)
+        : scenario_(scenario), log_(log), model_(scenario), problem_(model_.problem)
     {
         for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
             if (scenario.knobs[k].continuous) {
@@ -85,24 +94,77 @@ private:
                             "[space] fewer choices",
                             scenario_.path, size, most_tuples));
         }
-        const Sweep sweep = Worker(model_).sweep({0, size});
-        std::vector<Values> bounds;
-        for (const Bound& bound : sweep.feasible) {
-            Values& values = bounds.emplace_back(bound.objectives);
-            std::replace(values.begin(), values.end(), -infinity, 0.0);  // has no bound, so it does not steer
+        const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
+        std::vector<Bound> best;  // of each range
+        for (std::size_t r = 0; r < ranges.size(); ++r) {
+            doing_ = fmt::format("{} of {} parts of the space looked at", r, ranges.size());
+            const std::string question = fmt::format("tuples {} to {}", ranges[r].begin, ranges[r].end);
+            const Message answer = answer_to(question, [&] { return encode(Answer{front_of(ranges[r])}); });
+            const auto sweep = std::get<Sweep>(decode_answer(answer));
+            best.insert(best.end(), sweep.feasible.begin(), sweep.feasible.end());
         }
         std::vector<GridDesign> front;
-        for (const std::size_t i : non_dominated(bounds)) {
-            const Point point = model_.designs.space().point(sweep.feasible[i].index);
-            front.push_back({model_.designs.plan(point), scenario_.hardware[model_.designs.hardware(point)], bounds[i]});
+        for (const Bound& bound : non_dominated_of(best)) {
+            const Point point = model_.designs.space().point(bound.index);
+            front.push_back({model_.designs.plan(point), scenario_.hardware[model_.designs.hardware(point)], bound.objectives});
         }
         if (front.empty()) {
-            Archive archive;
-            archive.add(std::vector<Answer>{sweep});
             throw InputError(fmt::format("{}: no plan is feasible on any of the hardware; see prismopt validate {}",
                                          scenario_.path, scenario_.path));
         }
         return front;
+    }
+
+    /// Only what may be on the front of the whole.
+    Sweep front_of(const SweepRange& range)
+    {
+        Sweep sweep;
+        sweep.range = range;
+        sweep.feasible = Worker(model_).sweep(range).feasible;
+        for (Bound& bound : sweep.feasible) {
+            std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // has no bound, so it does not steer
+        }
+        sweep.feasible = non_dominated_of(sweep.feasible);
+        return sweep;
+    }
+
+    static std::vector<Bound> non_dominated_of(const std::vector<Bound>& bounds)
+    {
+        std::vector<Values> values;
+        for (const Bound& bound : bounds) {
+            values.push_back(bound.objectives);
+        }
+        std::vector<Bound> kept;
+        for (const std::size_t i : non_dominated(values)) {
+            kept.push_back(bounds[i]);
+        }
+        return kept;
+    }
+
+    /// What is known is not found again.
+    Message answer_to(const std::string& question, const std::function<Message()>& find)
+    {
+        check_stop();
+        if (const auto known = log_.recall ? log_.recall(question) : std::nullopt) {
+            return *known;
+        }
+        Message answer = find();
+        if (log_.learn) {
+            log_.learn(question, answer);
+        }
+        return answer;
+    }
+
+    void check_stop()
+    {
+        if (log_.stop && log_.stop()) {
+            throw TuningStopped("tuning: " + doing_);
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now - shown_ >= line_interval) {
+            shown_ = now;
+            log_info("tuning: " + doing_);
+        }
     }
 
     /// Of each plan with its discrete knobs only the best is tuned: its continuous knobs are what changes.
@@ -149,11 +211,15 @@ private:
         }
         const auto cost = [&](std::span<const double> x) {
             set(x);
-            const auto values = judge(design.plan, knobs);
+            doing_ = fmt::format("{} of at most {} evaluations", evaluations_, most_tuning_evaluations(scenario_));
+            const std::string question = fmt::format("{} with knobs {}", design_text(design.plan), fmt::join(knobs, " "));
+            const Message answer = answer_to(question, [&] { return (Packer() << judge(design.plan, knobs)).take(); });
+            ++evaluations_;
+            Values values;
+            Unpacker(answer) >> values;
             return values.empty() ? infinity : scalar(values);
         };
         const Tuned tuned = minimise(cost, box_, start, {.max_evaluations = scenario_.search.tune_evaluations, .seed = 1});
-        evaluations_ += static_cast<std::uint64_t>(tuned.evaluations);
         set(tuned.x);
         return knobs;
     }
@@ -176,7 +242,17 @@ private:
         if (scenario_.search.tune_fleets > 0) {
             const int steps = scenario_.search.rungs.front().steps;
             const SamplerOptions sampler = model_.sampler(Purpose::search);
-            const PhaseDraws draws = predictor.sample(plan, {0, scenario_.search.tune_fleets, steps}, sampler);
+            PhaseDraws draws;
+            const int fleets = scenario_.search.tune_fleets;
+            const int at_once = blocks_of_a_thread * block_fleets * sampler_threads();
+            for (int fleet = 0; fleet < fleets; fleet += at_once) {
+                check_stop();
+                const PhaseDraws more = predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);
+                draws.resize(more.size());
+                for (std::size_t phase = 0; phase < more.size(); ++phase) {
+                    draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
+                }
+            }
             const Prediction prediction = predictor.summarise(plan, draws, steps, sampler, Confidence{});
             for (const Objective* objective : model_.objectives) {
                 values.push_back(objective->value(prediction).value);
@@ -203,11 +279,14 @@ private:
     }
 
     const Scenario& scenario_;
+    const TuningLog& log_;
     StudyModel model_;
     Problem problem_;                // with the knobs as they are being tried
     std::vector<std::size_t> free_;  // continuous knobs
     Box box_;
     std::uint64_t evaluations_ = 0;
+    std::string doing_;  // and how far
+    std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
@@ -232,6 +311,6 @@ std::uint64_t most_tuning_evaluations(const Scenario& scenario)
            static_cast<std::uint64_t>(scenario.search.tune_evaluations);
 }
 
-TunedHardware tune_hardware(const Scenario& scenario) { return Tuner(scenario).run(); }
+TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log) { return Tuner(scenario, log).run(); }
 
 }  // namespace prismopt

@@ -11,6 +11,7 @@ namespace prismopt {
 /// From now on SIGUSR1 and SIGTERM set a flag instead of ending the process. On every rank: launchers signal all of them.
 void catch_stop_signals();
 
+/// Its clock starts when it is made: first of all.
 class StopRequest {
 public:
     explicit StopRequest(std::optional<std::chrono::duration<double>> max_time);

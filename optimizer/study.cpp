@@ -83,11 +83,11 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 /// The search on rank 0.
 class Search {
 public:
-    Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan)
+    Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
+           const StopRequest& stop)
         : model_(model), crew_(crew), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
-          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)),
-          journal_(journal_path(options.out), model.scenario, options.resume),
-          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(options.max_time)
+          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)), journal_(journal),
+          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         crew.remember({[this](const Message& item) { return draws_.missing(item); },
                        [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
@@ -118,7 +118,8 @@ public:
         show_progress();
         journal_.sync();
         progress_.finish();
-        if (archive_.feasible() == 0) {
+        end_ = true;
+        if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of parts, the whole tells: merge
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, archive_);
         }
@@ -145,6 +146,11 @@ public:
             results.evaluations.push_back(std::move(row));
         }
         results.study.outcome = strategy_->outcome();
+        if (end_ && archive_.feasible() == 0) {
+            results.study.outcome.proved = true;
+            results.study.outcome.text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
+                                                     model_.scenario.search.part, model_.scenario.search.parts);
+        }
         results.progress = progress_.curve();
     }
 
@@ -257,14 +263,15 @@ private:
     std::string name_;
     int top_fleets_;
     bool warned_ = false;
+    bool end_ = false;  // nothing is left to ask
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
     Archive archive_;
     std::map<std::uint64_t, FrontPoint> drawn_;  // each evaluated point, by index
     Progress progress_;
-    StudyJournal journal_;
+    StudyJournal& journal_;
     DrawStore draws_;
-    StopRequest stop_;
+    const StopRequest& stop_;
     std::optional<std::string> stopped_;  // why
     std::deque<Request> asked_;           // not answered yet
     std::uint64_t asked_count_ = 0;
@@ -290,7 +297,39 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     return info;
 }
 
-StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
+/// Adds tuned kinds of hardware to those of the scenario. Throws TuningStopped.
+void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopRequest& stop)
+{
+    KnownTuning known = journal.take_tuning();
+    if (!known.hardware) {
+        TuningLog log;
+        log.stop = [&] { return stop.reason().has_value(); };
+        log.recall = [&](const std::string& question) {
+            const auto found = known.answers.find(question);
+            return found == known.answers.end() ? std::nullopt : std::optional(found->second);
+        };
+        log.learn = [&](const std::string& question, const Message& answer) {
+            journal.append_tuning(question, answer);
+            known.answers.emplace(question, answer);  // other directions may ask it again
+        };
+        const TunedHardware tuned = tune_hardware(scenario, log);
+        log_info(fmt::format("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations));
+        journal.finish_tuning(tuned.hardware);
+        known.hardware = tuned.hardware;
+    }
+    scenario.hardware.insert(scenario.hardware.end(), known.hardware->begin(), known.hardware->end());
+}
+
+StudyEnd stopped_tuning(const std::string& why, const std::string& progress, const StudyOptions& options)
+{
+    StudyEnd end;
+    end.results.study.outcome.text =
+        fmt::format("stopped by {}; {}; no plan is searched yet, so there are no results; continue with: prismopt resume {}", why,
+                    progress, options.out);
+    return end;
+}
+
+StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyJournal& journal, const StopRequest& stop)
 {
     StudyEnd end;
     Results& results = end.results;
@@ -298,7 +337,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options)
     results.threads = sampler_threads();
     StudyPlan plan = plan_study(model);
     results.study.strategy = plan.chosen.name;
-    Search search(model, crew, options, std::move(plan));
+    Search search(model, crew, options, std::move(plan), journal, stop);
     auto stopped = search.run();
     search.fill(results);
     if (!stopped) {
@@ -356,29 +395,37 @@ StudyPlan plan_study(const StudyModel& model)
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
 {
     catch_stop_signals();
+    const StopRequest stop(options.max_time);
+    std::optional<StudyJournal> journal;  // on rank 0
+    StudyEnd end{true, {}};               // where there is nothing to search
     Message record;
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
             Scenario asked = read();
             check_output(asked, options);
-            if (!options.resume && tunes_hardware(asked)) {
-                const TunedHardware tuned = tune_hardware(asked);
-                log_info(fmt::format("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations));
-                asked.hardware.insert(asked.hardware.end(), tuned.hardware.begin(), tuned.hardware.end());
+            const bool tunes = tunes_hardware(asked);
+            journal.emplace(journal_path(options.out), asked, options.resume);
+            if (tunes) {
+                add_tuned_hardware(asked, *journal, stop);
             }
             record = study_record(asked);
+        } catch (const TuningStopped& stopped) {
+            journal->sync();
+            end = stopped_tuning(*stop.reason(), stopped.what(), options);
         } catch (const InputError&) {
             refusal = std::current_exception();
-            record.clear();
+            if (journal && !options.resume) {
+                remove_journal(options.out);
+            }
         }
     }
-    record = team.broadcast(std::move(record));  // empty: rank 0 refused, everybody goes home
+    record = team.broadcast(std::move(record));  // empty: rank 0 refused or was stopped, everybody goes home
     if (refusal) {
         std::rethrow_exception(refusal);
     }
     if (record.empty()) {
-        return {true, {}};
+        return end;
     }
     const Scenario scenario = scenario_from(record);
     const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{});
@@ -389,7 +436,7 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         return {true, {}};
     }
     try {
-        return lead(model, crew, options);
+        return lead(model, crew, options, *journal, stop);
     } catch (const InputError&) {
         crew.release();
         throw;

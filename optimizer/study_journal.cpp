@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -183,7 +184,22 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
                     journal_path(out), out, differs, out));
 }
 
-StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume)
+/// All records behind the first are a pair. Of tuning it is a question and its answer; an empty question ends it.
+std::size_t tuning_records(std::span<const Message> records)
+{
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < records.size(); ++i) {
+        std::string question;
+        Unpacker(records[i]) >> question;
+        ++count;
+        if (question.empty()) {
+            break;
+        }
+    }
+    return count;
+}
+
+StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume) : path_(path)
 {
     if (resume) {
         JournalContents contents = read_journal(path);
@@ -191,6 +207,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
             log_warning(fmt::format("{}: {}; what comes before is used", path, contents.damage));
         }
         known_ = std::move(contents.records);
+        begins_ = std::move(contents.begins);
         next_ = 1;  // behind the study record
     }
     try {
@@ -208,20 +225,62 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
 
 std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
 
+KnownTuning StudyJournal::take_tuning()
+{
+    KnownTuning tuning;
+    const std::size_t end = next_ + tuning_records(known_);
+    for (; next_ < end; ++next_) {
+        std::string question;
+        Message answer;
+        Unpacker(known_[next_]) >> question >> answer;
+        if (question.empty()) {
+            Unpacker(answer) >> tuning.hardware.emplace();
+        } else {
+            tuning.answers.emplace(std::move(question), std::move(answer));
+        }
+    }
+    return tuning;
+}
+
+void StudyJournal::append_tuning(const std::string& question, const Message& answer)
+{
+    append((Packer() << question << answer).take());
+}
+
+void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
+{
+    append_tuning({}, (Packer() << hardware).take());
+}
+
 KnownAnswer StudyJournal::known_answer(const Request& request)
 {
-    Unpacker in(known_[next_++]);
-    Message answer;
-    Message drawn;
-    in >> answer >> drawn;
-    KnownAnswer known{decode_answer(answer), {}};
-    if (!answers(known.answer, request)) {
-        throw std::runtime_error("the journal's answers are not to this study's questions; start again with --force");
+    const std::size_t record = next_++;
+    KnownAnswer known;
+    try {
+        Message answer;
+        Message drawn;
+        Unpacker(known_[record]) >> answer >> drawn;
+        known.answer = decode_answer(answer);
+        if (!drawn.empty()) {
+            known.drawn = decode_front_point(drawn);
+        }
+    } catch (const std::runtime_error&) {  // bytes that end early
+        refuse_record(record);
     }
-    if (!drawn.empty()) {
-        known.drawn = decode_front_point(drawn);
+    if (!answers(known.answer, request)) {
+        refuse_record(record);
     }
     return known;
+}
+
+/// Its checksum fits, so no crash left it.
+void StudyJournal::refuse_record(std::size_t record) const
+{
+    throw InputError(fmt::format(
+        "{}: record {} at byte {} is no answer to what the study asks there, so someone appended it or put it there; the "
+        "records before it are good and nothing was changed\nto go on from them: truncate -s {} {}, then prismopt resume "
+        "{}; or start again with --force",
+        path_, record, begins_[record], begins_[record], path_, results_path_of(path_)));
 }
 
 void StudyJournal::append(const Answer& sweep) { append((Packer() << encode(sweep) << Message{}).take()); }

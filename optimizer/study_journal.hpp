@@ -9,6 +9,7 @@
 #include "search/strategy.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,16 @@ Scenario journaled_scenario(const std::string& path);
 /// read is for the search to replace.
 void refuse_results_of_another_study(const Scenario& journaled, const std::string& out);
 
+/// What the tuning of hardware has learned, which comes before all answers: its own answers by question, and, once it has ended, the
+/// kinds of hardware that it found.
+struct KnownTuning {
+    std::map<std::string, Message> answers;
+    std::optional<std::vector<std::vector<double>>> hardware;
+};
+
+/// Records of a journal that are of tuning, in a study that tunes hardware.
+std::size_t tuning_records(std::span<const Message> records);
+
 struct KnownAnswer {
     Answer answer;
     std::optional<FrontPoint> drawn;  // of an evaluation: all that its draws said
@@ -52,9 +63,14 @@ public:
     /// Throws InputError when it cannot be written, or belongs to another study.
     StudyJournal(const std::string& path, const Scenario& scenario, bool resume);
 
+    /// In a study that tunes hardware, before anything else is taken.
+    KnownTuning take_tuning();
+    void append_tuning(const std::string& question, const Message& answer);
+    void finish_tuning(const std::vector<std::vector<double>>& hardware);
+
     /// Answers that are known and have not been taken.
     std::size_t known() const;
-    /// The next of them. Throws std::runtime_error when it answers another request.
+    /// The next of them. Throws InputError when it answers another request, or is none.
     KnownAnswer known_answer(const Request& request);
     /// Reaches the disk within a second.
     void append(const Answer& sweep);
@@ -64,7 +80,11 @@ public:
 private:
     void append(const Message& record);
 
-    std::vector<std::vector<std::byte>> known_;
+    [[noreturn]] void refuse_record(std::size_t record) const;
+
+    std::string path_;
+    std::vector<Message> known_;
+    std::vector<std::uint64_t> begins_;  // of known records in the file, in bytes
     std::size_t next_ = 0;
     std::unique_ptr<JournalWriter> writer_;
     std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <stdexcept>
 
@@ -35,6 +36,23 @@ public:
         return std::isfinite(value) ? value : hopeless;
     }
 
+    /// As at(); what the cost throws waits for rethrow(), since NLopt would lose it.
+    double try_at(const std::vector<double>& unit)
+    {
+        if (failure_) return hopeless;
+        try {
+            return at(unit);
+        } catch (...) {
+            failure_ = std::current_exception();
+            throw nlopt::forced_stop();
+        }
+    }
+
+    void rethrow() const
+    {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
     const Tuned& best() const { return best_; }
     const std::vector<double>& unit() const { return unit_; }
 
@@ -43,11 +61,12 @@ private:
     const Box& box_;
     Tuned best_;
     std::vector<double> unit_;
+    std::exception_ptr failure_;
 };
 
 double evaluate(const std::vector<double>& unit, std::vector<double>& /*gradient*/, void* recorder)
 {
-    return static_cast<Recorder*>(recorder)->at(unit);
+    return static_cast<Recorder*>(recorder)->try_at(unit);
 }
 
 void run(nlopt::algorithm algorithm, int evaluations, double tolerance, Recorder& recorder)
@@ -68,6 +87,7 @@ void run(nlopt::algorithm algorithm, int evaluations, double tolerance, Recorder
     } catch (const std::runtime_error&) {
         // BOBYQA and others give up on flat or broken costs with a general failure; the best point is recorded.
     }
+    recorder.rethrow();
 }
 
 nlopt::algorithm algorithm_of(TuneMethod method)

@@ -36,8 +36,8 @@ struct Tuned {
 using Cost = std::function<double(std::span<const double>)>;
 
 /// The best of all points that were tried, so no worse than `start`. `cost` must give the same value for the same point each time
-/// (a noise-free model, or an average over the same draws), and may be infinite where a point cannot work.
-/// Throws std::invalid_argument when box and start do not fit.
+/// (a noise-free model, or an average over the same draws), and may be infinite where a point cannot work. What it
+/// throws ends the search and is passed on. Throws std::invalid_argument when box and start do not fit.
 Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, const TuneOptions& options = {});
 
 /// Augmented Chebyshev scalarisation: max_k w_k z_k + share * sum_k w_k z_k with z = (value - ideal) / (nadir - ideal); its minima are

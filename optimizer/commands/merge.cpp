@@ -3,6 +3,8 @@
 #include "io/merge_results.hpp"
 #include "io/report.hpp"
 #include "io/results_file.hpp"
+#include "io/scenario.hpp"
+#include "optimizer/study.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +38,13 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     }
     Results merged = merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;
+    if (merged.study.outcome.proved && merged.feasible == 0) {
+        Archive archive;
+        Sweep whole;
+        whole.rejected = merged.rejected;
+        archive.add(std::vector<Answer>{whole});
+        refuse_infeasible(parse_scenario(merged.study.scenario_text, merged.study.scenario_path), archive);
+    }
     write_results(merged, out);
     fmt::print("{}\nresults: {}\n", text_report(merged), out);
     return exit_done;

@@ -6,6 +6,7 @@
 #include "io/report.hpp"
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
+#include "optimizer/codesign.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/report_details.hpp"
 #include "optimizer/study.hpp"
@@ -55,9 +56,10 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
     }
     const JournalContents contents = read_journal(path);
     const Scenario scenario = journaled_scenario(path);
-    fmt::print("journal of \"{}\" ({}), seed {}: {} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
-               contents.records.size() - 1, contents.good_bytes,
-               contents.damage.empty() ? "undamaged" : "damaged: " + contents.damage);
+    const std::size_t tuning = tunes_hardware(scenario) ? tuning_records(contents.records) : 0;
+    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
+               tuning > 0 ? fmt::format("{} steps of tuning, ", tuning) : "", contents.records.size() - 1 - tuning,
+               contents.good_bytes, contents.damage.empty() ? "undamaged" : "damaged: " + contents.damage);
     return exit_done;
 }
 

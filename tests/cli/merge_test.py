@@ -44,6 +44,47 @@ class Merge(CliTest):
                          r"two of the files hold part 1 of 3: parts do not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
 
+    def search_parts(self, toml, parts, *more):
+        """Names of the results of all parts."""
+        for part in range(1, parts + 1):
+            self.output("search", toml, "--out", f"{part}.h5", "--part", f"{part}/{parts}", "--force", *more)
+        return [f"{part}.h5" for part in range(1, parts + 1)]
+
+    def test_parts_without_a_feasible_plan(self):
+        """tp = 8 needs 8 GPUs: three of five parts have none."""
+        self.toml = self.with_gpus("[1, 2, 4, 32, 64]")
+        self.search("whole.h5")
+        parts = self.search_parts(self.toml, 5)
+        for text in (self.output("report", "1.h5"), self.output("report", "3.h5").replace("part 3 of 5", "part 1 of 5")):
+            self.assertRegex(text, r"front of 0 points")
+            self.assertRegex(text, r"No plan of part 1 of 5 is feasible")
+            self.assertRegex(text, r"of which 72 were looked at, 0 of them feasible .*; rejected:\n +72 +100.0 % +gpus not divisible")
+            self.assertRegex(text, r"Search: proved complete: no feasible plan in part 1 of 5 of the space")
+        self.assertRegex(self.output("inspect", "2.h5"), r"0 feasible.*The front is empty.*no feasible plan in part 2 of 5")
+        self.output("report", "1.h5", "--html", "1.html", "--csv", "1.csv", "--svg", "plots")
+        self.assertEqual(sorted(path.name for path in self.folder.glob("*.journal*")), [])
+        text = self.output("merge", "--out", "merged.h5", "--part", *parts)
+        self.assertRegex(text, r"proved complete: parts 1,2,3,4,5 of 5 with 360 of 360 raw tuples, 64 feasible plans.*confidence 95 %")
+        self.assertEqual(self.front("merged.h5"), self.front("whole.h5"))
+        # More parts than raw tuples: the last are of none.
+        self.search("none.h5", "--part", "400/400")
+        self.assertRegex(self.output("report", "none.h5"), r"No plan of part 400 of 400 is feasible[^$]*no feasible plan in part 400 of 400")
+
+    def test_no_part_has_a_feasible_plan(self):
+        """What the search of the whole refuses, their merge does."""
+        toml = self.with_gpus("[1, 2, 4]")
+        why = r"none of the 216 plans of \[space\] is feasible:\n  gpus not divisible by tp\*cp\*pp: 216\ntry more choices"
+        self.assertRegex(self.refusal("search", toml, "--out", "whole.h5", "--strategy", "exact"), why)
+        for more in ((), ("--strategy", "racing")):
+            parts = self.search_parts(toml, 2, *more)
+            self.assertRegex(self.refusal("merge", "--out", "merged.h5", "--part", *parts), why)
+            self.assertFalse((self.folder / "merged.h5").exists())
+
+    def with_gpus(self, gpus):
+        text = self.scenario(tp="[8]").read_text()
+        assert text.count("gpus = [16, 32, 64]") == 1
+        return self.write(text.replace("gpus = [16, 32, 64]", f"gpus = {gpus}"))
+
     def test_a_part_that_was_stopped(self):
         self.search("1.h5", "--part", "1/2")
         self.output("search", self.toml, "--out", "2.h5", "--part", "2/2", "--max-time", "1 ms", code=support.CALL_AGAIN)

@@ -2,6 +2,7 @@
 
 import pathlib
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -225,6 +226,79 @@ class Stop(CliTest):
                 self.assertEqual(finished.returncode, DONE, finished.stderr)
                 self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
+
+    def test_records_that_were_appended_again_are_told(self):
+        """Whole records with checksums that fit: no crash leaves them, so what is behind them is nobody's guess."""
+        whole = self.stopped_journal()
+        first = HEADER_BYTES + 8 + struct.unpack_from("<I", whole, HEADER_BYTES)[0]
+        for name, doubled in {"all": whole + whole[HEADER_BYTES:], "answers": whole + whole[first:]}.items():
+            with self.subTest(name):
+                self.journal.write_bytes(doubled)
+                for ranks in (0, 2):
+                    errors = self.refusal("resume", "study.h5", ranks=ranks)
+                    self.assertRegex(errors, rf"study\.h5\.journal: record \d+ at byte {len(whole)} is no answer to what the study asks")
+                    self.assertIn(f"truncate -s {len(whole)} study.h5.journal, then prismopt resume study.h5; or", errors)
+                    self.assertEqual(self.journal.read_bytes(), doubled)
+        subprocess.run(["truncate", "-s", str(len(whole)), self.journal], check=True)
+        self.assert_resumes_to_the_end()
+
+    def tuned(self, **changes):
+        """A search that tunes a knob, each evaluation of which draws: over a hundred evaluations of some 10 ms."""
+        text = self.scenario(minimise='["training_time_p99", "expected_cost"]', tp="[2]", pp="[2]", v="[1]", schedule='["1f1b"]', **changes,
+                             confidence='0.95\nstrategy = "nlopt"\ntune_points = 3\ntune_evaluations = 20\ntune_fleets = 1280').read_text()
+        return self.write(text + """
+[[knob]]
+of = "bandwidth"
+tier = "cluster"
+range = ["5 GB/s", "100 GB/s"]
+levels = 2
+price = { per = "10 GB/s", cost = "0.05 USD/h" }
+""", "tuned.toml")
+
+    def test_a_tuning_of_hardware_stops_and_goes_on(self):
+        toml = self.tuned()
+        self.output("search", toml, "--out", "whole.h5")
+        process = self.start_and_wait("search", toml, "--out", "study.h5", grow=toml.stat().st_size + 4_000)
+        process.send_signal(signal.SIGUSR1)
+        code, errors = self.end(process)
+        self.assertEqual(code, CALL_AGAIN, errors)
+        self.assertRegex(errors, r"stopped by SIGUSR1; tuning: [1-9]\d* of at most 180 evaluations; "
+                                 r".*continue with: prismopt resume study\.h5")
+        steps = self.steps_of_tuning()
+        self.assertGreater(steps, 1)
+        start = time.monotonic()
+        finished = self.run_program("resume", "study.h5", "--max-time", "0.05 s")
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        self.assertRegex(finished.stderr, r"stopped by --max-time; tuning: ")
+        process = self.start_and_wait("resume", "study.h5", grow=1_000, ranks=2)
+        kill_the_program(process, 2)
+        self.assertNotIn(self.end(process)[0], (DONE, CALL_AGAIN))
+        self.assertGreater(self.steps_of_tuning(), steps)  # what was known is not asked again
+        self.output("resume", "study.h5")
+        self.assertFalse(self.journal.exists())
+        self.assertEqual(self.contents("study.h5"), self.contents("whole.h5"))
+
+    def steps_of_tuning(self):
+        found = re.search(r"(\d+) steps of tuning, 0 answers, .*undamaged", self.output("inspect", "study.h5.journal"))
+        self.assertIsNotNone(found)
+        return int(found[1])
+
+    def test_a_search_that_stops_after_its_tuning_does_not_tune_again(self):
+        text = self.tuned(confirm="{ fleets = 960000, steps = 2 }").read_text()
+        toml = self.write(text.replace("tune_fleets = 1280", "tune_fleets = 64"), "tuned.toml")
+        errors = self.run_program("search", toml, "--out", "study.h5", "--max-time", "2 s").stderr
+        self.assertRegex(errors, r"(?s)tuned \d+ kinds of hardware in .*stopped by --max-time.*before the front was confirmed")
+        self.assertRegex(self.output("inspect", "study.h5.journal"), r": \d+ steps of tuning, [1-9]\d* answers, .*undamaged")
+        errors = self.run_program("resume", "study.h5", "--max-time", "0.5 s").stderr
+        self.assertRegex(errors, r"stopped by --max-time.*before the front was confirmed")
+        self.assertNotIn("tuned", errors)
+
+    def test_a_refused_tuning_leaves_no_journal(self):
+        toml = self.tuned()
+        self.write(toml.read_text().replace("gpus = [16, 32, 64]", "gpus = [2]"), "tuned.toml")
+        self.assertRegex(self.refusal("search", toml, "--out", "study.h5"), "no plan is feasible on any of the hardware")
+        self.assertFalse(self.journal.exists())
 
     def test_a_damaged_header_is_told(self):
         whole = self.stopped_journal()

@@ -71,6 +71,8 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.front.clear();
     results.evaluations.clear();
     results.feasible = 0;
+    results.study.held = {1};
+    results.study.parts = 1;
     results.rejected.push_back(Rejected{.reason = "too few layers", .count = 3, .miss = 2.0, .nearest = ""});
     results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
     results.study.job_id = "";
@@ -91,6 +93,20 @@ Search: nothing to search
   strategy exact; 0 points drawn, 0 excluded by their bound, 0 open; 0 step draws, 0 more to confirm the front
   seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z
 )");
+}
+
+TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
+{
+    Results results = plain();
+    results.front.clear();
+    results.feasible = 0;
+    results.rejected = {Rejected{.reason = "dp does not divide the batch", .count = 8, .miss = 0.0, .nearest = ""}};
+    results.study.held = {2};
+    EXPECT_THAT(text_report(results),
+                HasSubstr("\nNo plan of part 2 of 4 is feasible: the front of the whole is that of the other parts.\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNothing is feasible.\n\n"));
+    results.provisional = true;
+    EXPECT_THAT(text_report(results), testing::Not(HasSubstr("No plan of part")));
 }
 
 TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)

@@ -12,7 +12,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 namespace prismopt {
 namespace {
@@ -138,6 +141,45 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
         for (const auto& other : best) EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
     }
     EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.hardware), reference));
+}
+
+/// Stopped again and again, each leg knows what those before it learned; what comes out is that of one leg, of drawn costs too.
+TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
+{
+    const Scenario scenario = with_knobs("tune_points = 3\ntune_evaluations = 20\ntune_fleets = 64", bandwidth);
+    std::vector<std::string> asked;
+    TuningLog whole_log;
+    whole_log.learn = [&](const std::string& question, const Message&) { asked.push_back(question); };
+    const TunedHardware whole = tune_hardware(scenario, whole_log);
+    ASSERT_GT(asked.size(), 60U);
+
+    std::map<std::string, Message> known;
+    std::size_t learned = 0;  // in this leg
+    TuningLog log;
+    log.recall = [&](const std::string& question) {
+        const auto found = known.find(question);
+        return found == known.end() ? std::nullopt : std::optional(found->second);
+    };
+    log.learn = [&](const std::string& question, const Message& answer) {
+        EXPECT_TRUE(known.emplace(question, answer).second) << question << " is asked though it is known";
+        ++learned;
+    };
+    log.stop = [&] { return learned >= 25; };
+    std::optional<TunedHardware> tuned;
+    int stops = 0;
+    while (!tuned) {
+        learned = 0;
+        try {
+            tuned = tune_hardware(scenario, log);
+        } catch (const TuningStopped& stopped) {
+            EXPECT_THAT(stopped.what(), HasSubstr("evaluations"));
+            ASSERT_LT(++stops, 100);
+        }
+    }
+    EXPECT_GE(stops, 2);
+    EXPECT_EQ(tuned->hardware, whole.hardware);
+    EXPECT_EQ(tuned->evaluations, whole.evaluations);
+    EXPECT_EQ(known.size(), std::set<std::string>(asked.begin(), asked.end()).size());
 }
 
 TEST(Codesign, StaysUnderThePriceLimit)

@@ -3,7 +3,8 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 # shellcheck disable=SC2016  # expanded by the stand-ins
-stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
+stand_in srun 'case " $* " in *" report "*) echo "  seed 1, prismopt 0.1.0, 2026${wrote:-}"; exit;; esac
+echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
 stand_in scontrol ''
 unset SLURM_RESTART_COUNT PRISMOPT
 
@@ -48,6 +49,30 @@ a_later_leg_resumes() {
 a_later_leg_without_a_journal_searches() {
     run "${job[@]}" SLURM_RESTART_COUNT=1 "${script[@]}"
     expect_call "$search"
+}
+
+a_later_leg_that_finds_its_results_has_finished() {
+    : >"$results"
+    run "${job[@]}" SLURM_RESTART_COUNT=1 wrote=", job 42" search_status=2 "${script[@]}"
+    expect_status 0
+    expect_said "an earlier leg of job 42 has finished $results"
+    expect_call "srun --mpi=pmix --nodes=1 --ntasks=1 build/release/prismopt report $results"
+    expect_no_call scontrol
+    # With a journal beside them they are of a search that was stopped.
+    : >"$results.journal"
+    run "${job[@]}" SLURM_RESTART_COUNT=1 wrote=", job 42" "${script[@]}"
+    expect_call "srun --mpi=pmix build/release/prismopt resume $results"
+    rm "$results.journal"
+    # Results of another job are for the program to refuse, or to replace with --force.
+    for other in ", job 421" ""; do
+        run "${job[@]}" SLURM_RESTART_COUNT=1 wrote="$other" search_status=2 "${script[@]}" --force
+        expect_status 2
+        expect_call "$search --force"
+    done
+    run "${job[@]}" wrote=", job 42" search_status=2 "${script[@]}"
+    expect_status 2
+    expect_call "$search"
+    rm "$results"
 }
 
 a_first_leg_leaves_an_old_journal_to_the_program() {
@@ -104,6 +129,7 @@ a_stopped_search_is_requeued
 a_failed_search_is_not
 a_later_leg_resumes
 a_later_leg_without_a_journal_searches
+a_later_leg_that_finds_its_results_has_finished
 a_first_leg_leaves_an_old_journal_to_the_program
 too_few_arguments
 finish

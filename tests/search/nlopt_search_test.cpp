@@ -72,6 +72,22 @@ TEST(Minimise, KeepsTheBestAndLeavesWhatCannotWork)
     EXPECT_THROW(minimise(flat, {{0.0}, {1.0}}, std::vector{2.0}), std::invalid_argument);
 }
 
+TEST(Minimise, PassesOnWhatTheCostThrowsAndAsksNoMore)
+{
+    struct Stopped {};
+    for (const TuneMethod method :
+         {TuneMethod::sbplx, TuneMethod::bobyqa, TuneMethod::direct_l, TuneMethod::crs2, TuneMethod::global_then_local}) {
+        int asked = 0;
+        const auto cost = [&](std::span<const double> x) {
+            if (++asked == 15) throw Stopped{};
+            return (x[0] - 0.3) * (x[0] - 0.3) + x[1] * x[1];
+        };
+        EXPECT_THROW(minimise(cost, {{0.0, -1.0}, {1.0, 1.0}}, std::vector{0.5, 0.5}, {.method = method, .tolerance = 1e-9}),
+                     Stopped);
+        EXPECT_EQ(asked, 15);
+    }
+}
+
 /// Schaffer: f1 = x^2, f2 = (x - 2)^2. Where w1 f1 = w2 f2 (unit box 4 x 4) both terms are equal: x = 2 / (1 + sqrt(w1 / w2)).
 TEST(Scalarisation, WeightsMoveTheMinimumAlongTheFront)
 {
