@@ -22,19 +22,24 @@ constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95"
 constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
 constexpr std::string_view rung_example = "{ fleets = 1024, steps = 2 }";
 
+int whole_blocks(const Value& value, const Range& range)
+{
+    const int fleets = value.count(range);
+    if (fleets % fleet_block != 0) {
+        const int below = fleets / fleet_block * fleet_block;
+        value.fail({fmt::format("is not a multiple of {}", fleet_block), "fleets are drawn in blocks",
+                    fmt::format("try {} or {}", below, below + fleet_block)});
+    }
+    return fleets;
+}
+
 Rung read_rung(const Value& value)
 {
     Table table = value.table(rung_example);
     Rung rung;
-    const Value fleets = table.at("fleets", "fleets = 1024");
-    rung.fleets = fleets.count(fleets_range);
+    rung.fleets = whole_blocks(table.at("fleets", "fleets = 1024"), fleets_range);
     rung.steps = table.at("steps", "steps = 2").count(steps_range);
     table.refuse_unknown_keys();
-    if (rung.fleets % fleet_block != 0) {
-        const int below = rung.fleets / fleet_block * fleet_block;
-        fleets.fail({fmt::format("is not a multiple of {}", fleet_block), "fleets are drawn in blocks",
-                     fmt::format("try {} or {}", below, below + fleet_block)});
-    }
     return rung;
 }
 
@@ -120,7 +125,7 @@ SearchSettings read_search(Table table)
         search.tune_evaluations = value->count(tune_evaluations_range);
     }
     if (const auto value = table.find("tune_fleets")) {
-        search.tune_fleets = value->count(tune_fleets_range);
+        search.tune_fleets = whole_blocks(*value, tune_fleets_range);
     }
     table.refuse_unknown_keys();
     return search;
