@@ -3,6 +3,7 @@
 #include "io/aligned.hpp"
 #include "io/nearest.hpp"
 #include "io/plan_words.hpp"
+#include "io/report.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
@@ -56,18 +57,21 @@ const Estimate& best(const Results& results, std::size_t objective)
         ->objectives[objective];
 }
 
-/// How `b` does against `a`, both to be minimised.
-std::string gain(const Estimate& a, const Estimate& b)
+/// How `b` does against `a`, both to be minimised, and how much that says.
+std::string gain(const Estimate& a, const Estimate& b, bool same_population)
 {
     if (a.value == b.value) {
         return "equal";
     }
+    const std::string change = fmt::format("{:+.2f} %", 100.0 * (b.value / a.value - 1.0));
     if (a.low == a.high && b.low == b.high) {
-        return fmt::format("{:+.2f} %", 100.0 * (b.value / a.value - 1.0));
+        return change;
+    }
+    if (!same_population) {
+        return change + ", over other nodes";
     }
     const bool apart = a.high < b.low || b.high < a.low;
-    return fmt::format("{:+.2f} %, {}", 100.0 * (b.value / a.value - 1.0),
-                       apart ? "limits apart" : "limits overlap: draws do not tell");
+    return change + (apart ? ", limits apart" : ", limits overlap: draws do not tell");
 }
 
 std::string bests_text(const std::vector<NamedResults>& studies)
@@ -85,7 +89,8 @@ std::string bests_text(const std::vector<NamedResults>& studies)
         for (std::size_t s = 0; s < studies.size(); ++s) {
             rows.back().push_back(limited(best(studies[s].results, k)));
             if (s > 0) {
-                rows.back().push_back(gain(best(studies.front().results, k), best(studies[s].results, k)));
+                const bool same = studies[s].results.study.nodes_known == studies.front().results.study.nodes_known;
+                rows.back().push_back(gain(best(studies.front().results, k), best(studies[s].results, k), same));
             }
         }
     }
@@ -179,6 +184,21 @@ std::string axes_text(const std::vector<NamedResults>& studies)
     return text.empty() ? "the axes are the same\n" : "axes that differ:\n" + text;
 }
 
+/// What the quantiles of each study are of.
+std::string populations_text(const std::vector<NamedResults>& studies)
+{
+    if (same_population(studies)) {
+        return fmt::format("quantiles of {}\n", population(studies.front().results.study.nodes_known));
+    }
+    std::string text = "Warning: these quantiles are not of the same thing:";
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        text += fmt::format("{} {} of {}", s == 0 ? "" : ",", letter(s), population(studies[s].results.study.nodes_known));
+    }
+    return text +
+           ".\nWhat differs comes from the nodes as well as from the plans; to compare plans, search both with slow_nodes in "
+           "[cluster], or both without.\n";
+}
+
 /// Lines without comments and blanks around them.
 std::vector<std::string> settings(const std::string& scenario)
 {
@@ -220,6 +240,13 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
 }
 
 }  // namespace
+
+bool same_population(const std::vector<NamedResults>& studies)
+{
+    return std::all_of(studies.begin(), studies.end(), [&studies](const NamedResults& study) {
+        return study.results.study.nodes_known == studies.front().results.study.nodes_known;
+    });
+}
 
 std::vector<std::string> common_objectives(const std::vector<NamedResults>& studies)
 {
@@ -300,7 +327,7 @@ std::string comparison_text(const std::vector<NamedResults>& studies)
         text += fmt::format("{}  {}: study {}, seed {}, front of {} points, {}\n", letter(s), studies[s].file,
                             results.study.scenario_name, results.study.seed, results.front.size(), results.study.outcome.text);
     }
-    text += fmt::format("\n{}{}", axes_text(studies), scenarios_text(studies));
+    text += fmt::format("{}\n{}{}", populations_text(studies), axes_text(studies), scenarios_text(studies));
     const bool empty =
         std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
     if (empty) {

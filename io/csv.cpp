@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -116,10 +119,19 @@ std::vector<std::vector<std::string>> csv_fields(const std::string& text)
 
 std::string read_text(const std::string& path)
 {
+    const auto refuse = [&path](const char* why) {
+        throw InputError(fmt::format("{}: cannot be read ({}); give the path of a file", path, why));
+    };
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+        refuse("it is a directory");
+    }
     std::ifstream stream(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(stream), {});
     if (!stream) {
-        throw InputError(path + ": cannot be read");
+        refuse(std::strerror(errno));
+    }
+    std::string text(std::istreambuf_iterator<char>(stream), {});
+    if (stream.bad()) {
+        refuse("an error while reading");
     }
     return text;
 }

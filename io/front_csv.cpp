@@ -33,7 +33,7 @@ std::string header(const Results& results)
     for (const Axis& axis : results.axes) {
         line += fmt::format(",{}", quoted(axis.name));
     }
-    line += ",total_gpus,dominated,provisional,draws";
+    line += ",total_gpus,dominated,provisional,quantiles_of,draws";
     for (const auto& column : front_estimates()) {
         for (const std::string_view limit : {"", "_low", "_high"}) {
             line += fmt::format(",{}", with_units(column.name, limit, column.units));
@@ -51,8 +51,8 @@ std::string row(const Results& results, const FrontPoint& point)
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         line += fmt::format(",{}", quoted(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
     }
-    line += fmt::format(",{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
-                        point.prediction.draws);
+    line += fmt::format(",{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
+                        quantiles_of(results.study.nodes_known), point.prediction.draws);
     for (const auto& column : front_estimates()) {
         const Estimate& estimate = column.in(point);
         line += fmt::format(",{},{},{}", estimate.value, estimate.low, estimate.high);

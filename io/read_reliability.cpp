@@ -32,12 +32,39 @@ void set_time(Table& table, std::string_view key, std::string_view example, Seco
     }
 }
 
-/// "per 1000 node-days", "per GPU-day": by what it is counted; "/day" is of `plain`.
-RateOf counted_by(const Value& value, RateOf plain)
+/// "per 1000 node-days", "per GPU-day", "per job-day": by what it is counted; "/day" does not say.
+std::optional<RateOf> counted_by(const Value& rate)
 {
-    const std::string text = value.text(rate_example);
+    const std::string text = rate.text(rate_example);
     const auto has = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
-    return has("node") ? RateOf::node : has("GPU") ? RateOf::gpu : plain;
+    return has("node")  ? std::optional(RateOf::node)
+           : has("GPU") ? std::optional(RateOf::gpu)
+           : has("job") ? std::optional(RateOf::job)
+                        : std::nullopt;
+}
+
+RateOf counted_by_unit(const Value& rate)
+{
+    const auto of = counted_by(rate);
+    if (!of) {
+        rate.fail({"does not say what fails so often", "a node, a GPU or the whole job, whatever its size",
+                   "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\""});
+    }
+    return *of;
+}
+
+/// Failures of one node.
+PerSecond read_node_rate(const Value& value, int gpus_per_node)
+{
+    const auto rate = value.quantity<PerSecond>("3.79e-3 /day", Sign::zero_or_more);
+    switch (counted_by(value).value_or(RateOf::node)) {  // the key's name says so
+        case RateOf::gpu: return rate * gpus_per_node;
+        case RateOf::job:
+            value.fail({"is of the whole job", "node_failure_rate is of a node",
+                        "give it as rate of a [[reliability.cause]], or write \"3.79e-3 /day\""});
+        case RateOf::node: break;
+    }
+    return rate;
 }
 
 GapLaw read_gaps(Table& table)
@@ -68,7 +95,7 @@ Cause read_cause(Table table)
     cause.name = table.at("name", "name = \"network\"").text("network");
     const Value rate = table.at("rate", fmt::format("rate = \"{}\"", rate_example));
     cause.rate = rate.quantity<PerSecond>(rate_example, Sign::zero_or_more);
-    cause.of = counted_by(rate, RateOf::job);
+    cause.of = counted_by_unit(rate);
     cause.gaps = read_gaps(table);
     cause.restart = time_at(table, "restart", "10 min");
     set_time(table, "detection", "5 min", cause.detection);
@@ -168,10 +195,7 @@ Reliability read_reliability(Table table, const Cluster& cluster)
     const auto rate = causes ? table.find("node_failure_rate")
                              : std::optional(table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\""));
     if (rate) {
-        reliability.node_failure_rate = rate->quantity<PerSecond>("3.79e-3 /day", Sign::zero_or_more);
-        if (counted_by(*rate, RateOf::node) == RateOf::gpu) {
-            reliability.node_failure_rate.si *= cluster.gpus_per_node();
-        }
+        reliability.node_failure_rate = read_node_rate(*rate, cluster.gpus_per_node());
         reliability.restart = time_at(table, "restart", "10 min");
     }
     if (causes) {

@@ -1,6 +1,7 @@
 #include "optimizer/design_map.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "model/phase_plan.hpp"
 #include "model/step/node_order.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
@@ -105,6 +106,36 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
 /// A job of one building is the same whatever would cross.
 bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return plan.gpus() <= cluster.building_gpus(); }
 
+/// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.
+std::vector<std::vector<double>> factors_by_place(const ParallelPlan& plan, const std::vector<Phase>& phases,
+                                                  const Cluster& cluster)
+{
+    std::vector<std::vector<double>> all;
+    for (const Phase& phase : phases) {
+        std::vector<double>& factors = all.emplace_back();
+        for (const int node : nodes_in_order(plan_in_phase(plan, phase), cluster)) {
+            factors.push_back(cluster.node_factors[node]);
+        }
+    }
+    return all;
+}
+
+/// Whether no earlier order puts nodes that are as slow in the same places.
+bool first_order_of_its_kind(const ParallelPlan& plan, const std::vector<NodeOrder>& orders, const std::vector<Phase>& phases,
+                             const Cluster& cluster)
+{
+    if (plan.node_order == orders.front()) {
+        return true;
+    }
+    const auto factors = factors_by_place(plan, phases, cluster);
+    const auto same = [&](NodeOrder other) {
+        ParallelPlan renamed = plan;
+        renamed.node_order = other;
+        return factors_by_place(renamed, phases, cluster) == factors;
+    };
+    return std::none_of(orders.begin(), std::find(orders.begin(), orders.end(), plan.node_order), same);
+}
+
 std::vector<Constraint> constraints(const Scenario& scenario)
 {
     const SpaceSettings& s = scenario.space;
@@ -189,6 +220,10 @@ std::vector<Constraint> constraints(const Scenario& scenario)
          [s](std::span<const int> point) { return point[post_validation] == 0 || can_validate_later(partial_plan(s, point)); }},
         on_plan("more spares than nodes", spares,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return !node_problem(plan, cluster); }),
+        on_plan("same plan under another name", spares,
+                [orders = s.node_order, phases, cluster = scenario.cluster](const ParallelPlan& plan) {
+                    return first_order_of_its_kind(plan, orders, phases, cluster);
+                }),
     };
 }
 

@@ -21,7 +21,8 @@ int parse_value(const std::string& key, const std::string& value, int)
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     const int least = key == "recomputed_layers" || key == "spares" ? 0 : 1;
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
-        throw InputError("--design: " + key + "=" + value + " is not a positive whole number; write for example " + key + "=8");
+        throw InputError("--design: " + key + "=" + value + " is not a whole number from " + std::to_string(least) +
+                         "; write for example " + key + "=8");
     }
     return number;
 }

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
+#include <variant>
 
 namespace prismopt {
 
@@ -26,15 +26,21 @@ struct PublishedSpread {
     double p95_s = 19.3;
 };
 
-/// The scenario and plan on so many GPUs; nothing where they do not divide.
-std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario, const ParallelPlan& plan, int gpus)
+struct Scaled {
+    Scenario scenario;
+    ParallelPlan plan;
+};
+
+/// The scenario and plan on so many GPUs, or why there is none.
+std::variant<Scaled, std::string> scaled(const Scenario& scenario, const ParallelPlan& plan, int gpus)
 {
-    std::pair<Scenario, ParallelPlan> result{scenario, plan};
+    Scaled result{scenario, plan};
     auto& [s, p] = result;
     const int stage = plan.tp * plan.cp;
     const int replica = stage * plan.pp;
     if (gpus % stage != 0 || (gpus >= replica && gpus % replica != 0)) {
-        return std::nullopt;
+        return gpus < replica ? fmt::format("no whole number of stages of tp*cp = {} GPUs", stage)
+                              : fmt::format("no whole number of replicas of tp*cp*pp = {} GPUs", replica);
     }
     p.dp = std::max(1, gpus / replica);
     if (gpus < replica) {
@@ -42,7 +48,7 @@ std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario
         const int ends = plan.split == LayerSplit::slots ? 2 : 0;  // embedding and loss head
         const int slots = (scenario.workload.layers + ends) * p.pp;
         if (plan.pp % p.pp != 0 || slots % plan.pp != 0 || slots / plan.pp <= ends) {
-            return std::nullopt;
+            return fmt::format("{} of the plan's {} stages would not hold a whole number of layers", p.pp, plan.pp);
         }
         s.workload.layers = slots / plan.pp - ends;
     }
@@ -56,7 +62,7 @@ std::optional<std::pair<Scenario, ParallelPlan>> scaled(const Scenario& scenario
     }
     if (gpus > s.cluster.gpus) {
         if (s.cluster.nodes_known()) {
-            return std::nullopt;
+            return fmt::format("the cluster whose nodes are known has {} GPUs", s.cluster.gpus);
         }
         s.cluster.gpus = gpus;
         s.cluster.tiers.back().group_gpus = gpus;
@@ -108,18 +114,22 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
     const NoiseTables noise = build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}, scenario.cluster.tiers);
     for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
         const auto at = scaled(scenario, plan, gpus);
-        if (!at) {
+        if (const auto* why = std::get_if<std::string>(&at)) {
+            curve.left_out.push_back({gpus, *why});
             continue;
         }
-        const StudyModel model(at->first, noise);
+        const auto& [there, scaled_plan] = std::get<Scaled>(at);
+        const StudyModel model(there, noise);
         Predictor predictor(model.problem);
-        if (std::holds_alternative<Infeasible>(predictor.bound(at->second))) {
+        const auto bound = predictor.bound(scaled_plan);
+        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+            curve.left_out.push_back({gpus, refusal->reason + ": " + refusal->detail});
             continue;
         }
         const SamplerOptions sampler = model.sampler(Purpose::confirm);
-        const PhaseDraws draws = predictor.sample(at->second, {0, rung.fleets, rung.steps}, sampler);
-        const Prediction p = predictor.summarise(at->second, draws, rung.steps, sampler, Confidence{});
-        ScalePoint point{at->second,       gpus, p.noise_free_step_s, quantile(p.step, 0.05), p.step.p50.value, p.step.p95.value,
+        const PhaseDraws draws = predictor.sample(scaled_plan, {0, rung.fleets, rung.steps}, sampler);
+        const Prediction p = predictor.summarise(scaled_plan, draws, rung.steps, sampler, Confidence{});
+        ScalePoint point{scaled_plan,      gpus, p.noise_free_step_s, quantile(p.step, 0.05), p.step.p50.value, p.step.p95.value,
                          p.step.p99.value, {}};
         for (std::size_t i = 0; i < slower_by.size(); ++i) {
             point.slower[i] = probability_above(draws.front(), noise, (1.0 + slower_by[i]) * point.nominal_s);
@@ -129,28 +139,49 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
     return curve;
 }
 
+namespace {
+
+std::string row_text(const ScalePoint& p)
+{
+    std::string text = fmt::format("\n{:>7} {:>4} {:>6} {:>10.4g} {:>8.4g} {:>8.4f} {:>8.4f} {:>8.4f} ", p.gpus, p.plan.pp,
+                                   p.plan.dp, p.nominal_s, p.p50_s, p.p5_s / p.p50_s, p.p95_s / p.p50_s, p.p99_s / p.p50_s);
+    for (const double share : p.slower) {
+        text += fmt::format(" {:>7.4f}", share);
+    }
+    return text;
+}
+
+std::string published_text()
+{
+    const PublishedSpread published;
+    return fmt::format("\n{:>7} {:>4} {:>6} {:>10} {:>8.4g} {:>8.4f} {:>8.4f}   published: PRISM, arXiv 2510.15596, another job",
+                       "64k+", "", "", "", published.p50_s, published.p5_s / published.p50_s, published.p95_s / published.p50_s);
+}
+
+}  // namespace
+
 std::string scale_curve_text(const ScaleCurve& curve)
 {
-    std::string text = fmt::format("quantiles of {}; nominal: without noise; the same work per GPU at every size\n",
-                                   population(curve.nodes_known));
-    text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than nominal by more than\n", "GPUs", "pp",
+    std::string text = fmt::format(
+        "quantiles of {}; the same work per GPU at every size\n"
+        "nominal: the step without noise on so many GPUs, which grows with them: collectives of more members take longer\n",
+        population(curve.nodes_known));
+    text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than that nominal by more than\n", "GPUs", "pp",
                         "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
     text += fmt::format("{:>67}", "");
     for (const double by : slower_by) {
         text += fmt::format(" {:>6.0f}%", 100.0 * by);
     }
-    const PublishedSpread published;
-    for (const ScalePoint& p : curve.points) {
-        text += fmt::format("\n{:>7} {:>4} {:>6} {:>10.4g} {:>8.4g} {:>8.4f} {:>8.4f} {:>8.4f} ", p.gpus, p.plan.pp, p.plan.dp,
-                            p.nominal_s, p.p50_s, p.p5_s / p.p50_s, p.p95_s / p.p50_s, p.p99_s / p.p50_s);
-        for (const double share : p.slower) {
-            text += fmt::format(" {:>7.4f}", share);
+    auto point = curve.points.begin();
+    auto missing = curve.left_out.begin();
+    for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
+        if (point != curve.points.end() && point->gpus == gpus) {
+            text += row_text(*point++);
+        } else if (missing != curve.left_out.end() && missing->gpus == gpus) {
+            text += fmt::format("\n{:>7} left out: {}", gpus, missing->why);
+            ++missing;
         }
-        if (p.gpus == published.gpus) {
-            text += fmt::format(
-                "\n{:>7} {:>4} {:>6} {:>10} {:>8.4g} {:>8.4f} {:>8.4f}   published: PRISM, arXiv 2510.15596, another job", "64k+",
-                "", "", "", published.p50_s, published.p5_s / published.p50_s, published.p95_s / published.p50_s);
-        }
+        text += gpus == PublishedSpread{}.gpus ? published_text() : "";
     }
     return text;
 }
@@ -163,7 +194,8 @@ std::string scale_curve_json(const ScaleCurve& curve)
         {"slower_by", slower_by},
         {"published",
          {{"gpus", published.gpus}, {"p5_s", published.p5_s}, {"p50_s", published.p50_s}, {"p95_s", published.p95_s}}},
-        {"points", nlohmann::json::array()}};
+        {"points", nlohmann::json::array()},
+        {"left_out", nlohmann::json::array()}};
     for (const ScalePoint& p : curve.points) {
         json["points"].push_back({{"gpus", p.gpus},
                                   {"nominal_s", p.nominal_s},
@@ -172,6 +204,9 @@ std::string scale_curve_json(const ScaleCurve& curve)
                                   {"p95_s", p.p95_s},
                                   {"p99_s", p.p99_s},
                                   {"probability_slower", p.slower}});
+    }
+    for (const ScaleLeftOut& size : curve.left_out) {
+        json["left_out"].push_back({{"gpus", size.gpus}, {"why", size.why}});
     }
     return json.dump(2);
 }

@@ -26,14 +26,20 @@ struct ScalePoint {
     std::array<double, slower_by.size()> slower{};  // probability that a step takes longer than (1 + slower_by[i]) * nominal_s
 };
 
+struct ScaleLeftOut {
+    int gpus = 0;
+    std::string why;
+};
+
 struct ScaleCurve {
     bool nodes_known = false;
     std::vector<ScalePoint> points;
+    std::vector<ScaleLeftOut> left_out;  // sizes that the plan cannot have
 };
 
 /// Weak scaling: replicas of the plan with as many microbatches each; on fewer GPUs than a replica has, a pipeline of fewer stages with
-/// as many layers each. Sizes that do not divide so are left out, and beyond the cluster where its nodes are known. The last tier of the
-/// network grows with the job. Memory is not judged.
+/// as many layers each. Sizes that do not divide so are left out with the reason, and so are those beyond a cluster whose nodes are known.
+/// The last tier of the network grows with the job. Memory is not judged.
 ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const Rung& rung);
 
 /// Tables for people and machines, with the published spread of a job on more than 64,000 GPUs beside ours.

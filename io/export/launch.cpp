@@ -1,13 +1,89 @@
 #include "io/export/launch.hpp"
 
 #include "io/orders_file.hpp"
+#include "io/results.hpp"
+#include "model/step/node_order.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <sstream>
 
 namespace prismopt {
+
+namespace {
+
+/// Known nodes of the scenario that the job does not have, in order.
+std::vector<int> left_out(const std::vector<int>& in_job, const Cluster& cluster)
+{
+    std::vector<bool> taken(static_cast<std::size_t>(cluster.nodes()), false);
+    for (const int node : in_job) {
+        taken[static_cast<std::size_t>(node)] = true;
+    }
+    std::vector<int> others;
+    for (int node = 0; node < cluster.nodes(); ++node) {
+        if (!taken[static_cast<std::size_t>(node)]) {
+            others.push_back(node);
+        }
+    }
+    return others;
+}
+
+/// "0-2,4", as Slurm and people write lists; `nodes` ascend.
+std::string ranges(const std::vector<int>& nodes)
+{
+    std::string text;
+    for (std::size_t first = 0; first < nodes.size();) {
+        std::size_t last = first;
+        while (last + 1 < nodes.size() && nodes[last + 1] == nodes[last] + 1) {
+            ++last;
+        }
+        text += fmt::format("{}{}", text.empty() ? "" : ",", nodes[first]);
+        text += last > first ? fmt::format("-{}", nodes[last]) : "";
+        first = last + 1;
+    }
+    return text;
+}
+
+/// The slowest of these nodes, in words.
+std::string slowest(const std::vector<int>& nodes, const std::vector<double>& factors)
+{
+    const int node = *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
+    return fmt::format("the slowest, {}, takes {:.4g} times as long", node, factors[static_cast<std::size_t>(node)]);
+}
+
+/// Which known nodes the predicted times are of.
+std::string nodes_text(const Launch& launch)
+{
+    if (!launch.cluster.nodes_known()) {
+        return "";
+    }
+    const std::vector<double>& factors = launch.cluster.node_factors;
+    std::vector<int> in_job = nodes_in_order(launch.plan, launch.cluster);
+    std::sort(in_job.begin(), in_job.end());
+    const std::vector<int> others = left_out(in_job, launch.cluster);
+    std::string text = fmt::format(
+        "# Predicted times are of known nodes, by their numbers in the scenario.\n#   In the job, in this order: nodes {} "
+        "({}).\n",
+        ranges(in_job), slowest(in_job, factors));
+    if (!others.empty()) {
+        text += fmt::format("#   To be kept out of it: nodes {} ({}).\n", ranges(others), slowest(others, factors));
+    }
+    return text;
+}
+
+/// [place]: its node, and the nodes that stay out; null where no node is known.
+nlohmann::json nodes_json(const Launch& launch)
+{
+    if (!launch.cluster.nodes_known()) {
+        return {};
+    }
+    const std::vector<int> in_job = nodes_in_order(launch.plan, launch.cluster);
+    return {{"in_job", in_job}, {"left_out", left_out(in_job, launch.cluster)}};
+}
+
+}  // namespace
 
 const std::vector<ExportTarget>& export_targets()
 {
@@ -24,8 +100,8 @@ const std::vector<ExportTarget>& export_targets()
 
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)
 {
-    return fmt::format("# Study {}, point {}: {}\n# For {}\n#   {}\n# Written by {}\n", launch.study, launch.point, launch.design,
-                       version, source, launch.program);
+    return fmt::format("# Study {}, point {}: {}\n# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, version, source, launch.program, nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -77,6 +153,8 @@ Exported launch_json(const Launch& launch)
                           {"experts", w.experts.count},
                           {"active_experts", w.experts.active}}},
                         {"cluster", {{"name", launch.cluster.name}, {"gpus_per_node", launch.cluster.gpus_per_node()}}},
+                        {"nodes", nodes_json(launch)},
+                        {"quantiles_of", quantiles_of(launch.cluster.nodes_known())},
                         {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},
                         {"checkpoint_interval_s",
                          launch.checkpoint_interval_s > 0.0 ? nlohmann::json(launch.checkpoint_interval_s) : nlohmann::json()},

@@ -51,7 +51,7 @@ Exported torchtitan_config(const Launch& launch);
 Exported slurm_script(const Launch& launch);
 Exported launch_json(const Launch& launch);
 
-/// Lines that say what was exported from where, and for which version of the target.
+/// Lines that say what was exported from where, for which version of the target, and for which nodes where they are known.
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
 
 }  // namespace prismopt

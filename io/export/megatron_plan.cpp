@@ -41,8 +41,8 @@ Refusals megatron_refusals(const Launch& launch)
     if (plan.node_order != NodeOrder::as_listed) {
         why.push_back(
             fmt::format("node_order {} places nodes by their number in the scenario, which no argument names; search "
-                        "node_order = [\"as_listed\"]",
-                        name(plan.node_order)));
+                        "node_order = [\"{}\"]",
+                        name(plan.node_order), name(NodeOrder::as_listed)));
     }
     if (plan.tp_overlap == TensorParallelOverlap::on && !plan.sequence_parallel) {
         why.emplace_back("tp_overlap needs sequence parallelism");

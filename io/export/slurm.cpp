@@ -69,6 +69,12 @@ tail -n +2 "$ranks" | while IFS=, read -r _ node _; do echo "${hosts[$node]}"; d
 distribution=(--distribution=arbitrary)
 )";
 
+/// A scenario has no names of hosts.
+constexpr auto known_nodes =
+    "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS of the nodes in the job, or --exclude=HOSTS of those kept "
+    "out.\n"
+    "#   It numbers hosts as its configuration lists them, so the scenario has to number nodes in that order.\n";
+
 }  // namespace
 
 Exported slurm_script(const Launch& launch)
@@ -77,8 +83,8 @@ Exported slurm_script(const Launch& launch)
     if (plan.node_order != NodeOrder::as_listed) {
         return Refusals{
             fmt::format("node_order {} places nodes by their number in the scenario, which Slurm does not know; search "
-                        "node_order = [\"as_listed\"]",
-                        name(plan.node_order))};
+                        "node_order = [\"{}\"]",
+                        name(plan.node_order), name(NodeOrder::as_listed))};
     }
     const std::vector<Process> all = processes(launch);
     const int last =
@@ -90,6 +96,7 @@ Exported slurm_script(const Launch& launch)
                         launch.study, last + 1, plan.gpus(), node);
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
+    text += launch.cluster.nodes_known() ? known_nodes : "";
     text +=
         "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
         "set\n";

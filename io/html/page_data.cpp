@@ -3,6 +3,7 @@
 #include "io/front_columns.hpp"
 #include "io/html/packed.hpp"
 #include "io/plan_words.hpp"
+#include "io/report.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -134,6 +135,8 @@ Json study_json(const ReportedStudy& study)
     const Results& results = study.results;
     Json json{{"name", study.name},     {"file", study.file},      {"objectives", Json::array()},   {"axes", Json::array()},
               {"front", Json::array()}, {"space", space(results)}, {"progress", progress(results)}, {"trust", trust(results)}};
+    json["quantiles_of"] = quantiles_of(results.study.nodes_known);
+    json["population"] = population(results.study.nodes_known);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

@@ -68,6 +68,9 @@ const tests = {
         assert.equal(await page.locator("#points-table tbody tr").count(), (csv.match(/^ *\*?\d+ +\d+ +tp /gm) ?? []).length);
         assert.match(await page.locator("#summary-text").textContent(), /proved complete/i);
         assert.match(await page.locator("#trust-text").textContent(), /Korthikanti/);
+        for (const place of ["#subtitle", "#summary-text", "#points-note", "#distributions", "#trust-text"]) {
+            assert.match(await page.locator(place).textContent(), /the fleet \(over the GPUs that one may get\)/, place);
+        }
         assert.ok(await page.locator("#timeline-chart canvas").count() > 0, "a timeline is drawn");
         await close(page);
     },

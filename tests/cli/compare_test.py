@@ -18,6 +18,16 @@ class Compare(CliTest):
         self.assertIn("would be lost", self.refusal("compare", "all.h5", "fewer.h5", "--html", "all.h5"))
         self.assertEqual((self.folder / "all.h5").read_bytes(), before)
 
+    def test_a_fleet_beside_known_nodes_is_warned_of(self):
+        self.output("search", support.SMALL, "--out", "fleet.h5")
+        self.output("search", self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.2 }]'), "--out", "slow.h5")
+        text = self.output("compare", "fleet.h5", "slow.h5")
+        self.assertIn("Warning: these quantiles are not of the same thing: A of the fleet (over the GPUs that one may get), "
+                      "B of this cluster", text)
+        self.assertRegex(text, r"(?m)^training_time_p99, s .* %, over other nodes$")
+        self.assertNotIn("limits apart", text)
+        self.assertNotIn("Warning", self.output("compare", "fleet.h5", "fleet.h5"))
+
     def test_different_objectives_are_refused_unless_asked_for(self):
         self.output("search", support.SMALL, "--out", "three.h5")
         self.output("search", self.scenario(minimise='["cost", "step_time_p99"]'), "--out", "two.h5")

@@ -58,6 +58,7 @@ class Placement(CliTest):
             return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
 
         self.assertIn("is of another cluster: it has 7 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 7)))
+        self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5"))
         self.assertIn("no node is known to be slow; give --nodes FILE", refusal("--seat-nodes", self.folder / "seats.csv"))
@@ -72,6 +73,26 @@ class Placement(CliTest):
             self.assertLessEqual(point["p50_s"], point["p99_s"])
         text = self.output("predict", support.SMALL, "--design", DESIGN, "--scale-curve", "--draws", 128)
         self.assertIn("published: PRISM", text)
+
+    def test_scale_curve_says_what_it_leaves_out(self):
+        design = "gpus=32 tp=1 pp=1 microbatch=2 schedule=1f1b recompute=none"  # 65,536 replicas are too many
+        text = self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128)
+        self.assertRegex(text, r"(?m)^  65536 left out: too many replicas .*\n   64k\+ .*published: PRISM.*\n 131072 left out: ")
+        curve = json.loads(self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128, "--json"))
+        self.assertEqual([size["gpus"] for size in curve["left_out"]], [65536, 131072])
+
+    def test_export_names_the_nodes_of_the_job(self):
+        slow = self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.3 }]',
+                             sharding='["zero1"]\nspares = [1]\nnode_order = ["as-listed", "packed"]', pp="[1]")
+        self.output("search", slow, "--out", "slow.h5")
+        plan = json.loads(self.output("export", "slow.h5", "--target", "json"))
+        self.assertEqual(plan["quantiles_of"], "this cluster")
+        self.assertEqual(plan["plan"]["node_order"], "as-listed")  # the slow node stands by, so orders are one plan
+        self.assertIn(1, plan["nodes"]["left_out"])
+        self.output("export", "slow.h5", "--target", "slurm", "--out", "job.sbatch")
+        script = (self.folder / "job.sbatch").read_text()
+        self.assertRegex(script, r"To be kept out of it: nodes 1\b.*\(the slowest, 1, takes 1.3 times as long\)")
+        self.assertIn("--exclude=HOSTS", script)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,28 @@ TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
     EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
 }
 
+TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
+{
+    Results fleet = with_front({{100.0, 1.0}});
+    fleet.front.front().objectives.front() = {100.0, 99.0, 101.0, 0.0, 0.0};
+    fleet.study.nodes_known = false;
+    Results known = with_front({{90.0, 1.0}});
+    known.study.nodes_known = false;
+    known.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
+    const std::string alike = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    EXPECT_THAT(alike, HasSubstr("\nquantiles of the fleet (over the GPUs that one may get)\n"));
+    EXPECT_THAT(alike, HasSubstr("-10.00 %, limits apart"));
+    EXPECT_THAT(alike, Not(HasSubstr("Warning")));
+    known.study.nodes_known = true;
+    const std::string apart = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    EXPECT_THAT(apart, HasSubstr("Warning: these quantiles are not of the same thing: A of the fleet (over the GPUs that one may "
+                                 "get), B of this cluster (its nodes are known).\n"));
+    EXPECT_THAT(apart, HasSubstr("-10.00 %, over other nodes"));
+    EXPECT_THAT(apart, Not(HasSubstr("limits")));
+    fleet.study.nodes_known = true;
+    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, limits apart"));
+}
+
 TEST(Compare, SaysWhichPointsAreBeaten)
 {
     const std::string text = comparison_text({{"a.h5", with_front({{2.0, 2.0}})}, {"b.h5", with_front({{1.0, 1.0}})}});

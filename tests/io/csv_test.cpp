@@ -50,7 +50,21 @@ TEST(Csv, RefusesLinesOfAnotherLength)
     } catch (const InputError& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("t.csv:3: 3 fields where the header names 2"));
     }
-    EXPECT_THROW(read_csv("/no/such/file.csv"), InputError);
+}
+
+TEST(Csv, RefusesFilesThatCannotBeRead)
+{
+    const auto message = [](const char* path) -> std::string {
+        try {
+            read_csv(path);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(message("/no/such/file.csv"),
+              "/no/such/file.csv: cannot be read (No such file or directory); give the path of a file");
+    EXPECT_EQ(message("/tmp"), "/tmp: cannot be read (it is a directory); give the path of a file");
 }
 
 }  // namespace

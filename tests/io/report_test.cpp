@@ -131,7 +131,7 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     EXPECT_THAT(text_report(results), HasSubstr("2176 step draws, none to confirm the front"));
     EXPECT_THAT(summary(results), HasSubstr("Provisional front of 2 points"));
     EXPECT_THAT(summary(results), HasSubstr("Counts: " + counts));
-    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,8192,"));
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,this cluster,8192,"));
 }
 
 TEST(TextReport, ChoosesTheUnitOfCostsByTheirSize)
@@ -173,18 +173,26 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
     const std::vector<std::string> csv = lines(front_csv(plain()));
     ASSERT_EQ(csv.size(), 3U);
     EXPECT_THAT(csv[0],
-                StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,draws,step_time_mean_s,"
-                           "step_time_mean_low_s,step_time_mean_high_s,"));
+                StartsWith(
+                    "point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,draws,step_time_mean_s,"
+                    "step_time_mean_low_s,step_time_mean_high_s,"));
     EXPECT_THAT(csv[0], HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,cost_usd,cost_low_usd,"
                                   "cost_high_usd,expected_cost_usd,"));
     EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
-    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,8192,2,1.75,2.5,10.214,10.1,10.3,"));
+    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,8192,2,1.75,2.5,10.214,10.1,10.3,"));
     EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
     EXPECT_THAT(csv[1], EndsWith(",0.92,1.08,1"));
-    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,8192,"));
+    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
     }
+}
+
+TEST(FrontCsv, SaysWhatQuantilesAreOf)
+{
+    Results results = plain();
+    results.study.nodes_known = false;
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,0,fleet,8192,"));
 }
 
 TEST(FrontCsv, QuotesWhatWouldBreakALine)

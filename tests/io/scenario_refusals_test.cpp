@@ -402,11 +402,17 @@ TEST(ScenarioRefuses, BadFailures)
     EXPECT_EQ(
         refusal("\n[space]", cause("name = \"disk\"\nrate = \"6.5 per 1000 nodes\"\nrestart = \"1 min\""), 3),
         "rate = \"6.5 per 1000 nodes\" has the unknown unit \"per 1000 nodes\" (needs events per time); use one of /h, /day, "
-        "per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days");
-    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 /day\""), 1),
+        "per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days, per job-day");
+    EXPECT_EQ(
+        refusal("\n[space]", cause("name = \"disk\"\nrate = \"2.42e-3 /day\"\nrestart = \"1 min\""), 3),
+        "rate = \"2.42e-3 /day\" does not say what fails so often (a node, a GPU or the whole job, whatever its size); write for "
+        "example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\"");
+    EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
+                HasSubstr("is of the whole job (node_failure_rate is of a node); give it as rate of a [[reliability.cause]]"));
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\""), 1),
               "[cause] has no 'restart' (it must be given); add restart = \"10 min\"");
     EXPECT_EQ(
-        refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 /day\"\ngaps = \"weibul\""), 4),
+        refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),
         "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (laws of the gaps between failures); did you mean "
         "\"weibull\"?");
     EXPECT_EQ(refusal("checkpoint_write = \"30 s\"", "checkpoint_write = \"30 s\"\nspares = 8", 1),

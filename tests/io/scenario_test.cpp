@@ -219,7 +219,7 @@ rate = "1 per 1000 GPU-days"
 restart = "5 min"
 [[reliability.cause]]
 name = "maintenance"
-rate = "1 /day"
+rate = "1 per job-day"
 gaps = "constant"
 planned = true
 restart = "10 min"

@@ -2,6 +2,8 @@
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_rules.hpp"
 
+#include "model/phase_plan.hpp"
+#include "model/step/node_order.hpp"
 #include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -65,6 +67,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
     if (plan.cp == 1) {
         plan.context_exchange = ContextExchange::ring;
     }
+    plan.node_order = NodeOrder::as_listed;  // see slowness_of_places()
     if (plan.recompute != Recompute::full) {
         plan.recomputed_layers = 0;
     }
@@ -85,6 +88,20 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
         plan.schedule = Schedule::one_f_one_b;
     }
     return plan;
+}
+
+/// Factors of the nodes, place by place and phase by phase: of a node order this is all that counts.
+std::vector<double> slowness_of_places(const ParallelPlan& plan, const Scenario& scenario)
+{
+    std::vector<double> factors;
+    if (scenario.cluster.nodes_known()) {
+        for (const Phase& phase : scenario.phases) {
+            for (const int node : nodes_in_order(plan_in_phase(plan, phase), scenario.cluster)) {
+                factors.push_back(scenario.cluster.node_factors.at(node));
+            }
+        }
+    }
+    return factors;
 }
 
 /// The plan of a raw tuple by the labels of its axes; none where the GPUs do not divide.
@@ -159,10 +176,11 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
 std::vector<std::uint64_t> brute_force(const Space& space, const Scenario& scenario)
 {
     std::vector<std::uint64_t> expected;
-    std::set<decltype(as_tuple({}))> seen;
+    std::set<std::pair<decltype(as_tuple({})), std::vector<double>>> seen;
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const auto plan = named_plan(space, space.point(index));
-        if (plan && !structural_problem(*plan, scenario) && seen.insert(as_tuple(without_idle_choices(*plan, scenario))).second) {
+        if (plan && !structural_problem(*plan, scenario) &&
+            seen.insert({as_tuple(without_idle_choices(*plan, scenario)), slowness_of_places(*plan, scenario)}).second) {
             expected.push_back(index);
         }
     }
@@ -210,6 +228,8 @@ split = ["slots"]
     scenario.cluster.node_factors = {1.0, 1.2, 1.0, 1.1};
     scenario.space.crossing = {Crossing::pp, Crossing::dp, Crossing::none, Crossing::pp_interleaved, Crossing::by_order};
     scenario.space.spares = {0, 1, 3};
+    scenario.space.node_order = {NodeOrder::spread, NodeOrder::as_listed, NodeOrder::packed, NodeOrder::first_stage,
+                                 NodeOrder::last_stage};
     const DesignMap designs(scenario);
     const Space& space = designs.space();
     std::vector<std::uint64_t> allowed;
@@ -220,6 +240,24 @@ split = ["slots"]
         }
     }
     EXPECT_EQ(allowed, brute_force(space, scenario));
+}
+
+/// Of four nodes, two at work: with two spares those are equally fast, and who sits where is one; with none they are not.
+TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
+{
+    Scenario scenario = tiny_scenario("gpus = [12]\ntp = [2]\npp = [6]\nsplit = [\"slots\"]\n");
+    scenario.cluster.node_factors = {1.0, 1.2, 1.0, 1.1};
+    scenario.space.node_order = {NodeOrder::as_listed, NodeOrder::first_stage, NodeOrder::last_stage};
+    scenario.space.spares = {2, 0};
+    const DesignMap designs(scenario);
+    std::vector<std::pair<int, NodeOrder>> allowed;
+    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
+        const ParallelPlan plan = designs.plan(point);
+        allowed.emplace_back(plan.spares, plan.node_order);
+    });
+    // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the other way round with it first.
+    EXPECT_EQ(allowed, (std::vector<std::pair<int, NodeOrder>>{
+                           {2, NodeOrder::as_listed}, {0, NodeOrder::as_listed}, {0, NodeOrder::first_stage}}));
 }
 
 /// A mixture of 8 experts; axes of what dense plans on short sequences do not have.
@@ -310,8 +348,9 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
         return "accepted";
     };
     EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp pp ep etp order"));
-    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a positive whole number; write for example tp=8"));
-    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a positive whole number"));
+    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a whole number from 1; write for example tp=8"));
+    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number from 1"));
+    EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number from 0"));
     EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));
     EXPECT_THAT(complaint("tp=2x"), HasSubstr("tp=2x is not"));
     EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not"));

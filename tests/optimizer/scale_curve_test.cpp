@@ -78,7 +78,26 @@ TEST(ScaleCurve, EndsWithAKnownCluster)
     const ScaleCurve curve = scale_curve(scenario, parse_design("", scenario), {64, 1});
     ASSERT_EQ(curve.points.size(), 2U);  // 8 and 16 of 24 GPUs
     EXPECT_TRUE(curve.nodes_known);
-    EXPECT_NE(scale_curve_text(curve).find("this cluster"), std::string::npos);
+    const std::string text = scale_curve_text(curve);
+    EXPECT_NE(text.find("this cluster"), std::string::npos);
+    EXPECT_NE(text.find("\n  65536 left out: the cluster whose nodes are known has 24 GPUs\n   64k+ "), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\n 131072 left out: "), std::string::npos);
+}
+
+TEST(ScaleCurve, EverySizeIsThereOrSaysWhyNot)
+{
+    const Scenario scenario = quiet();
+    ParallelPlan plan = parse_design("", scenario);
+    plan.pp = 3;  // of 4 layers, and replicas of 6 GPUs
+    const ScaleCurve curve = scale_curve(scenario, plan, {64, 1});
+    EXPECT_TRUE(curve.points.empty());
+    ASSERT_EQ(curve.left_out.size(), 15U);
+    EXPECT_EQ(curve.left_out.front().gpus, 8);
+    EXPECT_EQ(curve.left_out.back().gpus, 131072);
+    for (const ScaleLeftOut& size : curve.left_out) {
+        EXPECT_EQ(size.why, "no whole number of replicas of tp*cp*pp = 6 GPUs");
+    }
 }
 
 }  // namespace

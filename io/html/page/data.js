@@ -37,6 +37,15 @@ for (const [s, study] of studies.entries()) {
     }
 }
 
+/// What quantiles are of. Those of studies that differ in this do not compare.
+const samePopulation = studies.every((study) => study.population === studies[0].population);
+
+function populationText() {
+    if (samePopulation) return `Quantiles are of ${studies[0].population}.`;
+    return `Quantiles are not of the same thing: ${studies.map((study) => `${study.name} of ${study.population}`).join(", ")}; ` +
+        "what differs comes from the nodes as well as from the plans.";
+}
+
 /// Choices of a raw tuple by its index: the last axis varies fastest. Indices may exceed 2^53.
 function labelsAt(study, index) {
     let rest = index;

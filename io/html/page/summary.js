@@ -42,6 +42,7 @@ function startSummary() {
         if (middle !== first && study.objectives.length > 1) cards.append(card(`Knee of the front: ${middle.label}`, middle, limitText(middle)));
         const cheap = kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least));
         if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
-        place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`), cards);
+        place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
+            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`), cards);
     }
 }

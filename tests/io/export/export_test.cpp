@@ -251,6 +251,30 @@ TEST(Slurm, RefusesNodesByNumber)
     Launch launch = llama();
     launch.plan.node_order = NodeOrder::packed;
     EXPECT_THAT(refusal(slurm_script(launch)), HasSubstr("node_order packed"));
+    const std::string advice = "search node_order = [\"" + std::string(name(NodeOrder::as_listed)) + "\"]";
+    EXPECT_THAT(refusal(slurm_script(launch)), HasSubstr(advice));
+    launch.plan.schedule = Schedule::one_f_one_b;
+    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr(advice));
+}
+
+/// 127 replicas have 2,032 of 2,048 nodes; the two slowest stand by, and the last 14 are not needed.
+TEST(Slurm, NamesTheNodesThatThePlanHas)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("--exclude")));  // of a fleet
+    launch.plan.dp = 127;
+    launch.plan.spares = 2;
+    launch.cluster.node_factors.assign(2048, 1.0);
+    launch.cluster.node_factors[5] = 1.3;
+    launch.cluster.node_factors[9] = 1.1;
+    launch.cluster.node_factors[100] = 1.05;
+    const std::string in_job =
+        "#   In the job, in this order: nodes 0-4,6-8,10-2033 (the slowest, 100, takes 1.05 times as long).\n";
+    const std::string kept_out = "#   To be kept out of it: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
+    const std::string script = text(slurm_script(launch));
+    EXPECT_THAT(script, HasSubstr(in_job + kept_out + "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS"));
+    EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2032\n"));
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(in_job + kept_out));
 }
 
 TEST(Json, HoldsThePlan)
@@ -262,6 +286,17 @@ TEST(Json, HoldsThePlan)
     EXPECT_EQ(json["plan"]["schedule"], "interleaved");
     EXPECT_EQ(json["phase"]["global_batch"], 2048);
     EXPECT_EQ(json["order_of_tasks"], nlohmann::json::parse(R"(["0F0,0B0"])"));
+    EXPECT_EQ(json["quantiles_of"], "fleet");
+    EXPECT_TRUE(json["nodes"].is_null());
+    launch.plan.dp = 1;  // 16 nodes
+    launch.cluster.gpus = 8 * 18;
+    launch.plan.spares = 1;
+    launch.cluster.node_factors.assign(18, 1.0);
+    launch.cluster.node_factors[3] = 1.2;
+    const auto known = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_EQ(known["quantiles_of"], "this cluster");
+    EXPECT_EQ(known["nodes"]["left_out"], (nlohmann::json{3, 17}));
+    EXPECT_EQ(known["nodes"]["in_job"].size(), 16U);
 }
 
 TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)

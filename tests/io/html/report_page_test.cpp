@@ -49,6 +49,18 @@ TEST(ReportPage, HoldsTheStudy)
     }
 }
 
+TEST(ReportPage, SaysWhatQuantilesAreOf)
+{
+    const Results known = sample_results();
+    Results fleet = known;
+    fleet.study.nodes_known = false;
+    const nlohmann::json studies = data_of(report_page({reported(fleet), reported(known)}, check(), "prismopt"))["studies"];
+    EXPECT_EQ(studies[0]["quantiles_of"], "fleet");
+    EXPECT_EQ(studies[0]["population"], "the fleet (over the GPUs that one may get)");
+    EXPECT_EQ(studies[1]["quantiles_of"], "this cluster");
+    EXPECT_EQ(studies[1]["population"], "this cluster (its nodes are known)");
+}
+
 TEST(ReportPage, TakesTextsAsTexts)
 {
     Results results = sample_results();
