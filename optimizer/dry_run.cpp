@@ -4,7 +4,7 @@
 #include "optimizer/evaluator.hpp"
 #include "optimizer/rehearsal.hpp"
 #include "optimizer/spread_ranges.hpp"
-#include "optimizer/study.hpp"
+#include "optimizer/study_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 /// What a search will ask for, found by letting the strategy play on bounds and on a few plans that were really drawn.
 
 #include "optimizer/evaluator.hpp"
-#include "optimizer/study.hpp"
+#include "optimizer/study_plan.hpp"
 
 #include <cstdint>
 #include <vector>

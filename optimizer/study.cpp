@@ -9,6 +9,7 @@
 #include "optimizer/stop.hpp"
 #include "optimizer/study_front.hpp"
 #include "optimizer/study_journal.hpp"
+#include "optimizer/study_plan.hpp"
 #include "optimizer/version.hpp"
 #include "search/archive.hpp"
 #include "search/strategy.hpp"
@@ -64,20 +65,6 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
                                          file_exists(journal) ? ", or continue it with prismopt resume" : ""));
         }
     }
-}
-
-StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
-{
-    StudyGoal goal;
-    goal.objectives = model.objectives.size();
-    goal.top_rung = static_cast<int>(rungs);
-    goal.confidence = model.confidence();
-    goal.part = static_cast<std::uint64_t>(model.scenario.search.part);
-    goal.parts = static_cast<std::uint64_t>(model.scenario.search.parts);
-    goal.bounded = model.bounded;
-    goal.seed = model.scenario.seed;
-    goal.max_evaluations = model.scenario.search.max_evaluations;
-    return goal;
 }
 
 /// The search on rank 0.
@@ -364,34 +351,6 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
 
 }  // namespace
 
-/// The exact search prunes by limits, each of which costs confidence, so it climbs the scenario's few rungs. A race halves its
-/// field from rung to rung: the scenario's first and last rung, and doublings between.
-StudyPlan plan_study(const StudyModel& model)
-{
-    const SearchSettings& search = model.scenario.search;
-    const Space& space = model.designs.space();
-    std::vector<Rung> rungs = search.rungs;
-    ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, rungs.size()));
-    if (chosen.name != "exact") {
-        rungs = {search.rungs.front()};
-        while (2 * rungs.back().fleets < search.rungs.back().fleets) {
-            rungs.push_back({2 * rungs.back().fleets, rungs.back().steps});
-        }
-        rungs.push_back(search.rungs.back());
-        if (search.rungs.size() == 1) {
-            rungs.pop_back();
-        }
-        chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
-    }
-    for (std::size_t k = 0; k < model.objectives.size(); ++k) {
-        if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
-            log_warning(fmt::format("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
-                                    model.objectives[k]->name));
-        }
-    }
-    return {std::move(chosen), std::move(rungs)};
-}
-
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
 {
     catch_stop_signals();
@@ -441,30 +400,6 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         crew.release();
         throw;
     }
-}
-
-void refuse_infeasible(const Scenario& scenario, const Archive& archive)
-{
-    std::uint64_t raw_tuples = 0;
-    for (const Rejected& rejected : archive.rejected()) {
-        raw_tuples += rejected.count;
-    }
-    std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, raw_tuples);
-    bool memory = false;
-    for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count == 0) {
-            continue;
-        }
-        text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
-        if (!rejected.nearest.empty()) {
-            const bool bytes = rejected.miss > 0.0 && rejected.reason == "out of memory";  // other texts tell their own units
-            memory = memory || bytes;
-            const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
-            text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
-        }
-    }
-    throw InputError(text + (memory ? "\ntry larger tp or pp, recompute, a smaller microbatch, or an accelerator with more memory"
-                                    : "\ntry more choices in [space] that meet these rules"));
 }
 
 }  // namespace prismopt

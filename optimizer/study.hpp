@@ -5,15 +5,11 @@
 #include "io/results.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/communicator.hpp"
-#include "optimizer/evaluator.hpp"
-#include "search/archive.hpp"
-#include "search/strategy.hpp"
 
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace prismopt {
 
@@ -25,13 +21,6 @@ struct StudyOptions {
     std::string command_line;
 };
 
-/// The strategy of a study, and the fidelity ladder that it climbs.
-struct StudyPlan {
-    ChosenStrategy chosen;
-    std::vector<Rung> rungs;
-};
-StudyPlan plan_study(const StudyModel& model);
-
 struct StudyEnd {
     bool complete = false;  // false: stopped, to be resumed
     Results results;        // on rank 0
@@ -41,8 +30,5 @@ struct StudyEnd {
 /// Throws InputError on rank 0 (before any search) when the scenario is wrong, or the output is taken or cannot be written;
 /// and when nothing in the space is feasible, with the nearest miss.
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options);
-
-/// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
-[[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
 }  // namespace prismopt

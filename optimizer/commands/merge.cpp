@@ -4,7 +4,7 @@
 #include "io/report.hpp"
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
-#include "optimizer/study.hpp"
+#include "optimizer/study_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "tests/benchmarks/scaling/simulated_crew.hpp"
 
 #include "optimizer/evaluator.hpp"
-#include "optimizer/study.hpp"
+#include "optimizer/study_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include "io/hardware_variants.hpp"
 #include "optimizer/codesign.hpp"
-#include "optimizer/study.hpp"
+#include "optimizer/study_plan.hpp"
 #include "search/nlopt_search.hpp"
 #include "search/ranking.hpp"
 

@@ -1,0 +1,23 @@
+#pragma once
+
+/// What a study does before its first draw: its strategy and ladder, and the refusal where nothing can be drawn.
+
+#include "optimizer/evaluator.hpp"
+#include "search/archive.hpp"
+#include "search/strategy.hpp"
+
+#include <vector>
+
+namespace prismopt {
+
+/// The strategy of a study, and the fidelity ladder that it climbs.
+struct StudyPlan {
+    ChosenStrategy chosen;
+    std::vector<Rung> rungs;
+};
+StudyPlan plan_study(const StudyModel& model);
+
+/// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
+[[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
+
+}  // namespace prismopt
