@@ -4,6 +4,7 @@
 #include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <sstream>
@@ -20,6 +21,16 @@ int time_column(const std::vector<std::string>& header)
 double time_unit_s(const std::string& name) { return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3; }
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
+
+/// A column that the kind of the table was told by: a first look does not part names as the reader of the table does.
+int present(int place, const std::string& path, const char* name, const std::vector<std::string>& header)
+{
+    if (place < 0) {
+        throw InputError(fmt::format("{}:1: no column {} (the header names {}); correct quotes and separators of the header",
+                                     path, name, fmt::join(header, ", ")));
+    }
+    return place;
+}
 
 /// A time above zero.
 double time_in(const TableLine& line, int place, const std::string& path, const char* name)
@@ -49,8 +60,8 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     };
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) {
-                    gpu = column(header, {"gpu"});
-                    time = time_column(header);
+                    gpu = present(column(header, {"gpu"}), path, "gpu", header);
+                    time = present(time_column(header), path, "perf", header);
                     unit_s = time_unit_s(header[static_cast<std::size_t>(time)]);
                     benchmark = column(header, {"app", "benchmark"});
                     node = column(header, {"node"});
@@ -76,7 +87,7 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) {
                     names = header;
-                    latency = latency_column(header);
+                    latency = present(latency_column(header), path, "lat_us", header);
                     number = column(header, {"i"});
                 },
                 [&](const TableLine& line) {
