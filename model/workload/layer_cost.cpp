@@ -29,39 +29,41 @@ constexpr double unfused_softmax_kernels = 6.0;
 
 class LayerModel : private PartTimes {
 public:
-    LayerModel(const Workload& w, const LayerShape& shape, const Cluster& cluster)
-        : PartTimes(w, shape, cluster), experts_(w, shape, cluster), activations_(w, size_)
+    LayerModel(const Workload& trained, const LayerShape& computed, const Cluster& machine)
+        : PartTimes(trained, computed, machine), experts_(workload, shape, cluster), activations_(workload, size)
     {
     }
 
     /// Mean layer of the network.
     PartCost layer() const
     {
-        const double mixtures = static_cast<double>(w_.expert_layers()) / w_.layers;
+        const double mixtures = static_cast<double>(workload.expert_layers()) / workload.layers;
         const auto kind = [&](Recompute recompute) {
             if (mixtures <= 0.0) {
                 return layer(false, recompute);
             }
             return mixed(layer(false, recompute), layer(true, recompute), mixtures);
         };
-        if (shape_.recompute != Recompute::full || shape_.recomputed >= 1.0) {
-            return kind(shape_.recompute);
+        if (shape.recompute != Recompute::full || shape.recomputed >= 1.0) {
+            return kind(shape.recompute);
         }
-        return mixed(kind(Recompute::none), kind(Recompute::full), shape_.recomputed);
+        return mixed(kind(Recompute::none), kind(Recompute::full), shape.recomputed);
     }
 
-    double boundary_bytes() const { return 2.0 * size_.width * size_.activation() / size_.tp; }
+    double boundary_bytes() const { return 2.0 * size.width * size.activation() / size.tp; }
 
 private:
     PartCost layer(bool mixture, Recompute recompute) const
     {
         PartCost part;
         part.expert_parameters =
-            mixture ? w_.experts.count * w_.mlp_parameters(w_.experts.feed_forward) / (shape_.ep * shape_.etp) : 0.0;
+            mixture ? workload.experts.count * workload.mlp_parameters(workload.experts.feed_forward) / (shape.ep * shape.etp)
+                    : 0.0;
         part.parameters =
-            part.expert_parameters +
-            (w_.attention_parameters() + (mixture ? w_.shared_parameters() : w_.mlp_parameters(w_.feed_forward))) / size_.tp;
-        const double input = 2.0 * size_.width * size_.activation() / size_.outside_split;
+            part.expert_parameters + (workload.attention_parameters() +
+                                      (mixture ? workload.shared_parameters() : workload.mlp_parameters(workload.feed_forward))) /
+                                         size.tp;
+        const double input = 2.0 * size.width * size.activation() / size.outside_split;
         const double saved = activations_.saved(mixture);
         const double cheap = activations_.recomputable(mixture);
         const Sharded sharded = sharded_messages(part.parameters);
@@ -85,10 +87,10 @@ private:
         part.held_bytes = activations_.held(mixture);
         PassBuilder forward = pass();
         add_forward(forward, mixture);
-        if (shape_.offload) {
+        if (shape.offload) {
             // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
             // there at a time.
-            const Seconds move = Bytes{part.saved_bytes} / gpu_.host_link;
+            const Seconds move = Bytes{part.saved_bytes} / gpu.host_link;
             forward.copied_beside(move);
             backward.copied_beside(move);
             input_gradient.copied_beside(move);
@@ -101,60 +103,60 @@ private:
         part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
         part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
         pair(part);
-        part.workspace_bytes += 2.0 * size_.activation() * 2.0 * size_.width;  // gathered layer input and its gradient
+        part.workspace_bytes += 2.0 * size.activation() * 2.0 * size.width;  // gathered layer input and its gradient
         return part;
     }
 
     void add_enter(PassBuilder& pass, Seconds product) const
     {
-        shape_.tp_overlap ? pass.pipelined_collective(enter(), product, size_.tp) : pass.collective(enter());
+        shape.tp_overlap ? pass.pipelined_collective(enter(), product, size.tp) : pass.collective(enter());
     }
     void add_leave(PassBuilder& pass, Seconds product) const
     {
-        shape_.tp_overlap ? pass.pipelined_collective(reduce(), product, size_.tp) : pass.collective(reduce());
+        shape.tp_overlap ? pass.pipelined_collective(reduce(), product, size.tp) : pass.collective(reduce());
     }
 
     /// Keys and values of the other members of the context parallel group; backward also their gradients on the way home.
     void add_context_exchange(PassBuilder& pass, Seconds attention, double times) const
     {
-        if (shape_.cp == 1) {
+        if (shape.cp == 1) {
             return;
         }
-        const double bytes = 2.0 * size_.width * size_.tokens * (size_.key + size_.value) * shape_.cp;
-        const Seconds time = times * collective(Collective::all_gather, bytes, {shape_.cp, shape_.tp});
-        const double hidden = shape_.context_exchange == ContextExchange::ring ? (shape_.cp - 1.0) / shape_.cp : 0.0;
+        const double bytes = 2.0 * size.width * size.tokens * (size.key + size.value) * shape.cp;
+        const Seconds time = times * collective(Collective::all_gather, bytes, {shape.cp, shape.tp});
+        const double hidden = shape.context_exchange == ContextExchange::ring ? (shape.cp - 1.0) / shape.cp : 0.0;
         pass.hidden_collective(time, Seconds{hidden * attention.si}, Meeting::context);
     }
 
     void add_attention_forward(PassBuilder& pass) const
     {
-        if (w_.attention == AttentionKernel::flash) {
-            const Seconds time = flash_attention(size_.attention_work, false);
+        if (workload.attention == AttentionKernel::flash) {
+            const Seconds time = flash_attention(size.attention_work, false);
             pass.kernel(KernelClass::attention, time);
             add_context_exchange(pass, time, 1.0);
         } else {
-            pass.kernel(KernelClass::attention, plain_attention(size_.attention_work));
-            pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size_.scores));
+            pass.kernel(KernelClass::attention, plain_attention(size.attention_work));
+            pass.kernel(KernelClass::elementwise, elementwise(plain_scores_forward * size.scores));
             add_unfused_softmax(pass, unfused_softmax_forward);
         }
     }
 
     void add_unfused_softmax(PassBuilder& pass, double traffic) const
     {
-        if (w_.heads / shape_.tp * shape_.microbatch % fused_softmax_matrices != 0) {
-            pass.kernel(KernelClass::elementwise, elementwise(traffic * size_.scores), unfused_softmax_kernels);
+        if (workload.heads / shape.tp * shape.microbatch % fused_softmax_matrices != 0) {
+            pass.kernel(KernelClass::elementwise, elementwise(traffic * size.scores), unfused_softmax_kernels);
         }
     }
 
     void add_attention_backward(PassBuilder& pass) const
     {
-        if (w_.attention == AttentionKernel::flash) {
-            const Seconds time = flash_attention(2.5 * size_.attention_work, true);
+        if (workload.attention == AttentionKernel::flash) {
+            const Seconds time = flash_attention(2.5 * size.attention_work, true);
             pass.kernel(KernelClass::attention, time);
             add_context_exchange(pass, time, 2.0);
         } else {
-            pass.kernel(KernelClass::attention, plain_attention(2.0 * size_.attention_work));
-            pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size_.scores));
+            pass.kernel(KernelClass::attention, plain_attention(2.0 * size.attention_work));
+            pass.kernel(KernelClass::elementwise, elementwise(plain_scores_backward * size.scores));
             add_unfused_softmax(pass, unfused_softmax_backward);
         }
     }
@@ -162,32 +164,32 @@ private:
     /// Q, K and V of the layer's input: one product, or the two steps of latent attention, whose first is not split by tp.
     Seconds projections() const
     {
-        const LatentAttention& latent = w_.latent;
+        const LatentAttention& latent = workload.latent;
         if (latent.query_rank == 0) {
-            return product(size_.tokens, size_.query + size_.key + size_.value, size_.hidden);
+            return product(size.tokens, size.query + size.key + size.value, size.hidden);
         }
-        const double heads = static_cast<double>(w_.heads) / size_.tp;
-        const double split = size_.tokens / size_.outside_split;
-        return product(split, latent.query_rank, size_.hidden) +
-               product(split, latent.key_value_rank + latent.rotary, size_.hidden) +
-               product(size_.tokens, size_.query, latent.query_rank) +
-               product(size_.tokens, heads * (latent.plain + latent.value), latent.key_value_rank) +
+        const double heads = static_cast<double>(workload.heads) / size.tp;
+        const double split = size.tokens / size.outside_split;
+        return product(split, latent.query_rank, size.hidden) +
+               product(split, latent.key_value_rank + latent.rotary, size.hidden) +
+               product(size.tokens, size.query, latent.query_rank) +
+               product(size.tokens, heads * (latent.plain + latent.value), latent.key_value_rank) +
                elementwise(2.0 * norm_traffic * split * (latent.query_rank + latent.key_value_rank));
     }
     /// Gradients of the same, with respect to the input or to the weights.
     Seconds projection_gradient(bool weights) const
     {
-        if (w_.latent.query_rank > 0) {
+        if (workload.latent.query_rank > 0) {
             return projections();
         }
-        const double columns = size_.query + size_.key + size_.value;
-        return weights ? product(size_.hidden, columns, size_.tokens) : product(size_.tokens, size_.hidden, columns);
+        const double columns = size.query + size.key + size.value;
+        return weights ? product(size.hidden, columns, size.tokens) : product(size.tokens, size.hidden, columns);
     }
 
     void add_rotary(PassBuilder& pass) const
     {
-        if (w_.activation != Activation::gelu) {  // GELU networks of the GPT family have learned positions
-            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * size_.tokens * (size_.query + size_.key)));
+        if (workload.activation != Activation::gelu) {  // GELU networks of the GPT family have learned positions
+            pass.kernel(KernelClass::elementwise, elementwise(rotary_traffic * size.tokens * (size.query + size.key)));
         }
     }
 
@@ -195,44 +197,44 @@ private:
     void add_casts(PassBuilder& pass, double inner) const
     {
         if (low()) {
-            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size_.activation() / size_.outside_split +
-                                                                              size_.tokens * (size_.output + inner))));
+            pass.kernel(KernelClass::elementwise, elementwise(cast_traffic * (2.0 * size.activation() / size.outside_split +
+                                                                              size.tokens * (size.output + inner))));
         }
     }
 
     void add_forward(PassBuilder& pass, bool mixture) const
     {
-        const double t = size_.tokens;
+        const double t = size.tokens;
         const Seconds first = projections();
         pass.kernel(KernelClass::elementwise, outside(norm_traffic));
         add_enter(pass, first);
         pass.kernel(KernelClass::gemm, first);
         add_rotary(pass);
         add_attention_forward(pass);
-        const Seconds last = product(t, size_.hidden, size_.output);
+        const Seconds last = product(t, size.hidden, size.output);
         pass.kernel(KernelClass::gemm, last);
         add_leave(pass, last);
         pass.kernel(KernelClass::elementwise, outside(residual_traffic() + norm_traffic));
         if (mixture) {
             experts_.add_experts(pass, 1.0);
-            if (w_.experts.shared > 0) {
-                add_mlp_forward(pass, w_.experts.shared / size_.tp);
+            if (workload.experts.shared > 0) {
+                add_mlp_forward(pass, workload.experts.shared / size.tp);
             }
         } else {
-            add_mlp_forward(pass, size_.inner);
+            add_mlp_forward(pass, size.inner);
         }
-        add_casts(pass, mixture ? 0.0 : size_.inner);
+        add_casts(pass, mixture ? 0.0 : size.inner);
         pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
     }
 
     void add_mlp_forward(PassBuilder& pass, double inner) const
     {
-        const double t = size_.tokens;
-        const Seconds first = product(t, size_.columns_of(inner), size_.hidden);
+        const double t = size.tokens;
+        const Seconds first = product(t, size.columns_of(inner), size.hidden);
         add_enter(pass, first);
         pass.kernel(KernelClass::gemm, first);
         pass.kernel(KernelClass::elementwise, elementwise(activation_traffic() * t * inner));
-        const Seconds last = product(t, size_.hidden, inner);
+        const Seconds last = product(t, size.hidden, inner);
         pass.kernel(KernelClass::gemm, last);
         add_leave(pass, last);
     }
@@ -245,39 +247,39 @@ private:
         pass.kernel(KernelClass::elementwise, outside(residual_traffic()));
         if (mixture) {
             experts_.add_experts(pass, 2.0, gradients);
-            if (w_.experts.shared > 0) {
-                add_mlp_backward(pass, w_.experts.shared / size_.tp, gradients);
+            if (workload.experts.shared > 0) {
+                add_mlp_backward(pass, workload.experts.shared / size.tp, gradients);
             }
         } else {
-            add_mlp_backward(pass, size_.inner, gradients);
+            add_mlp_backward(pass, size.inner, gradients);
         }
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic + residual_traffic()));
-        add_row_gradients(pass, size_.output, gradients);
+        add_row_gradients(pass, size.output, gradients);
         add_attention_backward(pass);
         add_rotary(pass);
         const Seconds input_gradient = projection_gradient(false);
         const Seconds weight_gradient = projection_gradient(true);
         add_column_gradients(pass, input_gradient, weight_gradient, gradients);
-        add_casts(pass, mixture ? 0.0 : size_.inner);
+        add_casts(pass, mixture ? 0.0 : size.inner);
         pass.kernel(KernelClass::elementwise, outside(backward_traffic * norm_traffic));
     }
 
     void add_mlp_backward(PassBuilder& pass, double inner, Gradients gradients) const
     {
-        const double t = size_.tokens;
-        const double columns = size_.columns_of(inner);
+        const double t = size.tokens;
+        const double columns = size.columns_of(inner);
         add_row_gradients(pass, inner, gradients);
         pass.kernel(KernelClass::elementwise, elementwise(backward_traffic * activation_traffic() * t * inner));
-        add_column_gradients(pass, product(t, size_.hidden, columns), product(size_.hidden, columns, t), gradients);
+        add_column_gradients(pass, product(t, size.hidden, columns), product(size.hidden, columns, t), gradients);
     }
 
     void add_row_gradients(PassBuilder& pass, double rows, Gradients gradients) const
     {
-        const Seconds input_gradient = product(size_.tokens, rows, size_.hidden);
+        const Seconds input_gradient = product(size.tokens, rows, size.hidden);
         add_enter(pass, input_gradient);
         pass.kernel(KernelClass::gemm, input_gradient);
         if (gradients == Gradients::both) {
-            pass.kernel(KernelClass::gemm, product(rows, size_.hidden, size_.tokens));
+            pass.kernel(KernelClass::gemm, product(rows, size.hidden, size.tokens));
         }
     }
 
@@ -294,20 +296,20 @@ private:
     /// The products that Gradients::input leaves out.
     void add_weight_gradients(PassBuilder& pass, bool mixture) const
     {
-        const double t = size_.tokens;
+        const double t = size.tokens;
         const auto mlp = [&](double inner) {
-            pass.kernel(KernelClass::gemm, product(inner, size_.hidden, t));
-            pass.kernel(KernelClass::gemm, product(size_.hidden, size_.columns_of(inner), t));
+            pass.kernel(KernelClass::gemm, product(inner, size.hidden, t));
+            pass.kernel(KernelClass::gemm, product(size.hidden, size.columns_of(inner), t));
         };
         if (mixture) {
             experts_.add_weight_gradients(pass);
-            if (w_.experts.shared > 0) {
-                mlp(w_.experts.shared / size_.tp);
+            if (workload.experts.shared > 0) {
+                mlp(workload.experts.shared / size.tp);
             }
         } else {
-            mlp(size_.inner);
+            mlp(size.inner);
         }
-        pass.kernel(KernelClass::gemm, product(size_.output, size_.hidden, t));
+        pass.kernel(KernelClass::gemm, product(size.output, size.hidden, t));
         pass.kernel(KernelClass::gemm, projection_gradient(true));
     }
 
@@ -316,7 +318,7 @@ private:
     /// `--recompute-modules` core_attn, or layernorm and mlp activation).
     void add_selective_recompute(PassBuilder& pass, bool mixture) const
     {
-        if (w_.attention == AttentionKernel::plain) {
+        if (workload.attention == AttentionKernel::plain) {
             add_attention_forward(pass);
         } else {
             pass.kernel(KernelClass::elementwise, outside(2.0 * norm_traffic));

@@ -22,8 +22,8 @@ inline constexpr double cast_traffic = 4.0;
 
 class PartTimes {
 public:
-    PartTimes(const Workload& w, const LayerShape& shape, const Cluster& cluster)
-        : w_(w), shape_(shape), cluster_(cluster), gpu_(cluster.accelerator), size_(w, shape)
+    PartTimes(const Workload& trained, const LayerShape& computed, const Cluster& machine)
+        : workload(trained), shape(computed), cluster(machine), gpu(cluster.accelerator), size(workload, shape)
     {
     }
 
@@ -35,59 +35,59 @@ protected:
         double hidden;     // share that runs beside compute
     };
 
-    PassBuilder pass() const { return PassBuilder(cluster_.stack); }
-    double dropout(double bytes) const { return w_.dropout ? bytes : 0.0; }
+    PassBuilder pass() const { return PassBuilder(cluster.stack); }
+    double dropout(double bytes) const { return workload.dropout ? bytes : 0.0; }
     /// Precision of what does not follow that of the linear layers.
-    Precision wide() const { return size_.width > 1.0 ? w_.precision : Precision::bf16; }
-    bool low() const { return operand_bytes(w_.precision) < 2.0; }
-    Seconds sped_up(KernelClass kind, Seconds time) const { return time / cluster_.speed.of(kind); }
+    Precision wide() const { return size.width > 1.0 ? workload.precision : Precision::bf16; }
+    bool low() const { return operand_bytes(workload.precision) < 2.0; }
+    Seconds sped_up(KernelClass kind, Seconds time) const { return time / cluster.speed.of(kind); }
     /// `bytes`: for 16-bit elements.
     Seconds elementwise(double bytes) const
     {
-        return sped_up(KernelClass::elementwise, elementwise_time(Bytes{size_.width * bytes}, gpu_));
+        return sped_up(KernelClass::elementwise, elementwise_time(Bytes{size.width * bytes}, gpu));
     }
     Seconds outside(double bytes_per_element) const
     {
-        return elementwise(bytes_per_element * size_.activation() / size_.outside_split);
+        return elementwise(bytes_per_element * size.activation() / size.outside_split);
     }
     Seconds product(double m, double n, double k) const
     {
-        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu_, w_.precision));
+        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu, workload.precision));
     }
     Seconds wide_product(double m, double n, double k) const
     {
-        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu_, wide()));
+        return sped_up(KernelClass::gemm, gemm_time(m, n, k, gpu, wide()));
     }
     Seconds plain_attention(double work) const
     {
-        return sped_up(KernelClass::attention, batched_gemm_time(Flops{work}, w_.head_size(), gpu_));
+        return sped_up(KernelClass::attention, batched_gemm_time(Flops{work}, workload.head_size(), gpu));
     }
     Seconds flash_attention(double work, bool backward) const
     {
-        return sped_up(KernelClass::attention, fused_attention_time(Flops{work}, backward, gpu_));
+        return sped_up(KernelClass::attention, fused_attention_time(Flops{work}, backward, gpu));
     }
     Seconds collective(Collective kind, double bytes, const Group& group) const
     {
-        return sped_up(KernelClass::tp_collective, collective_time(kind, Bytes{bytes}, group, cluster_).time);
+        return sped_up(KernelClass::tp_collective, collective_time(kind, Bytes{bytes}, group, cluster).time);
     }
-    Seconds collective(Collective kind) const { return collective(kind, 2.0 * size_.width * size_.activation(), {shape_.tp, 1}); }
+    Seconds collective(Collective kind) const { return collective(kind, 2.0 * size.width * size.activation(), {shape.tp, 1}); }
     /// Into the region: gather the sequence, or nothing when it is whole already. Out of it: sum, and split again.
     Seconds gather() const { return collective(Collective::all_gather); }
-    Seconds reduce() const { return collective(shape_.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
-    Seconds enter() const { return shape_.sequence_parallel ? gather() : Seconds{0.0}; }
+    Seconds reduce() const { return collective(shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce); }
+    Seconds enter() const { return shape.sequence_parallel ? gather() : Seconds{0.0}; }
     double residual_traffic() const { return residual_add_traffic + dropout(dropout_mask_traffic); }
-    double activation_traffic() const { return w_.gated() ? swiglu_traffic : gelu_traffic; }
+    double activation_traffic() const { return workload.gated() ? swiglu_traffic : gelu_traffic; }
     /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
     Sharded sharded_messages(double parameters) const;
 
     /// Its passes beside those of another microbatch.
     void pair(PartCost& part) const;
 
-    const Workload& w_;
-    const LayerShape& shape_;
-    const Cluster& cluster_;
-    const Accelerator& gpu_;
-    LayerSizes size_;
+    const Workload& workload;
+    const LayerShape& shape;
+    const Cluster& cluster;
+    const Accelerator& gpu;
+    LayerSizes size;
 };
 
 }  // namespace prismopt

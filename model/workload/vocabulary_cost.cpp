@@ -16,15 +16,15 @@ constexpr double vocabulary_step = 128.0;
 PartCost VocabularyModel::embedding() const
 {
     PartCost part;
-    part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
-    part.forward = pass().kernel(KernelClass::elementwise, elementwise(4.0 * size_.activation())).collective(reduce()).done();
+    part.parameters = static_cast<double>(workload.vocabulary) * workload.hidden / size.tp;
+    part.forward = pass().kernel(KernelClass::elementwise, elementwise(4.0 * size.activation())).collective(reduce()).done();
     part.backward = pass()
-                        .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
-                        .kernel(KernelClass::elementwise, elementwise(8.0 * size_.activation()))
+                        .collective(shape.sequence_parallel ? gather() : Seconds{0.0})
+                        .kernel(KernelClass::elementwise, elementwise(8.0 * size.activation()))
                         .done();
     part.input_gradient = part.backward;  // frameworks do not put the embedding's gradient off
     pair(part);
-    part.saved_bytes = dropout(1.0) * size_.activation() / size_.outside_split;
+    part.saved_bytes = dropout(1.0) * size.activation() / size.outside_split;
     return part;
 }
 
@@ -32,17 +32,17 @@ PartCost VocabularyModel::head() const
 {
     PartCost part;
     const double columns =
-        size_.tp > 1.0 ? vocabulary_step * std::ceil(w_.vocabulary / (vocabulary_step * size_.tp)) : w_.vocabulary;
-    const double logits = size_.tokens * columns;
-    const double traffic = cluster_.stack.loss_traffic * logits;
-    const Seconds product = wide_product(size_.tokens, columns, size_.hidden);
-    const Seconds input_gradient = wide_product(size_.tokens, size_.hidden, columns);
-    const Seconds weight_gradient = wide_product(size_.hidden, columns, size_.tokens);
-    part.parameters = static_cast<double>(w_.vocabulary) * w_.hidden / size_.tp;
+        size.tp > 1.0 ? vocabulary_step * std::ceil(workload.vocabulary / (vocabulary_step * size.tp)) : workload.vocabulary;
+    const double logits = size.tokens * columns;
+    const double traffic = cluster.stack.loss_traffic * logits;
+    const Seconds product = wide_product(size.tokens, columns, size.hidden);
+    const Seconds input_gradient = wide_product(size.tokens, size.hidden, columns);
+    const Seconds weight_gradient = wide_product(size.hidden, columns, size.tokens);
+    part.parameters = static_cast<double>(workload.vocabulary) * workload.hidden / size.tp;
     const Sharded sharded = sharded_messages(part.parameters);
     part.forward = pass()
                        .kernel(KernelClass::elementwise, outside(norm_traffic))
-                       .collective(shape_.sequence_parallel ? gather() : Seconds{0.0})
+                       .collective(shape.sequence_parallel ? gather() : Seconds{0.0})
                        .kernel(KernelClass::gemm, product)
                        .kernel(KernelClass::elementwise, elementwise(loss_forward * traffic))
                        .wait_for_host()
@@ -69,10 +69,10 @@ PartCost VocabularyModel::head() const
         pass().kernel(KernelClass::gemm, weight_gradient).wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
     pair(part);
     part.held_bytes =
-        2.0 * size_.width * size_.activation() / size_.outside_split + 2.0 * logits;  // product's input, logits' gradient
+        2.0 * size.width * size.activation() / size.outside_split + 2.0 * logits;  // product's input, logits' gradient
     part.saved_bytes =
-        4.0 * size_.width * size_.activation() / size_.outside_split + 4.0 * logits;  // norm in and out, 32-bit logits
-    part.workspace_bytes = 2.0 * logits + 4.0 * size_.width * size_.activation();
+        4.0 * size.width * size.activation() / size.outside_split + 4.0 * logits;  // norm in and out, 32-bit logits
+    part.workspace_bytes = 2.0 * logits + 4.0 * size.width * size.activation();
     return part;
 }
 
