@@ -141,7 +141,9 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
             return *refusal;
         }
         if (part.model.hopeless()) {
-            return Infeasible{"run never ends", "failures come faster than checkpoints; shorten the checkpoint interval", 0.0};
+            return Infeasible{"run never ends",
+                              "failures come faster than checkpoints or restarts; shorten the checkpoint interval or the restart",
+                              0.0};
         }
         bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
     }

@@ -49,21 +49,27 @@ double interval_by(IntervalRule rule, double rate, double stall_s)
     return 0.0;
 }
 
-/// Mean downtime of an unplanned failure.
-double mean_down_s(const FailureModel& model)
+/// Mean of a value of the causes of unplanned failures, over failures.
+template <typename ValueOf>
+double mean_of_failures(const FailureModel& model, ValueOf value_of)
 {
     double first = 0.0;
     double excess = 0.0;  // over the first: with one cause nothing is rounded
     double rate = 0.0;
     for (const FailureModel::Source& source : model.sources) {
         if (!source.planned) {
-            first = rate == 0.0 ? source.down_s() : first;
-            excess += source.rate * (source.down_s() - first);
+            const double value = value_of(source);
+            first = rate == 0.0 ? value : first;
+            excess += source.rate * (value - first);
             rate += source.rate;
         }
     }
     return rate > 0.0 ? first + excess / rate : 0.0;
 }
+
+double detection_of(const FailureModel::Source& source) { return source.detection_s; }
+double down_of(const FailureModel::Source& source) { return source.detection_s + source.restart_s; }
+double restart_of(const FailureModel::Source& source) { return source.restart_s; }
 
 }  // namespace
 
@@ -90,7 +96,8 @@ bool FailureModel::hopeless() const
 {
     const bool copies = memory_interval_s > 0.0;
     const double worst = 1.0 + most_deviations * node_cv;
-    return worst * storage_rate() * (interval_s * pace + stall_s + lag_s) > most_failures_per_interval ||
+    const double restart_s = mean_of_failures(*this, restart_of);
+    return worst * (storage_rate() * (interval_s * pace + stall_s + lag_s) + rate() * restart_s) > most_failures_per_interval ||
            (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
 }
 
@@ -164,7 +171,8 @@ double expected_training_time(double productive_s, const FailureModel& model)
     if (rate == 0.0) {
         return intervals * length + rest;
     }
-    const double attempt = exponential_minus_one(rate * length) * (1.0 / rate + mean_down_s(model));
+    const double restarts = 1.0 + exponential_minus_one(rate * mean_of_failures(model, restart_of));
+    const double attempt = exponential_minus_one(rate * length) * restarts * (1.0 / rate + mean_of_failures(model, detection_of));
     return intervals * attempt + rest;
 }
 
@@ -180,14 +188,16 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     double time = productive_s * model.pace + stalls;
     const double running = time;
     for (const FailureModel::Source& source : model.sources) {
-        time += std::max(0.0, running * source.rate - 1.0) * source.down_s();
+        const double restart = source.gaps.family == GapFamily::exponential ? source.restart_s : 0.0;
+        time += std::max(0.0, running * source.rate - 1.0) * (source.detection_s + restart);
     }
     return time;
 }
 
 double first_order_ettr(const FailureModel& model)
 {
-    return (1.0 - model.rate() * (mean_down_s(model) + 0.5 * model.interval_s)) / (1.0 + model.stall_s / model.interval_s);
+    return (1.0 - model.rate() * (mean_of_failures(model, down_of) + 0.5 * model.interval_s)) /
+           (1.0 + model.stall_s / model.interval_s);
 }
 
 }  // namespace prismopt

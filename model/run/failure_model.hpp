@@ -31,8 +31,6 @@ struct FailureModel {
         bool by_node = true;  // its rate is the sum of the nodes' own
         GapLaw gaps{};
         std::size_t cause = 0;  // its place in all_causes()
-
-        double down_s() const { return detection_s + restart_s; }
     };
     std::vector<Source> sources;
     double interval_s = std::numeric_limits<double>::infinity();  // productive time between checkpoints
@@ -47,7 +45,7 @@ struct FailureModel {
     double rate() const;
     /// Of those that no copy in memory outlives: they go back to storage.
     double storage_rate() const;
-    /// The job never ends in practice: failures come much faster than checkpoints.
+    /// The job never ends in practice: failures come much faster than checkpoints and restarts.
     bool hopeless() const;
     /// One Poisson process, blocking writes, nothing to wait for: the exact renewal below holds.
     bool memoryless() const;
@@ -67,12 +65,15 @@ double daly_interval(double rate, double stall_s);
 double optimal_interval(double rate, double stall_s);
 
 /// Mean training time for a given productive time of a memoryless model: exact renewal with exponential gaps, for whole checkpoint
-/// intervals: (e^(rate (interval + stall)) - 1) (1 / rate + down) each; the rest of the last interval counts at its own
-/// length. Source: Daly 2006, eq. 13 with restarts free of failures.
+/// intervals: (e^(rate (interval + stall)) - 1) e^(rate restart) (1 / rate + detection) each, with means over causes; the rest of
+/// the last interval counts at its own length. Source: Daly 2006, eq. 13, for one cause that is known at once. Restarts side by side
+/// are a queue with a server for each, which is busy for (e^(rate restart) - 1) / rate, whatever their law (Takacs, Introduction
+/// to the Theory of Queues, 1962, ch. 3.2).
 double expected_training_time(double productive_s, const FailureModel& model);
 
-/// At most the mean training time, of any model: as above where that holds; else work, stalls and the downtime of
-/// `time * rate - 1` failures of each cause, for a renewal process has at least as many (Wald). Lost work and waiting are left out.
+/// At most the mean training time, of any model: as above where that holds; else work, stalls, the detection of `time * rate - 1`
+/// failures of each cause, for a renewal process has at least as many (Wald), and the restarts of those of Poisson processes: of
+/// others, many may strike while the job restarts already. Lost work and waiting are left out.
 double least_mean_training_time(double productive_s, const FailureModel& model);
 
 /// Effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) / (1 + stall / interval).

@@ -43,8 +43,11 @@ public:
                 first_gaps(words[0]);
             }
             run_to_failures(pace_, due_in_part_, state_, round_);
-            for (const double stalls : round_.ends.at) {
-                stalls_gpu_s_ += stalls * part.gpus;
+            for (int l = 0; l < lanes; ++l) {
+                stalls_gpu_s_ += round_.ends.at[l] * part.gpus;
+                if (round_.restarted.at[l] > 0.0) {
+                    loss_[restarts_from_.at[l]].down_gpu_s += round_.restarted.at[l] * part.gpus;
+                }
             }
             if (round_.failing == 0) {
                 break;
@@ -79,6 +82,7 @@ private:
             state_.running.at[l] = there ? 1 : 0;
             state_.productive.at[l] = there ? productive[static_cast<std::size_t>(l)] : 1.0;
             state_.saved.at[l] = 0.0;
+            state_.restart.at[l] = 0.0;
         }
         pace_ = {model.interval_s, model.stall_s, model.lag_s, model.memory_interval_s, model.pace};
         clocks_.clear();
@@ -184,7 +188,7 @@ private:
             if (source.memory_kept > 0.0 && extra[1].at[l] * word_unit < source.memory_kept) {
                 gained = std::max(gained, round_.copied.at[l]);
             }
-            double waiting = source.planned ? model.stall_s : 0.0;
+            double waiting = source.planned && round_.work.at[l] > 0.0 ? model.stall_s : 0.0;
             const double gap = round_.ran.at[l];
             if (clock.repair != nullptr) {
                 const double failed = state_.wall.at[l] + gap;
@@ -194,11 +198,14 @@ private:
             CauseLoss& loss = loss_[source.cause];
             loss.failures += 1.0;
             loss.rework_gpu_s += (round_.work.at[l] - gained) * part.gpus;
-            loss.down_gpu_s += source.down_s() * part.gpus;
+            loss.down_gpu_s += source.detection_s * part.gpus;
             loss.waiting_gpu_s += (source.planned ? 0.0 : waiting) * part.gpus;
-            stalls_gpu_s_ += ((source.planned ? waiting : 0.0) + gap - round_.work.at[l]) * part.gpus;
+            stalls_gpu_s_ += ((source.planned ? waiting : 0.0) + gap - round_.restarted.at[l] - round_.work.at[l]) * part.gpus;
             state_.saved.at[l] += gained;
-            state_.wall.at[l] += gap + source.down_s() + waiting;
+            state_.wall.at[l] += gap + source.detection_s + waiting;
+            const double restart = state_.restart.at[l] - round_.restarted.at[l];  // of the failure before
+            state_.restart.at[l] = std::max(restart, source.restart_s);
+            restarts_from_.at[l] = restart > source.restart_s ? restarts_from_.at[l] : source.cause;
             due_in_part_[c].at[l] = static_cast<double>(draws_[clock.gap_table].at[l]) / rate(source, l);
         }
     }
@@ -222,6 +229,7 @@ private:
     HistoryPace pace_{};
     HistoryState state_{};
     HistoryRound round_{};
+    Lanes<std::size_t> restarts_from_{};  // the cause whose restart takes longest
     std::vector<Clock> clocks_;
     std::vector<const QuantileTable*> gap_tables_;
     std::vector<Floats> draws_;         // [gap table]

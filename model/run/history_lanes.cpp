@@ -36,20 +36,24 @@ void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, History
         const double left = productive - state.saved.at[l];
         const double writes = std::ceil(left / interval) - 1.0;
         const double to_the_end = left * pace.pace + (writes > 0.0 ? writes : 0.0) * pace.stall_s;
+        const double restart = state.restart.at[l];
         const bool running = state.running.at[l] != 0;
-        const bool fails = running && gap.at[l] < to_the_end;
-        const double ran = fails ? gap.at[l] : to_the_end;
-        const double cycles = std::floor(ran / cycle);
-        const double into = (ran - cycles * cycle) / pace.pace;
-        const double written = ran - pace.lag_s;
+        const bool fails = running && gap.at[l] < restart + to_the_end;
+        const double ran = fails ? gap.at[l] : restart + to_the_end;
+        const double restarted = ran < restart ? ran : restart;
+        const double trained = ran - restarted;
+        const double cycles = std::floor(trained / cycle);
+        const double into = (trained - cycles * cycle) / pace.pace;
+        const double written = trained - pace.lag_s;
         round.ran.at[l] = running ? ran : 0.0;
+        round.restarted.at[l] = running ? restarted : 0.0;
         round.work.at[l] = cycles * interval + (into < interval ? into : interval);
         round.stored.at[l] = std::floor((written > 0.0 ? written : 0.0) / cycle) * interval;
         round.copied.at[l] = 0.0;
         round.fails.at[l] = fails ? 1 : 0;
         const bool ends = running && !fails;
         round.ends.at[l] = ends ? to_the_end - left : 0.0;
-        state.wall.at[l] += ends ? to_the_end : 0.0;
+        state.wall.at[l] += ends ? ran : 0.0;
         state.running.at[l] = fails ? 1 : 0;
     }
     if (pace.memory_interval_s > 0.0) {

@@ -22,21 +22,23 @@ struct HistoryPace {
 
 struct HistoryState {
     Doubles wall;
+    Doubles restart;     // that the next attempt begins with
     Doubles productive;  // of the part
     Doubles saved;       // productive time behind the last checkpoint
     Ints running;        // 1, or 0 where the part is done
 };
 
-/// From a start or restart to the next failure or the end. Lanes that are done have zeros.
+/// An attempt: a restart, if any, then training, to the next failure or the end. Lanes that are done have zeros.
 struct HistoryRound {
-    Doubles ran;      // seconds
-    Doubles work;     // productive seconds among them
-    Doubles stored;   // of those, behind the last checkpoint that is in storage
-    Doubles copied;   // ... behind the last copy in memory
-    Doubles ends;     // seconds that a lane that ends here stood still for checkpoints
-    Ints source;      // whose clock strikes first
-    Ints fails;       // 1: that ends the attempt
-    int failing = 0;  // lanes that do
+    Doubles ran;        // seconds
+    Doubles restarted;  // of those
+    Doubles work;       // productive seconds among them
+    Doubles stored;     // of those, behind the last checkpoint that is in storage
+    Doubles copied;     // ... behind the last copy in memory
+    Doubles ends;       // seconds that a lane that ends here stood still for checkpoints
+    Ints source;        // whose clock strikes first
+    Ints fails;         // 1: that ends the attempt
+    int failing = 0;    // lanes that do
 };
 
 /// Runs each lane until the first of the clocks strikes (`due[source]`: seconds of running), or to its end; advances wall and running

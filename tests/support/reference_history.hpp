@@ -50,6 +50,7 @@ private:
             first = false;
         }
         double position = 0.0;
+        double restart = 0.0;
         for (std::uint32_t failure = 0;; ++failure) {
             // The attempt, event by event: work, copies in memory, stalls, writes that reach storage.
             const FailureModel::Source* strikes = nullptr;
@@ -61,12 +62,13 @@ private:
                 }
             }
             const double interval = std::min(m.interval_s, productive);
-            double clock = 0.0;
+            double clock = std::min(restart, until);
+            restart -= clock;
             double at = position;
             double stored = position;
             std::vector<std::pair<double, double>> writes;  // when it is in storage, and what is
             bool done = false;
-            while (true) {
+            while (clock < until) {
                 const double rest = productive - at;
                 const bool last = rest <= interval * (1.0 + 1e-12);
                 const double work = last ? rest : interval;
@@ -108,8 +110,8 @@ private:
             }
             const double repaired =
                 seconds + strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
+            seconds += strikes->detection_s + (strikes->planned && at > position ? m.stall_s : 0.0);
             position = next;
-            seconds += strikes->detection_s + (strikes->planned ? m.stall_s : 0.0);
             if (m.spares != enough_spares && strikes->repair_s > 0.0) {
                 in_repair_.push_back(repaired);
                 // So many nodes are being repaired that one of the job's is missing: the first to come back ends that.
@@ -121,7 +123,7 @@ private:
                     in_repair_.erase(back);
                 }
             }
-            seconds += strikes->restart_s;
+            restart = std::max(restart, strikes->restart_s);
             left_[strikes->cause] =
                 gap(*strikes, word(Stream::failure, part, (failure + 1) / 4, static_cast<int>((failure + 1) % 4)));
         }
