@@ -4,6 +4,7 @@
 
 #include "io/csv.hpp"
 #include "io/scenario.hpp"
+#include "model/phase.hpp"
 
 #include <string>
 #include <vector>

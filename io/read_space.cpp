@@ -117,26 +117,20 @@ std::vector<int> read_gpus(const Value& axis, const Cluster& cluster)
     return ordered_axis(choices);
 }
 
-/// Tensor parallel GPUs hold whole attention heads, and key and value heads whole or as whole copies.
-bool divides_heads(int tp, const Workload& workload)
-{
-    return workload.heads % tp == 0 && (workload.kv_heads % tp == 0 || tp % workload.kv_heads == 0);
-}
-
 std::vector<int> read_tp(const Value& axis, const Workload& workload)
 {
     const Range range{"GPUs of a tensor parallel group", 1, 10'000, "8"};
     const auto choices = integers(axis, range, "[1, 2, 4, 8]");
     for (const Choice<int>& choice : choices) {
-        if (divides_heads(choice.value, workload)) {
+        if (workload.heads_divide(choice.value)) {
             continue;
         }
         int below = std::min(choice.value, workload.heads);
-        while (!divides_heads(below, workload)) {
+        while (!workload.heads_divide(below)) {
             --below;
         }
         int above = choice.value;
-        while (above <= workload.heads && !divides_heads(above, workload)) {
+        while (above <= workload.heads && !workload.heads_divide(above)) {
             ++above;
         }
         const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";

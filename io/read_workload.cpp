@@ -17,7 +17,7 @@ constexpr Range experts_range{"experts of a layer", 1, 100'000, "8"};
 constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
 constexpr Range vocabulary_range{"entries of the vocabulary", 1, 100'000'000, "51200"};
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
-constexpr Range own_range{"GPUs, or context parallel degree, of a phase", 1, 10'000'000, "16"};
+constexpr Range own_range{"GPUs, degrees, chunks or sequences of a phase", 1, 10'000'000, "16"};
 constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2048"};
 
@@ -162,6 +162,43 @@ Workload read_workload(Table table)
     return workload;
 }
 
+namespace {
+
+/// What a later phase has instead of the plan's; the first runs the plan as it is.
+void read_own_plan(Table& table, bool is_first, PhasePlan& own)
+{
+    const auto found = [&](const char* key) {
+        const auto value = table.find(key);
+        if (value && is_first) {
+            value->fail({"is of the first phase", "that one runs the plan as it is", "give it in [space], or to a later phase"});
+        }
+        return value;
+    };
+    for (const auto& [key, choice] : {std::pair{"gpus", &own.gpus},
+                                      {"tp", &own.tp},
+                                      {"cp", &own.cp},
+                                      {"pp", &own.pp},
+                                      {"v", &own.chunks},
+                                      {"microbatch", &own.microbatch}}) {
+        if (const auto value = found(key)) {
+            *choice = value->count(own_range);
+        }
+    }
+    const auto take_name = [&](const char* key, auto& choice, const char* example) {
+        if (const auto value = found(key)) {
+            using Enum = typename std::remove_reference_t<decltype(choice)>::value_type;
+            choice = parse<Enum>(value->text(example));
+            if (!choice) {
+                value->fail({fmt::format("is not one of {}", choices<Enum>()), "choices of this axis", "write one of these"});
+            }
+        }
+    };
+    take_name("schedule", own.schedule, "1f1b");
+    take_name("recompute", own.recompute, "selective");
+}
+
+}  // namespace
+
 std::vector<Phase> read_phases(const Value& phases)
 {
     std::vector<Phase> result;
@@ -172,15 +209,7 @@ std::vector<Phase> read_phases(const Value& phases)
         phase.tokens = tokens.number(tokens_range);
         phase.sequence = table.at("sequence_length", "sequence_length = 8192 (tokens)").count(sequence_range);
         phase.global_batch = table.at("global_batch", "global_batch = 2048 (sequences)").count(batch_range);
-        for (const auto& [key, own] : {std::pair{"gpus", &phase.gpus}, {"cp", &phase.cp}}) {
-            if (const auto value = table.find(key)) {
-                *own = value->count(own_range);
-                if (result.empty()) {
-                    value->fail(
-                        {"is of the first phase", "that one runs the plan as it is", "give it in [space], or to a later phase"});
-                }
-            }
-        }
+        read_own_plan(table, result.empty(), phase.own);
         table.refuse_unknown_keys();
         if (phase.steps() < 1.0) {
             tokens.fail({"is less than one step",

@@ -48,9 +48,15 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
         read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
     refuse_missing_precision(scenario, *top.find("workload"));
     for (const Phase& phase : scenario.phases) {
-        if (phase.gpus > scenario.cluster.gpus) {
-            top.find("phase")->fail({fmt::format("has one on {} GPUs", phase.gpus),
+        if (phase.own.gpus > scenario.cluster.gpus) {
+            top.find("phase")->fail({fmt::format("has one on {} GPUs", phase.own.gpus),
                                      fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+        if (phase.own.tp > 0 && !scenario.workload.heads_divide(phase.own.tp)) {
+            top.find("phase")->fail({fmt::format("has one with tp = {}", phase.own.tp),
+                                     fmt::format("the network has {} attention heads and {} key and value heads",
+                                                 scenario.workload.heads, scenario.workload.kv_heads),
+                                     "give that phase a tp that divides them"});
         }
     }
     if (const auto memory = top.find("memory")) {

@@ -6,6 +6,7 @@
 #include "model/hardware/knob.hpp"
 #include "model/hardware/power.hpp"
 #include "model/noise/variability.hpp"
+#include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/run/reliability.hpp"
 #include "model/workload/workload.hpp"

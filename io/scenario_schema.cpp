@@ -88,8 +88,11 @@ Json workload()
 
 Json phase()
 {
-    return table(joined(all({"sequence_length", "global_batch", "gpus", "cp"}, integer), all({"tokens"}, number)),
-                 {"tokens", "sequence_length", "global_batch"});
+    Json keys = joined(all({"sequence_length", "global_batch", "gpus", "tp", "cp", "pp", "v", "microbatch"}, integer),
+                       all({"tokens"}, number));
+    keys["schedule"] = one_of(names_of<Schedule>());
+    keys["recompute"] = one_of(names_of<Recompute>());
+    return table(keys, {"tokens", "sequence_length", "global_batch"});
 }
 
 /// Families have keys of their own, which the reader tells apart.

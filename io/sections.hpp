@@ -5,6 +5,7 @@
 
 #include "io/scenario.hpp"
 #include "io/toml.hpp"
+#include "model/phase.hpp"
 
 #include <string>
 #include <vector>

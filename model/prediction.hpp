@@ -88,4 +88,15 @@ struct Prediction {
     int gpus = 0;
 };
 
+/// One phase of the run.
+struct PhasePrediction {
+    ParallelPlan plan;  // as it is there
+    int sequence = 0;   // tokens
+    double steps = 0.0;
+    double productive_s = 0.0;  // mean, without failures and checkpoints
+    TimeDistribution step;
+    double tflops_per_gpu = 0.0;
+    MemoryUse memory;
+};
+
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #include "model/predictor.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
 #include "model/step/mean_step.hpp"
@@ -210,6 +210,36 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
     return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;
 }
 
+double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const
+{
+    const double flops = model_flops_per_sequence(problem_.workload, phase.sequence) * phase.global_batch;
+    return flops / mean_step_s / here.gpus() / 1e12;
+}
+
+TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const
+{
+    const auto fleet = static_cast<std::size_t>(steps);
+    return distribution(draws, {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
+}
+
+std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                               const Confidence& confidence)
+{
+    std::vector<PhasePrediction> result;
+    for (std::size_t i = 0; i < compilers_.size(); ++i) {
+        const Phase& phase = problem_.phases[i];
+        PhasePrediction& here = result.emplace_back();
+        here.plan = plan_in_phase(plan, phase);
+        here.sequence = phase.sequence;
+        here.steps = phase.steps();
+        here.step = step_distribution(draws[i], steps, confidence);
+        here.productive_s = here.steps * here.step.mean.value;
+        here.tflops_per_gpu = tflops_per_gpu(phase, here.plan, here.step.mean.value);
+        here.memory = std::get<CompiledPlan>(compilers_[i].compile(here.plan, CompileFor::noise_free_step)).memory;
+    }
+    return result;
+}
+
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                                 const Confidence& confidence)
 {
@@ -233,8 +263,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     }
     result.memory_headroom = 1.0 - result.memory.total() / problem_.cluster.accelerator.memory;
     result.draws = draws.front().size();
-    const auto fleet = static_cast<std::size_t>(steps);
-    result.step = distribution(draws.front(), {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
+    result.step = step_distribution(draws.front(), steps, confidence);
 
     ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
@@ -255,8 +284,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     widen(result.training.p99, 2.326);
 
     const Phase& first = problem_.phases.front();
-    const double flops = model_flops_per_sequence(problem_.workload, first.sequence) * first.global_batch;
-    result.tflops_per_gpu = flops / result.step.mean.value / plan.gpus() / 1e12;
+    result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;

@@ -4,6 +4,7 @@
 
 #include "model/hardware/power.hpp"
 #include "model/objective.hpp"
+#include "model/phase.hpp"
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
@@ -57,12 +58,19 @@ public:
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
 
+    /// What the same draws say of each phase.
+    std::vector<PhasePrediction> phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
+                                        const Confidence& confidence);
+
     /// Seconds of the training by fleet, as summarise() counts them. `section`: fleets by which deviations from the mean are shrunk,
     /// as if there were no others; 0: all together.
     std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                        const SamplerOptions& options, std::size_t section = 0);
 
 private:
+    /// Of a step of a phase, by its mean time: TFLOP/s per GPU.
+    double tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const;
+    TimeDistribution step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const;
     FailureModel failures(const ParallelPlan& plan) const;
     /// Phases in a row on equally many GPUs: one part. `share[phase]`: of the productive time.
     std::vector<RunPart> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,

@@ -1,6 +1,6 @@
 #include "model/sensitivity.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 
 #include <algorithm>
 #include <cmath>

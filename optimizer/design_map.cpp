@@ -1,7 +1,7 @@
 #include "optimizer/design_map.hpp"
 
 #include "io/hardware_variants.hpp"
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "model/step/node_order.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
@@ -144,80 +144,77 @@ std::vector<Constraint> constraints(const Scenario& scenario)
         return Constraint{std::move(reason), static_cast<std::size_t>(last) + 1,
                           [s, rule](std::span<const int> point) { return rule(partial_plan(s, point)); }};
     };
+    const auto in_phases = [&on_plan, &phases](std::string reason, AxisPosition last, auto rule) {
+        return on_plan(std::move(reason), last,
+                       [phases, rule](const ParallelPlan& plan) { return in_every_phase(plan, phases, rule); });
+    };
+    // Where a choice makes no difference, only its first name stays.
+    const auto first_unless = [&s, &phases](AxisPosition axis, auto makes_a_difference) {
+        return Constraint{"same plan under another name", static_cast<std::size_t>(axis) + 1,
+                          [s, phases, axis, makes_a_difference](std::span<const int> point) {
+                              return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
+                          }};
+    };
     const auto microbatch_of_one = [](ParallelPlan plan) {
         plan.microbatch = 1;
         return plan;
     };
+    const auto defined = [](const ParallelPlan& plan, const Phase& phase) { return !undefined_schedule(plan, phase); };
     return {
-        on_plan("tp does not fit the nodes", tp,
-                [cluster = scenario.cluster](const ParallelPlan& plan) { return tp_fits_nodes(plan, cluster); }),
-        on_plan("tp*cp does not fit the nodes", cp,
-                [cluster = scenario.cluster](const ParallelPlan& plan) { return contexts_fit_nodes(plan, cluster); }),
-        on_plan("cp does not divide the sequence", cp,
-                [phases](const ParallelPlan& plan) { return contexts_divide(plan, phases); }),
+        in_phases("tp does not fit the nodes", tp,
+                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return tp_fits_nodes(plan, cluster); }),
+        in_phases("tp*cp does not fit the nodes", cp,
+                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) {
+                      return contexts_fit_nodes(plan, cluster);
+                  }),
+        in_phases("cp does not divide the sequence", cp, contexts_divide),
         {"gpus not divisible by tp*cp*pp", pp + 1,
          [s](std::span<const int> point) {
              const std::int64_t replica = static_cast<std::int64_t>(s.tp[point[tp]]) * s.cp[point[cp]] * s.pp[point[pp]];
              return s.gpus[point[gpus]] % replica == 0;
          }},
-        on_plan("global batch not divisible by dp*microbatch", pp,
-                [phases, microbatch_of_one](const ParallelPlan& plan) { return batch_divides(microbatch_of_one(plan), phases); }),
-        on_plan("ep does not divide the experts or the GPUs", etp,
-                [workload = scenario.workload](const ParallelPlan& plan) { return experts_divide(plan, workload); }),
-        // With one stage, replica, chunk or microbatch some choices name the same plan again; only the first stays.
-        {"same plan under another name", order + 1,
-         [s](std::span<const int> point) {
-             const ParallelPlan plan = partial_plan(s, point);
-             return point[order] == 0 || (plan.gradient_gpus() > 1 && plan.pp > 1);
-         }},
+        in_phases("gpus not divisible by tp*cp*pp", pp, [](const ParallelPlan& plan, const Phase&) { return plan.dp > 0; }),
+        in_phases("global batch not divisible by dp*microbatch", pp,
+                  [microbatch_of_one](const ParallelPlan& plan, const Phase& phase) {
+                      return batch_divides(microbatch_of_one(plan), phase);
+                  }),
+        in_phases("ep does not divide the experts or the GPUs", etp,
+                  [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                      return experts_divide(plan, workload);
+                  }),
+        first_unless(order, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1 && plan.pp > 1; }),
         on_plan("does not lie across buildings so", crossing,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return !placement_problem(plan, cluster); }),
-        {"same plan under another name", crossing + 1,
-         [s, cluster = scenario.cluster](std::span<const int> point) {
-             return point[crossing] == 0 || !stays_in_one(partial_plan(s, point), cluster);
-         }},
-        on_plan("global batch not divisible by dp*microbatch", microbatch,
-                [phases](const ParallelPlan& plan) { return batch_divides(plan, phases); }),
+        first_unless(crossing, [cluster = scenario.cluster](const ParallelPlan& plan,
+                                                            const Phase&) { return !stays_in_one(plan, cluster); }),
+        in_phases("global batch not divisible by dp*microbatch", microbatch, batch_divides),
         {"same plan under another name", schedule + 1,
          [s, phases](std::span<const int> point) {
              const auto chosen = s.schedule.begin() + point[schedule];
              const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
-             return !plain(*chosen) || !one_microbatch(partial_plan(s, point), phases) ||
+             return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, one_microbatch) ||
                     std::none_of(s.schedule.begin(), chosen, plain);
          }},
         on_plan("schedule not defined", v,
-                [phases, groups = s.group](ParallelPlan plan) {
+                [phases, defined, groups = s.group](ParallelPlan plan) {
                     return std::any_of(groups.begin(), groups.end(), [&](int size) {
                         plan.group = plan.schedule == Schedule::interleaved ? size : 0;
-                        return !undefined_schedule(plan, phases);
+                        return in_every_phase(plan, phases, defined);
                     });
                 }),
-        {"same plan under another name", group + 1,
-         [s](std::span<const int> point) {
-             return point[group] == 0 || partial_plan(s, point).schedule == Schedule::interleaved;
-         }},
-        on_plan("schedule not defined", group, [phases](const ParallelPlan& plan) { return !undefined_schedule(plan, phases); }),
-        {"same plan under another name", split + 1,
-         [s](std::span<const int> point) {
-             const ParallelPlan plan = partial_plan(s, point);
-             return point[split] == 0 || plan.pp * plan.chunks > 1;
-         }},
-        on_plan("fewer layers than chunks", split,
-                [workload = scenario.workload](const ParallelPlan& plan) { return chunks_have_layers(plan, workload); }),
-        {"same plan under another name", recomputed_layers + 1,
-         [s](std::span<const int> point) {
-             return point[recomputed_layers] == 0 || s.recompute[point[recompute]] == Recompute::full;
-         }},
-        {"same plan under another name", sharding + 1,
-         [s](std::span<const int> point) { return point[sharding] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
-        {"same plan under another name", dp_overlap + 1,
-         [s](std::span<const int> point) { return point[dp_overlap] == 0 || partial_plan(s, point).gradient_gpus() > 1; }},
-        {"same plan under another name", tp_overlap + 1,
-         [s](std::span<const int> point) { return point[tp_overlap] == 0 || s.tp[point[tp]] > 1; }},
-        {"same plan under another name", context_exchange + 1,
-         [s](std::span<const int> point) { return point[context_exchange] == 0 || s.cp[point[cp]] > 1; }},
-        {"same plan under another name", post_validation + 1,
-         [s](std::span<const int> point) { return point[post_validation] == 0 || can_validate_later(partial_plan(s, point)); }},
+        first_unless(group, [](const ParallelPlan& plan, const Phase&) { return plan.group > 0; }),
+        in_phases("schedule not defined", group, defined),
+        first_unless(split, [](const ParallelPlan& plan, const Phase&) { return plan.pp * plan.chunks > 1; }),
+        in_phases("fewer layers than chunks", split,
+                  [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                      return chunks_have_layers(plan, workload);
+                  }),
+        first_unless(recomputed_layers, [](const ParallelPlan& plan, const Phase&) { return plan.recompute == Recompute::full; }),
+        first_unless(sharding, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
+        first_unless(dp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
+        first_unless(tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; }),
+        first_unless(context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; }),
+        first_unless(post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); }),
         on_plan("more spares than nodes", spares,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return !node_problem(plan, cluster); }),
         on_plan("same plan under another name", spares,

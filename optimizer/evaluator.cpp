@@ -1,6 +1,6 @@
 #include "optimizer/evaluator.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/work_item.hpp"
 #include "search/kept_bounds.hpp"
@@ -46,8 +46,11 @@ NoiseTables tables_of(const Scenario& scenario)
 {
     SpaceSettings space = scenario.space;
     for (const Phase& phase : scenario.phases) {
-        if (phase.cp > 0) {
-            space.cp.push_back(phase.cp);
+        if (phase.own.tp > 0) {
+            space.tp.push_back(phase.own.tp);
+        }
+        if (phase.own.cp > 0) {
+            space.cp.push_back(phase.own.cp);
         }
     }
     return build_noise_tables(scenario.variability, layer_groups(space), scenario.cluster.tiers);

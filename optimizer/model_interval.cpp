@@ -1,6 +1,6 @@
 #include "optimizer/model_interval.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 
 #include "io/scenario.hpp"
 #include "model/step/mean_step.hpp"

@@ -1,7 +1,6 @@
 #include "optimizer/plan_rules.hpp"
 
 #include "model/coupling.hpp"
-#include "model/phase_plan.hpp"
 #include "model/step/node_order.hpp"
 #include "model/step/schedule.hpp"
 
@@ -15,11 +14,6 @@ bool tp_fits_nodes(const ParallelPlan& plan, const Cluster& cluster)
     return plan.tp <= node ? node % plan.tp == 0 : plan.tp % node == 0;
 }
 
-bool tp_divides_heads(const ParallelPlan& plan, const Workload& workload)
-{
-    return workload.heads % plan.tp == 0 && (workload.kv_heads % plan.tp == 0 || plan.tp % workload.kv_heads == 0);
-}
-
 bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
 {
     ParallelPlan group = plan;
@@ -27,13 +21,7 @@ bool contexts_fit_nodes(const ParallelPlan& plan, const Cluster& cluster)
     return tp_fits_nodes(group, cluster);
 }
 
-bool contexts_divide(const ParallelPlan& plan, const std::vector<Phase>& phases)
-{
-    return std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-        const int cp = plan_in_phase(plan, phase).cp;
-        return cp == 1 || phase.sequence % (2 * cp) == 0;
-    });
-}
+bool contexts_divide(const ParallelPlan& plan, const Phase& phase) { return plan.cp == 1 || phase.sequence % (2 * plan.cp) == 0; }
 
 bool experts_divide(const ParallelPlan& plan, const Workload& workload)
 {
@@ -42,22 +30,14 @@ bool experts_divide(const ParallelPlan& plan, const Workload& workload)
 
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
-bool batch_divides(const ParallelPlan& plan, const std::vector<Phase>& phases)
+bool batch_divides(const ParallelPlan& plan, const Phase& phase)
 {
-    return plan.dp > 0 && std::all_of(phases.begin(), phases.end(), [&plan](const Phase& phase) {
-               const ParallelPlan here = plan_in_phase(plan, phase);
-               return here.dp > 0 && phase.global_batch % sequences_at_once(here) == 0;
-           });
+    return plan.dp > 0 && phase.global_batch % sequences_at_once(plan) == 0;
 }
 
-std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const std::vector<Phase>& phases)
+std::optional<Infeasible> undefined_schedule(const ParallelPlan& plan, const Phase& phase)
 {
-    for (const Phase& phase : phases) {
-        if (auto refusal = undefined(schedule_shape(plan_in_phase(plan, phase), phase.global_batch))) {
-            return refusal;
-        }
-    }
-    return std::nullopt;
+    return undefined(schedule_shape(plan, phase.global_batch));
 }
 
 std::int64_t chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
@@ -69,16 +49,12 @@ bool chunks_have_layers(const ParallelPlan& plan, const Workload& workload)
 
 bool can_validate_later(const ParallelPlan& plan) { return plan.pp > 1 && splits_backward(plan.schedule); }
 
-bool one_microbatch(const ParallelPlan& plan, const std::vector<Phase>& phases)
-{
-    return std::all_of(phases.begin(), phases.end(),
-                       [&plan](const Phase& phase) { return plan_in_phase(plan, phase).microbatches(phase.global_batch) == 1; });
-}
+bool one_microbatch(const ParallelPlan& plan, const Phase& phase) { return plan.microbatches(phase.global_batch) == 1; }
 
 namespace {
 
 /// Context, expert and sharding groups that do not divide what they share.
-std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scenario& scenario)
+std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Phase& phase, const Scenario& scenario)
 {
     const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
     const Workload& w = scenario.workload;
@@ -86,17 +62,10 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
         return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(plan.tp * plan.cp) + " on nodes of " +
                                                        std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
     }
-    for (const Phase& phase : scenario.phases) {
-        if (const ParallelPlan here = plan_in_phase(plan, phase); !contexts_fit_nodes(here, scenario.cluster)) {
-            return say("tp*cp does not fit the nodes", "tp*cp=" + std::to_string(here.tp * here.cp) +
-                                                           " in a phase, on nodes of " +
-                                                           std::to_string(scenario.cluster.gpus_per_node()) + " GPUs");
-        }
-    }
-    if (!contexts_divide(plan, scenario.phases)) {
+    if (!contexts_divide(plan, phase)) {
         return say("cp does not divide the sequence", "2*cp = " + std::to_string(2 * plan.cp) +
-                                                          " must divide every phase's sequence_length (" +
-                                                          std::to_string(scenario.phases.front().sequence) + " tokens)");
+                                                          " must divide sequence_length = " + std::to_string(phase.sequence) +
+                                                          " tokens");
     }
     const std::int64_t experts = static_cast<std::int64_t>(plan.ep) * plan.etp;
     if (experts > 1 && !w.mixture()) {
@@ -115,13 +84,16 @@ std::optional<Infeasible> exchange_problem(const ParallelPlan& plan, const Scena
     return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Scenario& scenario)
+/// Of the plan as it is in one phase.
+std::optional<Infeasible> problem_in_phase(const ParallelPlan& plan, const Phase& phase, const Scenario& scenario)
 {
     const auto say = [](std::string reason, std::string detail) { return Infeasible{std::move(reason), std::move(detail), 0.0}; };
     const Workload& w = scenario.workload;
-    if (!tp_divides_heads(plan, w)) {
+    if (plan.dp == 0) {
+        return say("gpus not divisible by tp*cp*pp", "tp*cp*pp = " + std::to_string(plan.tp * plan.cp * plan.pp) +
+                                                         " must divide gpus = " + std::to_string(phase.own.gpus));
+    }
+    if (!w.heads_divide(plan.tp)) {
         return say("tp does not divide the heads", "tp=" + std::to_string(plan.tp) + ", " + std::to_string(w.heads) + " heads, " +
                                                        std::to_string(w.kv_heads) + " key and value heads");
     }
@@ -133,13 +105,13 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (plan.offload != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
         return say("no host to offload to", gpu.name + " names no host_link and host_memory_bandwidth");
     }
-    if (auto refusal = exchange_problem(plan, scenario)) {
+    if (auto refusal = exchange_problem(plan, phase, scenario)) {
         return refusal;
     }
-    if (!batch_divides(plan, scenario.phases)) {
-        return say("global batch not divisible by dp*microbatch", "dp*microbatch = " + std::to_string(sequences_at_once(plan)) +
-                                                                      " must divide every phase's global_batch (" +
-                                                                      std::to_string(scenario.phases.front().global_batch) + ")");
+    if (!batch_divides(plan, phase)) {
+        return say("global batch not divisible by dp*microbatch",
+                   "dp*microbatch = " + std::to_string(sequences_at_once(plan)) +
+                       " must divide global_batch = " + std::to_string(phase.global_batch));
     }
     if (plan.recomputed_layers > w.layers) {
         return say("more layers recompute than there are",
@@ -151,7 +123,7 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (auto refusal = node_problem(plan, scenario.cluster)) {
         return refusal;
     }
-    if (auto refusal = undefined_schedule(plan, scenario.phases)) {
+    if (auto refusal = undefined_schedule(plan, phase)) {
         return refusal;
     }
     if (plan.post_validation == PostValidation::on && !can_validate_later(plan)) {
@@ -162,6 +134,20 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Sce
     if (!chunks_have_layers(plan, w)) {
         return say("fewer layers than chunks",
                    "pp*v = " + std::to_string(chunk_count(plan)) + " chunks, " + std::to_string(w.layers) + " layers");
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Scenario& scenario)
+{
+    for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
+        const Phase& phase = scenario.phases[i];
+        if (auto refusal = problem_in_phase(plan_in_phase(plan, phase), phase, scenario)) {
+            refusal->detail += i > 0 ? " in phase " + std::to_string(i + 1) : "";
+            return refusal;
+        }
     }
     return std::nullopt;
 }

@@ -1,6 +1,6 @@
 #include "optimizer/seat_nodes.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "model/step/node_order.hpp"
 #include "optimizer/node_assignment.hpp"
 

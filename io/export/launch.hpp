@@ -4,6 +4,7 @@
 /// with the reason; nothing is approximated.
 
 #include "model/hardware/hardware.hpp"
+#include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/step/given_orders.hpp"
 #include "model/workload/workload.hpp"

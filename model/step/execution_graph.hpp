@@ -5,6 +5,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/noise/chain_law.hpp"
 #include "model/noise/noise_tables.hpp"
+#include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
 #include "model/step/coupled_law.hpp"

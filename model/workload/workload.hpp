@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is trained: a decoder-only transformer, dense or with mixtures of experts, and the phases of its training run.
+/// What is trained: a decoder-only transformer, dense or with mixtures of experts.
 
 #include "model/hardware/hardware.hpp"
 
@@ -56,6 +56,8 @@ struct Workload {
     LatentAttention latent;
 
     bool mixture() const { return experts.count > 0; }
+    /// Whether so many tensor parallel GPUs hold whole attention heads, and key and value heads whole or as whole copies.
+    bool heads_divide(int tp) const { return heads % tp == 0 && (kv_heads % tp == 0 || tp % kv_heads == 0); }
     int head_size() const { return head > 0 ? head : hidden / heads; }
     bool gated() const { return activation == Activation::swiglu; }
     /// Layers whose MLP is a mixture.
@@ -69,17 +71,6 @@ struct Workload {
     double parameters() const;
     /// Parameters of one transformer layer with a dense MLP.
     double layer_parameters() const;
-};
-
-/// One part of the run. A run has one or more; they share the fleet and the failure history.
-struct Phase {
-    double tokens = 0.0;   // tokens to train on
-    int sequence = 0;      // tokens in a sequence
-    int global_batch = 0;  // sequences in an optimizer step
-    int gpus = 0;          // on which it runs; zero: the plan's
-    int cp = 0;            // context parallel degree; zero: the plan's
-
-    double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
 /// Floating-point operations that the model needs for one sequence, forward and backward, without recompute.

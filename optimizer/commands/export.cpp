@@ -4,7 +4,7 @@
 #include "io/export/launch.hpp"
 #include "io/nearest.hpp"
 #include "io/results_file.hpp"
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/stored_study.hpp"

@@ -6,7 +6,7 @@
 #include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "model/step/node_order.hpp"
 #include "model/step/searched_orders.hpp"
 #include "optimizer/design_text.hpp"
@@ -204,7 +204,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         groups.push_back(here.tp * here.cp);
     }
     StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
-    PlanPrediction of{plan, {}, {}, scenario.cluster.nodes_known(), {}};
+    PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario);
     if (!infeasible) {
@@ -222,6 +222,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const SamplerOptions sampler = model.sampler(Purpose::confirm);
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
+        if (scenario.phases.size() > 1) {
+            of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
+        }
         of.model = model_interval(model.problem, of.plan, fitted_model());
         write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }

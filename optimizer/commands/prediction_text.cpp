@@ -97,9 +97,14 @@ void print_run(const RunOutlook& run)
     constexpr double gpu_hour = 3600.0;
     constexpr double megawatt_hour = 3.6e9;
     const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
-    fmt::print("a failure every {:.3g} h; a checkpoint every {} (Young {}, Daly {}, optimal {})\n",
-               run.mean_time_between_failures_s / 3600.0, minutes(run.interval_s), minutes(run.young_s), minutes(run.daly_s),
-               minutes(run.optimal_s));
+    const std::string checkpoints =
+        std::isfinite(run.interval_s) ? fmt::format("a checkpoint every {}", minutes(run.interval_s)) : "no checkpoints";
+    if (std::isfinite(run.mean_time_between_failures_s)) {
+        fmt::print("a failure every {:.3g} h; {} (Young {}, Daly {}, optimal {})\n", run.mean_time_between_failures_s / 3600.0,
+                   checkpoints, minutes(run.young_s), minutes(run.daly_s), minutes(run.optimal_s));
+    } else {
+        fmt::print("no failures; {}\n", checkpoints);
+    }
     fmt::print("lost GPU-hours, mean: {:.4g} for checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
     for (const NamedLoss& row : run.losses) {
         fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
@@ -111,6 +116,21 @@ void print_run(const RunOutlook& run)
                    run.deadline.si / 86400.0, run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
+}
+
+void print_phases(const std::vector<PhasePrediction>& phases)
+{
+    constexpr double day = 86400.0;
+    constexpr double gigabyte = 1e9;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+        const PhasePrediction& p = phases[i];
+        fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan), p.plan.dp);
+        fmt::print(
+            "  {:.0f} steps, mean {:.4g} s, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {:.4g} days without failures and checkpoints; "
+            "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
+            p.steps, p.step.mean.value, p.step.p50.value, p.step.p95.value, p.step.p99.value, p.productive_s / day,
+            p.tflops_per_gpu, p.memory.total().si / gigabyte);
+    }
 }
 
 void print_seats(const SeatsWritten& seats)
@@ -162,6 +182,15 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["cost_usd"] = p.cost_usd.value;
     json["expected_cost_usd"] = p.expected_cost_usd.value;
     json["gpus"] = p.gpus;
+    for (const PhasePrediction& phase : of.phases) {
+        json["phases"].push_back({{"design", design_text(phase.plan)},
+                                  {"sequence_length", phase.sequence},
+                                  {"steps", phase.steps},
+                                  {"step_time_s", to_json(phase.step, of.model)},
+                                  {"productive_time_s", phase.productive_s},
+                                  {"tflops_per_gpu", phase.tflops_per_gpu},
+                                  {"peak_memory_bytes", phase.memory.total().si}});
+    }
     if (of.seats) {
         const SeatedNodes& seated = of.seats->seated;
         json["seats"] = {{"file", of.seats->path},
@@ -191,6 +220,7 @@ void print_text(const PlanPrediction& of)
     }
     print_distribution("step time", "s", 1.0, p.step, of.model);
     print_distribution("training time", "days", day, p.training, of.model);
+    print_phases(of.phases);
     fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,

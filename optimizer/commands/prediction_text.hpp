@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -21,7 +22,8 @@ struct SeatsWritten {
 struct PlanPrediction {
     ParallelPlan plan;
     Prediction prediction;
-    ModelInterval model;  // of the mean model
+    ModelInterval model;                  // of the mean model
+    std::vector<PhasePrediction> phases;  // where there are several
     bool nodes_known = false;
     std::optional<SeatsWritten> seats;
 };

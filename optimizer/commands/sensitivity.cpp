@@ -3,7 +3,7 @@
 
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/plan_rules.hpp"

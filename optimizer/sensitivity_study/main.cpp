@@ -2,7 +2,7 @@
 
 #include "io/posix_file.hpp"
 #include "io/tornado.hpp"
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/sensitivity/effects.hpp"

@@ -387,9 +387,14 @@ TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
               "gpus = 64 is of the first phase (that one runs the plan as it is); give it in [space], or to a later phase");
     const std::string second =
         "global_batch = 512\n\n[[phase]]\ntokens = 1e9\nsequence_length = 8192\nglobal_batch = 128\ncp = 2\ngpus = ";
-    EXPECT_EQ(parse_scenario(with("global_batch = 512", second + "32"), "x.toml").phases.at(1).gpus, 32);
+    EXPECT_EQ(parse_scenario(with("global_batch = 512", second + "32"), "x.toml").phases.at(1).own.gpus, 32);
     EXPECT_THAT(refusal("global_batch = 512", second + "128"),
                 HasSubstr("has one on 128 GPUs ([cluster] has 64); give that phase fewer GPUs"));
+    EXPECT_THAT(
+        refusal("global_batch = 512", second + "32\ntp = 3"),
+        HasSubstr("has one with tp = 3 (the network has 64 attention heads and 64 key and value heads); give that phase a tp"));
+    EXPECT_THAT(refusal("global_batch = 512", second + "32\nschedule = \"1f2b\"", 7),
+                HasSubstr("schedule = \"1f2b\" is not one of gpipe"));
 }
 
 TEST(ScenarioRefuses, BadFailures)

@@ -1,6 +1,6 @@
 #include "model/predictor.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 
 #include "tests/support/example_problem.hpp"
 
@@ -199,8 +199,8 @@ TEST(Predictor, RunsAPhaseOnItsOwnGpus)
     Phase second = problem.phases.front();
     second.sequence *= 2;
     second.global_batch /= 2;
-    second.gpus = 16;
-    second.cp = 2;
+    second.own.gpus = 16;
+    second.own.cp = 2;
     const auto training = [&](const std::vector<Phase>& phases) {
         Problem p = problem;
         p.phases = phases;
@@ -212,8 +212,7 @@ TEST(Predictor, RunsAPhaseOnItsOwnGpus)
     };
     const Phase first = problem.phases.front();
     Phase alone = second;
-    alone.gpus = 0;
-    alone.cp = 0;
+    alone.own = {};
     ParallelPlan wide = small_plan();
     wide.cp = 2;
     wide.dp = 2;
@@ -232,6 +231,42 @@ TEST(Predictor, RunsAPhaseOnItsOwnGpus)
     EXPECT_NEAR(both.run.losses[0].loss.failures, failures, 0.1 * failures);
 }
 
+/// A later phase may run another plan altogether: the first runs as it does alone, the second as that plan does.
+TEST(Predictor, RunsAPhaseByItsOwnPlan)
+{
+    constexpr std::array both_widths{1, 2};
+    Problem problem = example_problem(lively_variability(), 8, both_widths);
+    ParallelPlan other = small_plan();
+    other.tp = 1;
+    other.pp = 4;
+    other.dp = small_plan().gpus() / 4;
+    other.microbatch = 2;
+    other.schedule = Schedule::gpipe;
+    other.recompute = Recompute::full;
+    Phase second = problem.phases.front();
+    second.own = {0, 1, 0, 4, 0, 2, Schedule::gpipe, Recompute::full};
+    problem.phases.push_back(second);
+    Predictor predictor(problem);
+    const SamplerOptions options{1, Purpose::search, 4};
+    const PhaseDraws draws = predictor.sample(small_plan(), {0, 256, 2}, options);
+    const auto phases = predictor.phases(small_plan(), draws, 2, Confidence{});
+
+    Problem single = problem;
+    single.phases.pop_back();
+    Predictor alone(single);
+    EXPECT_EQ(draws[0], alone.sample(small_plan(), {0, 256, 2}, options)[0]);
+    EXPECT_EQ(draws[1], alone.sample(other, {0, 256, 2}, options)[0]);
+    const Prediction by_itself = alone.summarise(other, {draws[1]}, 2, options, Confidence{});
+    ASSERT_EQ(phases.size(), 2U);
+    EXPECT_EQ(phases[1].step.quantiles, by_itself.step.quantiles);
+    EXPECT_DOUBLE_EQ(phases[1].tflops_per_gpu, by_itself.tflops_per_gpu);
+    EXPECT_DOUBLE_EQ(phases[1].memory.total().si, by_itself.memory.total().si);
+    EXPECT_GT(std::abs(phases[1].step.mean.value / phases[0].step.mean.value - 1.0), 0.01);
+    const Prediction both = predictor.summarise(small_plan(), draws, 2, options, Confidence{});
+    EXPECT_NEAR(both.training.mean.value * both.ettr, phases[0].productive_s + phases[1].productive_s,
+                1e-9 * both.training.mean.value);
+}
+
 /// Phases on the same GPUs are one part of the run, however they are written.
 TEST(Predictor, AnOwnNumberOfGpusThatIsThePlansChangesNothing)
 {
@@ -239,7 +274,7 @@ TEST(Predictor, AnOwnNumberOfGpusThatIsThePlansChangesNothing)
     problem.phases.push_back(problem.phases.front());
     Predictor plain(problem);
     const Prediction expected = predict(plain, 256, 2, 1);
-    problem.phases.back().gpus = small_plan().gpus();
+    problem.phases.back().own.gpus = small_plan().gpus();
     Predictor own(problem);
     EXPECT_EQ(predict(own, 256, 2, 1).training.quantiles, expected.training.quantiles);
 }

@@ -2,7 +2,7 @@
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_rules.hpp"
 
-#include "model/phase_plan.hpp"
+#include "model/phase.hpp"
 #include "model/step/node_order.hpp"
 #include "tiny_study.hpp"
 
@@ -51,8 +51,8 @@ bool validates_later(const ParallelPlan& plan)
     return plan.pp > 1 && split.contains(plan.schedule);
 }
 
-/// The plan with every choice that has no effect on it at one fixed value: equal for two names of one plan.
-ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
+/// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for two names of one plan.
+ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const Scenario& scenario)
 {
     if (plan.cp * plan.dp == 1) {
         plan.sharding = Sharding::none;
@@ -80,11 +80,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Scenario& scenario)
     if (plan.pp * plan.chunks == 1) {
         plan.split = LayerSplit::layers;
     }
-    bool one_microbatch = true;
-    for (const Phase& phase : scenario.phases) {
-        one_microbatch = one_microbatch && phase.global_batch == plan.dp * plan.microbatch;
-    }
-    if (one_microbatch && plan.schedule == Schedule::gpipe) {
+    if (phase.global_batch == plan.dp * plan.microbatch && plan.schedule == Schedule::gpipe) {
         plan.schedule = Schedule::one_f_one_b;
     }
     return plan;
@@ -176,11 +172,17 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
 std::vector<std::uint64_t> brute_force(const Space& space, const Scenario& scenario)
 {
     std::vector<std::uint64_t> expected;
-    std::set<std::pair<decltype(as_tuple({})), std::vector<double>>> seen;
+    std::set<std::pair<std::vector<decltype(as_tuple({}))>, std::vector<double>>> seen;
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const auto plan = named_plan(space, space.point(index));
-        if (plan && !structural_problem(*plan, scenario) &&
-            seen.insert({as_tuple(without_idle_choices(*plan, scenario)), slowness_of_places(*plan, scenario)}).second) {
+        if (!plan || structural_problem(*plan, scenario)) {
+            continue;
+        }
+        std::vector<decltype(as_tuple({}))> in_phases;
+        for (const Phase& phase : scenario.phases) {
+            in_phases.push_back(as_tuple(without_idle_choices(plan_in_phase(*plan, phase), phase, scenario)));
+        }
+        if (seen.insert({in_phases, slowness_of_places(*plan, scenario)}).second) {
             expected.push_back(index);
         }
     }
@@ -305,6 +307,35 @@ TEST(DesignMap, SpaceOfAMixtureHoldsWhatStandsTheRulesOnceEach)
                                "gpus not divisible by tp*cp*pp", "ep does not divide the experts or the GPUs"}) {
         EXPECT_TRUE(reasons.contains(reason)) << reason << " is not put to the test";
     }
+}
+
+/// A second phase with a plan of its own: choices that are idle in the first phase may tell plans apart in it.
+TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
+{
+    Scenario scenario = mixed();
+    scenario.space.ep = {1};
+    scenario.space.etp = {1};
+    scenario.space.schedule = {Schedule::zb_h1, Schedule::one_f_one_b, Schedule::gpipe};
+    scenario.space.post_validation = {PostValidation::on, PostValidation::off};
+    const std::size_t shared = brute_force(DesignMap(scenario).space(), scenario).size();
+    Phase second = scenario.phases.front();
+    second.sequence = 1020;
+    second.own.gpus = 12;
+    second.own.tp = 2;
+    second.own.cp = 3;
+    second.own.pp = 2;
+    second.own.schedule = Schedule::one_f_one_b;
+    second.own.recompute = Recompute::full;
+    scenario.phases.push_back(second);
+    const DesignMap designs(scenario);
+    const Space& space = designs.space();
+    std::vector<std::uint64_t> allowed;
+    space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); });
+    EXPECT_EQ(allowed, brute_force(space, scenario));
+    EXPECT_GT(allowed.size(), shared);
+    scenario.phases.back().own.pp = 4;  // tp*cp*pp is 24
+    const DesignMap none(scenario);
+    none.space().enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { ADD_FAILURE() << index; });
 }
 
 TEST(DesignMap, LayerGroupsAreTensorTimesContextParallel)
