@@ -61,6 +61,11 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
     for (const Rejected& rejected : archive.rejected()) {
         raw_tuples += rejected.count;
     }
+    if (raw_tuples == 0) {  // a strategy that looks at few tuples
+        throw InputError(fmt::format(
+            "{}: no feasible plan was found; with --strategy exact all are looked at, and what rejects them is counted",
+            scenario.path));
+    }
     std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, raw_tuples);
     bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {

@@ -1,5 +1,6 @@
 #include "search/strategy.hpp"
 
+#include "search/dice.hpp"
 #include "search/exact.hpp"
 #include "search/nsga2.hpp"
 #include "search/nsga3.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace prismopt {
@@ -18,8 +20,29 @@ constexpr std::uint64_t fewest_ranges = 256;
 constexpr std::uint64_t most_in_range = 1 << 20;
 constexpr std::uint64_t most_ranges = 1 << 14;
 
-/// Raw tuples that a sweep gets through in some core-hours.
-constexpr std::uint64_t most_to_sweep = 2'000'000'000;
+/// What a sweep gets through in some core-hours: feasible tuples, each bounded in some 20 us, and raw ones, most of which rules
+/// exclude many at a time.
+constexpr double most_feasible = 1e9;
+constexpr std::uint64_t most_to_sweep = 100'000'000'000;
+
+/// Feasible tuples of a space at most, from a sample, but for chances below 1e-4: beyond four deviations of a Poisson count.
+double feasible_at_most(const Space& space)
+{
+    constexpr std::uint64_t sample = 1 << 14;
+    Dice dice(0, 0);
+    double found = 0.0;
+    for (std::uint64_t i = 0; i < sample; ++i) {
+        const std::uint64_t stretch = space.size() / sample;
+        found += space.allows_all(space.point(i * stretch + dice.below(stretch))) ? 1.0 : 0.0;
+    }
+    return (found + 4.0 * std::sqrt(found) + 10.0) * static_cast<double>(space.size()) / sample;
+}
+
+bool can_be_swept(const Space& space)
+{
+    return static_cast<double>(space.size()) <= most_feasible ||
+           (space.size() <= most_to_sweep && feasible_at_most(space) <= most_feasible);
+}
 
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
@@ -54,10 +77,10 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
     const std::string tuples = grouped(space.size()) + " raw tuples";
     const bool part = goal.parts > 1;
-    if (!part && space.size() > most_to_sweep) {
+    if (!part && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return {few ? "nsga2" : "nsga3",
-                tuples + " are too many to look at each; " + std::to_string(goal.objectives) + " objectives are " +
+                tuples + " are too many to look at each feasible one; " + std::to_string(goal.objectives) + " objectives are " +
                     (few ? "few enough for crowding" : "too many for crowding, so niches along reference directions"),
                 nullptr};
     }

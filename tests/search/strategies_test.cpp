@@ -227,6 +227,13 @@ TEST(Auto, SaysWhy)
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
     const Space large(unit_axes(12, 10), {});
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga2");
+    // 8^11 raw tuples, of which rules leave one in 4,096, or all but one in 8.
+    const auto all_first = [](std::span<const int> leading) {
+        return std::all_of(leading.begin(), leading.end(), [](int label) { return label == 0; });
+    };
+    const auto not_last = [](std::span<const int> leading) { return leading.back() != 7; };
+    EXPECT_EQ(make_strategy("auto", Space(unit_axes(11, 8), {{"few", 4, all_first}}), goal).name, "racing");
+    EXPECT_EQ(make_strategy("auto", Space(unit_axes(11, 8), {{"most", 4, not_last}}), goal).name, "nsga2");
     goal.objectives = 3;
     goal.bounded = {true, true, true};
     EXPECT_EQ(make_strategy("auto", large, goal).name, "nsga3");

@@ -25,6 +25,7 @@ public:
     double seconds = 0.0;
     double waited = 0.0;
     int failures = 0;
+    std::vector<double> failed_at;  // seconds of the clock
 
 private:
     std::uint32_t word(Stream stream, std::uint32_t part, std::uint32_t event, int which, std::uint32_t kind = 0) const
@@ -101,6 +102,7 @@ private:
                 stored = when <= until ? what : stored;
             }
             ++failures;
+            failed_at.push_back(seconds);
             const std::uint32_t repair_bits = word(Stream::repair, part, failure, 0);
             const bool copies =
                 m.memory_interval_s > 0.0 && word(Stream::repair, part, failure, 1) * 0x1p-32 < strikes->memory_kept;
