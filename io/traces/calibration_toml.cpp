@@ -10,15 +10,16 @@ namespace prismopt {
 namespace {
 
 /// Of a file's name, or an operation's: no quotes, no control characters.
-std::string quoted(const std::string& text)
+std::string plain(const std::string& text)
 {
-    std::string result = "\"";
+    std::string result;
     for (const char c : text) {
         const auto code = static_cast<unsigned char>(c);
         result += code < 32 || code == 127 || c == '"' || c == '\\' ? '?' : c;
     }
-    return result + '"';
+    return result;
 }
+std::string quoted(const std::string& text) { return '"' + plain(text) + '"'; }
 
 struct FamilyText {
     std::string operator()(const Constant& /*unused*/) const { return "family = \"constant\""; }
@@ -142,6 +143,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     for (const SlowPart& slow : c.slow) {
         text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), percent(slow.excess),
                             slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
+    }
+    for (const std::string& note : c.notes) {
+        text += "# Note: " + plain(note) + "\n";
     }
     for (const Signature& s : c.signatures) {
         text += fmt::format("# {}: mean {:.4g} ms, {}, KS {:.3f}, {} values{}\n", quoted(s.name), 1e3 * s.mean_s, s.fit.family,

@@ -19,6 +19,11 @@ int time_column(const std::vector<std::string>& header)
 }
 /// Milliseconds unless the column says otherwise.
 double time_unit_s(const std::string& name) { return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3; }
+/// More is faster.
+int throughput_column(const std::vector<std::string>& header)
+{
+    return column(header, {"throughput", "tflops", "gflops", "gb_per_s", "tokens_per_s", "samples_per_s"});
+}
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
 
@@ -46,13 +51,18 @@ double time_in(const TableLine& line, int place, const std::string& path, const 
 
 }  // namespace
 
-bool is_gpu_table(const std::vector<std::string>& header) { return column(header, {"gpu"}) >= 0 && time_column(header) >= 0; }
+bool is_gpu_table(const std::vector<std::string>& header)
+{
+    return column(header, {"gpu"}) >= 0 && (time_column(header) >= 0 || throughput_column(header) >= 0);
+}
 
 void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs)
 {
     int gpu = -1;
     int time = -1;
+    std::string name;
     double unit_s = 1.0;
+    bool inverse = false;
     int benchmark = -1;
     int node = -1;
     const auto text = [](const TableLine& line, int place) {
@@ -61,14 +71,18 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) {
                     gpu = present(column(header, {"gpu"}), path, "gpu", header);
-                    time = present(time_column(header), path, "perf", header);
-                    unit_s = time_unit_s(header[static_cast<std::size_t>(time)]);
+                    inverse = time_column(header) < 0;
+                    time = present(inverse ? throughput_column(header) : time_column(header), path, "perf", header);
+                    name = header[static_cast<std::size_t>(time)];
+                    unit_s = time_unit_s(name);
                     benchmark = column(header, {"app", "benchmark"});
                     node = column(header, {"node"});
                 },
                 [&](const TableLine& line) {
-                    runs.push_back(
-                        {text(line, benchmark), text(line, gpu), text(line, node), unit_s * time_in(line, time, path, "time")});
+                    const double value = time_in(line, time, path, inverse ? name.c_str() : "time");
+                    std::string label = text(line, benchmark);
+                    label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
+                    runs.push_back({label, text(line, gpu), text(line, node), inverse ? 1.0 / value : unit_s * value});
                 },
                 separator});
 }

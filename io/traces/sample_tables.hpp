@@ -10,7 +10,8 @@
 
 namespace prismopt {
 
-/// A table with gpu and perf or time (in ms), time_ms, time_us or seconds; app [benchmark] and node where it has them. Lower is faster.
+/// A table with gpu and perf or time (in ms), time_ms, time_us or seconds; or throughput (tflops, gflops, gb_per_s, tokens_per_s,
+/// samples_per_s), whose inverse is taken; app [benchmark] and node where it has them.
 bool is_gpu_table(const std::vector<std::string>& header);
 void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs);
 

@@ -44,6 +44,7 @@ struct Calibration {
     std::vector<Component> communication;  // of transfers and collectives
     std::vector<Signature> signatures;
     std::vector<SlowPart> slow;
+    std::vector<std::string> notes;  // what a reader of the laws should know
     DriftFit drift;
 };
 

@@ -17,8 +17,10 @@ struct GpuRun {
     double seconds = 0.0;  // or any other unit: only ratios count
 };
 
-/// "gpu": medians of the GPUs over the benchmark's median, of the benchmark with the most GPUs; "residual.gemm": runs over the median
-/// of their GPU. A GPU runs a benchmark at least twice for the latter. Slow GPUs by name.
+/// Of the benchmark with the most GPUs: "gpu", medians of the GPUs over their median; where nodes differ beyond chance (Kruskal and
+/// Wallis, 1 %), "node" takes what the GPUs of one share, and "gpu" is over the mean of its node. "residual.gemm": runs over the median
+/// of their GPU, where it has at least two. A name that several nodes have ("0" to "7") means one GPU of each. Slow GPUs and nodes by
+/// name; GPUs too fast to be true in the notes, as numbers that are no times make them.
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
 
 /// One measured time of a collective. `series`: what must be equal for times to compare (operation, size, members, algorithm).

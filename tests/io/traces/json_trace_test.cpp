@@ -90,6 +90,7 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
     const auto runs = read("app,gpu,node,perf\nsgemm,a,n,2000\nsgemm,b,n,2100\n").gpu_runs;
     ASSERT_EQ(runs.size(), 2U);
     EXPECT_EQ(runs[1].seconds, 2.1);
+    EXPECT_EQ(read("gpu,tflops\n0,500\n1,400\n").gpu_runs[1].seconds, 1.0 / 400.0);
     const auto times = read("nodes,algo,bytes,i,lat_us\n4,ring,256,0,46.5\n4,ring,256,1,55\n").collectives;
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times[0].series, "nodes 4, algo ring, bytes 256");

@@ -153,5 +153,65 @@ TEST(GpuRuns, spread_between_and_within)
     EXPECT_EQ(calibration.slow[0].name, "GPU 17, gemm");
 }
 
+/// Eight GPUs a node, numbered anew on each, as tools number them.
+std::vector<GpuRun> cluster_runs(double node_spread, double gpu_spread, unsigned seed)
+{
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> normal;
+    std::vector<GpuRun> runs;
+    for (int node = 0; node < 50; ++node) {
+        const double own = std::exp(node_spread * normal(generator));
+        for (int gpu = 0; gpu < 8; ++gpu) {
+            const double factor = own * std::exp(gpu_spread * normal(generator)) * (node == 17 && gpu == 3 ? 1.25 : 1.0);
+            for (int repeat = 0; repeat < 5; ++repeat) {
+                runs.push_back(
+                    {"", std::to_string(gpu), "n" + std::to_string(node), 0.1 * factor * std::exp(0.002 * normal(generator))});
+            }
+        }
+    }
+    return runs;
+}
+double spread_of(const CalibratedLaw& law)
+{
+    const LawQuantile quantile(law.fit.law);
+    return 0.5 * (quantile(0.8413, false) - quantile(0.1587, false));
+}
+
+TEST(GpuRuns, numbers_of_gpus_are_their_nodes)
+{
+    const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
+    ASSERT_NE(law(calibration, "gpu"), nullptr);
+    EXPECT_EQ(law(calibration, "gpu")->fit.values, 400U);
+    // Of 400 GPUs: four standard errors, sd / sqrt(2 n), and as much again for quantiles near one standard deviation.
+    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.015, 4.0 * 1.4 * 0.015 / std::sqrt(800.0));
+    ASSERT_NE(law(calibration, "node"), nullptr);
+    EXPECT_EQ(law(calibration, "node")->fit.family, "constant");
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
+    EXPECT_NEAR(calibration.slow[0].excess, 0.25, 4.0 * 0.015);
+}
+
+TEST(GpuRuns, nodes_take_what_their_gpus_share)
+{
+    const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.03, 0.01, 3), "test");
+    ASSERT_NE(law(calibration, "node"), nullptr);
+    EXPECT_NEAR(spread_of(*law(calibration, "node")), 0.03, 4.0 * 1.4 * 0.03 / std::sqrt(100.0));
+    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.01, 4.0 * 1.4 * 0.01 / std::sqrt(800.0));
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
+}
+
+TEST(GpuRuns, says_that_a_gpu_is_too_fast_to_be_true)
+{
+    std::vector<GpuRun> runs = cluster_runs(0.0, 0.015, 4);
+    for (GpuRun& run : runs) {
+        run.seconds = 1.0 / run.seconds;
+    }
+    const Calibration calibration = calibrate_gpu_runs(runs, "test");
+    EXPECT_TRUE(calibration.slow.empty());
+    ASSERT_EQ(calibration.notes.size(), 1U);
+    EXPECT_NE(calibration.notes[0].find("GPU 3 of node n17 takes 2"), std::string::npos) << calibration.notes[0];
+}
+
 }  // namespace
 }  // namespace prismopt
