@@ -1,8 +1,10 @@
 #include "model/calibrate/calibration.hpp"
 
 #include "model/calibrate/goodness.hpp"
+#include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/outliers.hpp"
 #include "model/calibrate/predicted_steps.hpp"
+#include "model/calibrate/waiting.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +49,9 @@ public:
         if (!parts_.slots.empty()) {
             result_.components = parts_.components;
             compute_laws(graph);
-            name_slow_gpus();
+            name_slow_gpus(parts_.worker_effects, parts_.worker_errors);
+        } else {
+            gpus_without_microbatches();
         }
         communication_laws();
         name_long_stages();
@@ -57,7 +61,7 @@ public:
 private:
     void choose_steps()
     {
-        const std::vector<StepTime> times = step_times(all_);
+        const std::vector<StepTime> times = busiest_worker_times(all_);
         std::vector<double> series;
         for (const StepTime& time : times) {
             series.push_back(time.seconds);
@@ -129,29 +133,72 @@ private:
         return effects;
     }
 
+    /// Kernels of profilers tell of no microbatch: what persists of each GPU, over the same kernels.
+    void gpus_without_microbatches()
+    {
+        const GpuEffects gpus = gpu_effects(trace_);
+        result_.components = {gpus.component};
+        if (!gpus.component.unknown.empty()) {
+            return;
+        }
+        std::vector<double> logs;
+        for (const double effect : gpus.effects) {
+            if (std::isfinite(effect)) {
+                logs.push_back(effect);
+            }
+        }
+        const double seen = variance_of(logs);
+        for (double& log : logs) {
+            log *= seen > 0.0 ? std::sqrt(gpus.component.variance / seen) : 0.0;
+        }
+        constexpr std::size_t least = 4;  // fewer that are alike say little of others
+        if (gpus.component.present) {
+            gpu_log_ = gpus.effects;
+            add_law("gpu", fit_law(exponentials(logs), source("kernels of a GPU over those of the median GPU")));
+        } else if (logs.size() >= least) {
+            add_law("gpu", constant_law(source("no spread between GPUs beyond chance")));
+        }
+        name_slow_gpus(gpus.effects, gpus.errors);
+    }
+
+    /// Duration without what its GPU always adds.
+    double of_usual_gpu(const TraceOp& op) const
+    {
+        const double log = gpu_log_.empty() ? 0.0 : gpu_log_[static_cast<std::size_t>(op.worker)];
+        return static_cast<double>(op.duration_s) * (std::isfinite(log) ? std::exp(-log) : 1.0);
+    }
+
+    std::string gpu_name(const Worker& worker) const
+    {
+        const bool stages =
+            std::any_of(trace_.workers.begin(), trace_.workers.end(), [](const Worker& w) { return w.stage > 0; });
+        return stages || !parts_.slots.empty()
+                   ? "GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage)
+                   : "GPU of rank " + std::to_string(worker.dp);
+    }
+
     /// Each against the median of its stage, which a slow one does not move.
-    void name_slow_gpus()
+    void name_slow_gpus(const std::vector<double>& effects, const std::vector<double>& standard_errors)
     {
         std::map<int, std::vector<double>> stages;
-        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
-            if (std::isfinite(parts_.worker_effects[w])) {
-                stages[trace_.workers[w].stage].push_back(parts_.worker_effects[w]);
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                stages[trace_.workers[w].stage].push_back(effects[w]);
             }
         }
         std::vector<double> values;
         std::vector<double> errors;
         std::vector<std::size_t> who;
-        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
-            if (std::isfinite(parts_.worker_effects[w])) {
-                values.push_back(parts_.worker_effects[w] - median_of(stages[trace_.workers[w].stage]));
-                errors.push_back(parts_.worker_errors[w]);
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                values.push_back(effects[w] - median_of(stages[trace_.workers[w].stage]));
+                errors.push_back(standard_errors[w]);
                 who.push_back(w);
             }
         }
         for (const Outlier& outlier : outliers(values, errors)) {
-            const Worker worker = trace_.workers[who[outlier.index]];
-            result_.slow.push_back({"GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage),
-                                    std::expm1(values[outlier.index]), outlier.probability});
+            result_.slow.push_back(
+                {gpu_name(trace_.workers[who[outlier.index]]), std::expm1(values[outlier.index]), outlier.probability});
         }
     }
 
@@ -211,7 +258,8 @@ private:
                 seen.insert(place, key);
             }
             if (op.duration_s > 0.0F) {
-                by_kind[op.kind].push_back({op.step, op.kind, stage, op.sequence, static_cast<double>(op.duration_s)});
+                by_kind[op.kind].push_back(
+                    {op.step, op.kind, stage, op.sequence, computes ? of_usual_gpu(op) : static_cast<double>(op.duration_s)});
             }
         }
         std::array<std::vector<double>, kernel_classes> pools;
@@ -265,18 +313,13 @@ private:
         }
     }
 
-    /// Removes what waits for the other end: durations in the upper of Otsu's two groups, where there are two groups.
+    /// Removes what waits for the other end.
     static double take_waiting(std::vector<Duration>& durations)
     {
         std::vector<double> seconds(durations.size());
         std::transform(durations.begin(), durations.end(), seconds.begin(), [](const Duration& d) { return d.seconds; });
-        const Otsu split = otsu(seconds);
-        constexpr double two_groups = 0.8;  // a uniform law has 0.75
-        constexpr double apart = 3.0;       // transfers of two sizes are nearer
-        if (split.separation < two_groups || split.high_mean < apart * split.low_mean) {
-            return 0.0;
-        }
-        const auto waits = [&](const Duration& d) { return d.seconds > split.threshold; };
+        const double threshold = waiting_threshold(seconds);
+        const auto waits = [&](const Duration& d) { return d.seconds > threshold; };
         const std::size_t before = durations.size();
         durations.erase(std::remove_if(durations.begin(), durations.end(), waits), durations.end());
         return 1.0 - static_cast<double>(durations.size()) / static_cast<double>(before);
@@ -331,6 +374,7 @@ private:
     Trace trace_;  // steady steps
     double step_s_ = 0.0;
     ComputeParts parts_;
+    std::vector<double> gpu_log_;  // by worker, of kernels without microbatches; empty: alike
     Calibration result_;
 };
 

@@ -23,7 +23,7 @@ struct Signature {
     std::string name;
     double mean_s = 0.0;
     LawFit fit;            // of durations over the mean of their stage
-    double waiting = 0.0;  // part of a transfer's durations above Otsu's threshold: waiting for the other end, left out
+    double waiting = 0.0;  // part of a transfer's durations that wait for the other end: left out (waiting.hpp)
 };
 
 /// A GPU or stage that takes longer than its peers, beyond chance.

@@ -22,14 +22,17 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
     Calibration result;
     result.source = source;
     result.operations = times.size();
-    std::vector<double> ratios;
+    std::map<std::string, std::vector<double>> ratios;  // by the law's key
     for (const auto& [name, seconds] : series) {
         Signature signature{name, mean_of(seconds), {}, 0.0};
         constexpr std::size_t least = 5;
         if (seconds.size() >= least) {
             const double median = median_of(seconds);
+            const OpKind kind = op_kind(name);
+            const KernelClass kernel = kind.role == OpRole::compute ? KernelClass::dp_collective : kind.kernel;
+            std::vector<double>& pool = ratios[std::string("residual.") + kernel_class_names[static_cast<std::size_t>(kernel)]];
             for (const double value : seconds) {
-                ratios.push_back(value / median);
+                pool.push_back(value / median);
             }
             signature.fit = fit_law(seconds, "");
         } else {
@@ -38,9 +41,8 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
         }
         result.signatures.push_back(signature);
     }
-    if (!ratios.empty()) {
-        result.laws.push_back({"residual.dp_collective",
-                               fit_law(ratios, "collectives over the median of their series; prismopt calibrate, " + source)});
+    for (const auto& [key, pool] : ratios) {
+        result.laws.push_back({key, fit_law(pool, "collectives over the median of their series; prismopt calibrate, " + source)});
     }
     return result;
 }

@@ -29,7 +29,8 @@ struct CollectiveTime {
     double seconds = 0.0;
 };
 
-/// "residual.dp_collective": times over the median of their series, all series with at least five times together.
+/// "residual.dp_collective", and tp_collective or p2p for series that op_kind() tells as such (all-to-all, sendrecv): times over the
+/// median of their series, all series with at least five times together.
 Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source);
 
 /// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.
