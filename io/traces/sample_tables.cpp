@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <sstream>
 
 namespace prismopt {
 
@@ -115,46 +114,6 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                         {series, microsecond * time_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str())});
                 },
                 separator});
-}
-
-bool is_nccl_output(std::string_view beginning)
-{
-    return beginning.find("nThread") != std::string_view::npos ||
-           (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
-}
-
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times)
-{
-    constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
-    std::string all;
-    for (std::string_view bytes = stream.next(); !bytes.empty() && all.size() < most_bytes; bytes = stream.next()) {
-        all.append(bytes);
-    }
-    std::istringstream lines(all);
-    std::size_t read = 0;
-    int number = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++number;
-        std::istringstream words(line);
-        double size = 0.0;
-        double count = 0.0;
-        std::string type;
-        std::string operation;
-        double root = 0.0;
-        double time_us = 0.0;
-        if (line.empty() || line.front() == '#' || !(words >> size)) {
-            continue;  // comments, and what launchers print between
-        }
-        if (!(words >> count >> type >> operation >> root >> time_us) || !(time_us > 0.0) || !std::isfinite(time_us)) {
-            throw InputError(fmt::format("{}:{}: is no line of nccl-tests (size, count, type, redop, root, time); is it cut off?",
-                                         path, number));
-        }
-        times.push_back({fmt::format("nccl-tests {} {} bytes", operation, size), 1e-6 * time_us});
-        ++read;
-    }
-    if (read == 0) {
-        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
-    }
 }
 
 }  // namespace prismopt

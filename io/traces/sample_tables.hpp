@@ -19,9 +19,4 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
 bool is_collective_table(const std::vector<std::string>& header);
 void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveTime>& times);
 
-/// What nccl-tests print: `size count type redop root time algbw busbw ...`, out-of-place times. Each is a mean over iterations:
-/// only several outputs of one command tell of a spread.
-bool is_nccl_output(std::string_view beginning);
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times);
-
 }  // namespace prismopt
