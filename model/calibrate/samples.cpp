@@ -60,7 +60,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
             {"GPU " + names[outlier.index] + ", " + widest->first, std::expm1(logs[outlier.index]), outlier.probability});
     }
     for (const auto& [name, gpus] : benchmarks) {
-        Signature signature{name, 0.0, {}, 0.0};
+        Signature signature{name, 0.0, {}};
         std::vector<double> factors;
         for (const auto& [gpu, seconds] : gpus) {
             factors.push_back(median_of(seconds));
@@ -83,7 +83,7 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
     result.operations = times.size();
     std::vector<double> ratios;
     for (const auto& [name, seconds] : series) {
-        Signature signature{name, mean_of(seconds), {}, 0.0};
+        Signature signature{name, mean_of(seconds), {}};
         constexpr std::size_t least = 5;
         if (seconds.size() >= least) {
             const double median = median_of(seconds);
@@ -109,10 +109,7 @@ void merge(Calibration& calibration, const Calibration& other)
     calibration.source += (calibration.source.empty() || other.source.empty() ? "" : ", ") + other.source;
     calibration.operations += other.operations;
     for (const CalibratedLaw& law : other.laws) {
-        if (std::none_of(calibration.laws.begin(), calibration.laws.end(),
-                         [&](const CalibratedLaw& l) { return l.key == law.key; })) {
-            calibration.laws.push_back(law);
-        }
+        add_law(calibration, law);
     }
     calibration.signatures.insert(calibration.signatures.end(), other.signatures.begin(), other.signatures.end());
     calibration.slow.insert(calibration.slow.end(), other.slow.begin(), other.slow.end());
