@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -22,6 +23,8 @@ std::vector<double> exponentials(const std::vector<double>& logs)
     return values;
 }
 
+/// Standard deviation of logarithms that moves no quantile by half a per cent.
+constexpr double nothing = 0.001;
 /// Upper limit of a standard deviation of logarithms below which a part is as good as constant.
 constexpr double no_spread = 0.01;
 
@@ -83,14 +86,13 @@ private:
     template <class Fit>
     void add_part(const std::string& key, const Component& component, const char* between, Fit fit)
     {
-        if (component.present) {
+        if (component.present && std::sqrt(component.high) > nothing) {
             add(key, fit());
         } else if (!component.unknown.empty()) {
             result_.left.push_back({key, component.unknown});
         } else if (std::sqrt(component.high) > no_spread) {
             result_.left.push_back({key, "chance may explain the spread between " + std::string(between) +
-                                             ", but too little is "
-                                             "measured to call it constant"});
+                                             ", but too little is measured to call it constant"});
         } else {
             LawFit none = constant_law(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
             none.values = static_cast<std::size_t>(component.units);
@@ -102,15 +104,16 @@ private:
     {
         result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
         const std::vector<Component>& parts = parts_.components;
-        add_part("common_compute", parts[0], "steps",
-                 [&] { return fit_law(exponentials(step_effects()), source("computing of a step over its mean")); });
+        // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
+        add_part("common_compute", parts[0], "steps", [&] {
+            return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
+                           source("computing of a step over its mean"));
+        });
         add_part("gpu", parts[1], "workers", [&] {
             std::vector<double> gpus;
-            for (const double effect : parts_.worker_effects) {
-                if (std::isfinite(effect)) {
-                    gpus.push_back(std::exp(effect));
-                }
-            }
+            std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
+                         [](double effect) { return std::isfinite(effect); });
+            gpus = exponentials(with_variance(gpus, parts[1].variance));
             return fit_law(gpus, source("computing of a worker over its stage's mean"));
         });
         add_part("stage", parts[2], "stages in a step",
@@ -135,14 +138,12 @@ private:
         return fit;
     }
 
-    /// Steps' effects with the variance of their component: their means have noise of their own. Drift is in it, as a step's quantiles
-    /// need; over a run all but the drift's part averages out.
-    std::vector<double> step_effects() const
+    /// Effects stretched to the variance of their component: means have noise of their own, and are about the mean of a few.
+    static std::vector<double> with_variance(std::vector<double> effects, double variance)
     {
-        const double seen = variance_of(parts_.step_means);
-        std::vector<double> effects = parts_.step_means;
+        const double seen = variance_of(effects);
         for (double& effect : effects) {
-            effect *= seen > 0.0 ? std::sqrt(parts_.components[0].variance / seen) : 0.0;
+            effect *= seen > 0.0 ? std::sqrt(variance / seen) : 0.0;
         }
         return effects;
     }
