@@ -270,7 +270,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
                                "; if the numbers are throughputs, not times, it is slow: name the column throughput");
     }
     for (const auto& [name, members] : benchmarks) {
-        Signature signature{name.empty() ? "runs" : name, 0.0, {}, 0.0};
+        Signature signature{name.empty() ? "runs" : name, 0.0, {}};
         std::vector<double> factors;
         for (const Gpu& gpu : members) {
             factors.push_back(median_of(gpu.seconds));

@@ -24,7 +24,7 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
     result.operations = times.size();
     std::map<std::string, std::vector<double>> ratios;  // by the law's key
     for (const auto& [name, seconds] : series) {
-        Signature signature{name, mean_of(seconds), {}, 0.0};
+        Signature signature{name, mean_of(seconds), {}};
         constexpr std::size_t least = 5;
         if (seconds.size() >= least) {
             const double median = median_of(seconds);
@@ -52,10 +52,7 @@ void merge(Calibration& calibration, const Calibration& other)
     calibration.source += (calibration.source.empty() || other.source.empty() ? "" : ", ") + other.source;
     calibration.operations += other.operations;
     for (const CalibratedLaw& law : other.laws) {
-        if (std::none_of(calibration.laws.begin(), calibration.laws.end(),
-                         [&](const CalibratedLaw& l) { return l.key == law.key; })) {
-            calibration.laws.push_back(law);
-        }
+        add_law(calibration, law);
     }
     calibration.signatures.insert(calibration.signatures.end(), other.signatures.begin(), other.signatures.end());
     calibration.slow.insert(calibration.slow.end(), other.slow.begin(), other.slow.end());

@@ -61,6 +61,16 @@ void refuse_watch(const TraceFiles& files, const Watch& watch)
     }
 }
 
+void tell_few_steps(const Calibration& calibration)
+{
+    if (few_steps(calibration)) {
+        log_warning(
+            fmt::format("{}: only {} of {} steps have the same operations, and computing is told by these alone; see whether "
+                        "rows are missing",
+                        calibration.source, calibration.steps.size() - calibration.others.size(), calibration.steps.size()));
+    }
+}
+
 }  // namespace
 
 int calibrate_command(const std::vector<std::string>& words, const Call& call)
@@ -94,6 +104,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
         calibration = calibrate(files.trace);
+        tell_few_steps(calibration);
     }
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
