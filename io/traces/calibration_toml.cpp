@@ -10,15 +10,16 @@ namespace prismopt {
 namespace {
 
 /// Of a file's name, or an operation's: no quotes, no control characters.
-std::string quoted(const std::string& text)
+std::string plain(const std::string& text)
 {
-    std::string result = "\"";
+    std::string result;
     for (const char c : text) {
         const auto code = static_cast<unsigned char>(c);
         result += code < 32 || code == 127 || c == '"' || c == '\\' ? '?' : c;
     }
-    return result + '"';
+    return result;
 }
+std::string quoted(const std::string& text) { return '"' + plain(text) + '"'; }
 
 struct FamilyText {
     std::string operator()(const Constant& /*unused*/) const { return "family = \"constant\""; }
@@ -66,6 +67,8 @@ struct FamilyText {
     static std::string of_cv(const char* name, double cv) { return fmt::format("family = \"{}\", cv = {:.6g}", name, cv); }
 };
 
+constexpr double largest_drift = 0.1;  // that a scenario takes
+
 std::string percent(double part) { return fmt::format("{:.3g} %", 100.0 * part); }
 
 std::string component_lines(const std::vector<Component>& components, const char* of)
@@ -93,6 +96,9 @@ std::string claim(const LawFit& fit)
         text += fit.claims_to < 0.5 ? ": too few to say anything of its tail"
                                     : fmt::format(": they say nothing beyond p{:.3g}", 100.0 * fit.claims_to);
     }
+    if (!far_tail_holds(fit.beyond, fit.values)) {
+        text += fmt::format("; its far tail is wrong: beyond the tenth longest value it has {:.2g}", fit.beyond);
+    }
     return text;
 }
 
@@ -109,9 +115,33 @@ void write_counts(std::string& text, const Calibration& c)
 {
     text +=
         fmt::format("# By prismopt calibrate from {}: {} operations of {} steps", quoted(c.source), c.operations, c.steps.size());
+    text += c.recorded > c.operations ? fmt::format(" (of {} recorded, evenly chosen)", c.recorded) : "";
     text += c.warm_up.empty() ? "" : fmt::format("; {} steps before the times are steady are left out", c.warm_up.size());
     text += c.others.empty() ? "" : fmt::format("; {} steps with other operations are left out of computing", c.others.size());
     text += ".\n";
+    if (few_steps(c)) {
+        text += fmt::format("# Only {} of {} steps have the same operations: the parts of computing are hardly known.\n",
+                            c.steps.size() - c.others.size(), c.steps.size());
+    }
+    if (c.drift.found) {
+        text += fmt::format(
+            "# Drift of the job's speed, for [reliability]: drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}. It is in "
+            "common_compute "
+            "too,\n# as a step's quantiles need; a run's time counts it once: what is drawn anew each step averages out.\n",
+            std::min(largest_drift, c.drift.cv), c.drift.time_s);
+    }
+}
+
+std::string signature_line(const Signature& s)
+{
+    std::string text = fmt::format("# {}: mean {:.4g} ms", quoted(s.name), 1e3 * s.mean_s);
+    if (s.spread > 0.0) {
+        text += fmt::format(", spread {} ({} beside position, worker and step)", percent(s.spread), percent(s.own));
+    }
+    if (s.fit.values > 0) {
+        text += fmt::format(", {}, KS {:.3f}, {} values", s.fit.family, s.fit.ks, s.fit.values);
+    }
+    return text + (s.waiting > 0.0 ? fmt::format("; {} more waited for the other end\n", percent(s.waiting)) : "\n");
 }
 
 }  // namespace
@@ -143,10 +173,14 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), percent(slow.excess),
                             slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
     }
+    for (const std::string& note : c.notes) {
+        text += "# Note: " + plain(note) + "\n";
+    }
     for (const Signature& s : c.signatures) {
-        text += fmt::format("# {}: mean {:.4g} ms, {}, KS {:.3f}, {} values{}\n", quoted(s.name), 1e3 * s.mean_s, s.fit.family,
-                            s.fit.ks, s.fit.values,
-                            s.waiting > 0.0 ? fmt::format("; {} more waited for the other end", percent(s.waiting)) : "");
+        text += signature_line(s);
+    }
+    for (const LeftToProfile& left : c.left) {
+        text += fmt::format("# Left to the profile: {}: {}\n", left.key, quoted(left.reason));
     }
     text += fmt::format("[variability]\nprofile = \"{}\"  # of the catalog, for what is not measured below\n", profile);
     std::string residual;
@@ -174,7 +208,7 @@ std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const
         "checkpoint_write = \"30 s\"    # not in the list: an example\n";
     text += fmt::format("node_cv = {:.4g}  # of the nodes' own rates\n", std::min(10.0, fit.node_cv));
     if (drift.found) {
-        text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n", std::min(0.1, drift.cv), drift.time_s);
+        text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n", std::min(largest_drift, drift.cv), drift.time_s);
     }
     for (const CauseFit& cause : fit.causes) {
         text += fmt::format("\n[[reliability.cause]]  # {} outages: {:.3g} to {:.3g} per 1000 node-days (95 %)\nname = {}\n",

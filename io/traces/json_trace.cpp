@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <istream>
 #include <map>
@@ -40,8 +41,40 @@ private:
     TraceStream& stream_;
 };
 
+/// Whose a process group is, by its description: "TENSOR_MODEL_PARALLEL_GROUP" (Megatron-LM), "mesh_tp" (torch.distributed's
+/// device meshes), in words that op_kind() knows; empty where it does not say.
+std::string group_role(const std::string& description)
+{
+    struct Meaning {
+        const char* word;
+        const char* role;
+    };
+    // Groups that are several at once ("DATA_PARALLEL_GROUP_WITH_CP") are what the step's end has: replicas come first.
+    constexpr std::array meanings{Meaning{"data", "of replicas"},      Meaning{"dp", "of replicas"},
+                                  Meaning{"fsdp", "of replicas"},      Meaning{"hsdp", "of replicas"},
+                                  Meaning{"ddp", "of replicas"},       Meaning{"tensor", "of a layer's group"},
+                                  Meaning{"tp", "of a layer's group"}, Meaning{"context", "of a layer's group"},
+                                  Meaning{"cp", "of a layer's group"}, Meaning{"expert", "of a layer's group"},
+                                  Meaning{"ep", "of a layer's group"}, Meaning{"sequence", "of a layer's group"},
+                                  Meaning{"sp", "of a layer's group"}};
+    std::vector<std::string> words(1);
+    for (const char c : description) {
+        if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+            words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        } else if (!words.back().empty()) {
+            words.emplace_back();
+        }
+    }
+    for (const Meaning& meaning : meanings) {
+        if (std::find(words.begin(), words.end(), meaning.word) != words.end()) {
+            return meaning.role;
+        }
+    }
+    return "";
+}
+
 struct Event {
-    std::string name, category, grid, stream, collective, elements, group;
+    std::string name, category, grid, stream, collective, elements, group, role;
     double start_us = std::nan("");
     double duration_us = std::nan("");
 };
@@ -64,7 +97,7 @@ public:
     bool number_float(number_float_t value, const string_t& /*unused*/) override { return number(value); }
     bool string(string_t& value) override
     {
-        if (depth_ >= event_depth && in_events_) {
+        if (depth_ >= event_depth_ && in_events_) {
             set_text(value);
         }
         return true;
@@ -73,7 +106,7 @@ public:
     bool start_object(std::size_t /*unused*/) override
     {
         ++depth_;
-        if (depth_ == event_depth && in_events_) {
+        if (depth_ == event_depth_ && in_events_) {
             event_ = {};
         }
         return true;
@@ -88,7 +121,7 @@ public:
     }
     bool end_object() override
     {
-        if (depth_ == event_depth && in_events_) {
+        if (depth_ == event_depth_ && in_events_) {
             end_event();
         }
         --depth_;
@@ -97,7 +130,12 @@ public:
     bool start_array(std::size_t /*unused*/) override
     {
         ++depth_;
-        if (depth_ == 2 && (top_key_ == "traceEvents" || top_key_ == "nodes")) {
+        if (depth_ == 1) {
+            event_depth_ = 2;  // the list alone, as Chrome's trace viewer takes it
+            in_events_ = true;
+            kineto_ = true;
+            found_ = true;
+        } else if (depth_ == 2 && event_depth_ == 3 && (top_key_ == "traceEvents" || top_key_ == "nodes")) {
             in_events_ = true;
             kineto_ = top_key_ == "traceEvents";
             found_ = true;
@@ -106,7 +144,7 @@ public:
     }
     bool end_array() override
     {
-        in_events_ = in_events_ && depth_ != 2;
+        in_events_ = in_events_ && depth_ != event_depth_ - 1;
         --depth_;
         return true;
     }
@@ -147,17 +185,15 @@ public:
     }
 
 private:
-    static constexpr int event_depth = 3;  // document, list, event
-
     bool number(double value)
     {
         if (depth_ == 2 && top_key_ == "distributedInfo" && key_ == "rank") {
             rank_ = whole(value);
         }
-        if (!in_events_ || depth_ < event_depth) {
+        if (!in_events_ || depth_ < event_depth_) {
             return true;
         }
-        if (depth_ == event_depth) {
+        if (depth_ == event_depth_) {
             if (key_ == "ts" || key_ == "start_time_micros") {
                 event_.start_us = value;
             } else if (key_ == "dur" || key_ == "duration_micros") {
@@ -184,7 +220,7 @@ private:
 
     void set_text(const std::string& value)
     {
-        if (depth_ == event_depth) {
+        if (depth_ == event_depth_) {
             if (key_ == "name") {
                 event_.name = value;
             } else if (key_ == "cat" || key_ == "type") {
@@ -192,6 +228,8 @@ private:
             }
         } else if (key_ == "Collective name") {
             event_.collective = value;
+        } else if (key_ == "Process Group Description") {
+            event_.role = group_role(value);
         } else if (key_ == "name") {
             attribute_ = value;
         }
@@ -233,6 +271,7 @@ private:
     {
         constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
         std::string name = event_.collective.empty() ? event_.name.substr(0, most_name) : "nccl " + event_.collective;
+        name += event_.role.empty() ? "" : " " + event_.role;
         name += event_.elements.empty() ? "" : ", " + event_.elements + " elements";
         name += event_.group.empty() ? "" : ", group of " + event_.group;
         name += event_.grid.empty() ? "" : ", grid " + event_.grid;
@@ -258,6 +297,7 @@ private:
     const std::string& path_;
     Trace& trace_;
     int depth_ = 0;
+    int event_depth_ = 3;  // document, list, event
     bool in_events_ = false;
     bool kineto_ = false;
     bool found_ = false;

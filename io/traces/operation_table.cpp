@@ -169,12 +169,12 @@ bool is_operation_table(const std::vector<std::string>& header)
     return columns.step >= 0 && columns.op >= 0;
 }
 
-void read_operation_table(TraceStream& stream, const std::string& path, Trace& trace)
+void read_operation_table(TraceStream& stream, const std::string& path, char separator, Trace& trace)
 {
     OperationTable table(path, trace);
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) { table.start(header); },
-                [&](const TableLine& line) { table.line(line); }});
+                [&](const TableLine& line) { table.line(line); }, separator});
     trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
 }
 

@@ -17,6 +17,6 @@ bool is_operation_table(const std::vector<std::string>& header);
 /// name], start_X and dur_X [duration_X] where X is s, ms, us or ns, seq_id [sequence] and mb_id [microbatch] where there are any.
 /// Rows whose duration is negative, or longer than a day, are counted and left out. Throws InputError with the line for what is no
 /// table of operations.
-void read_operation_table(TraceStream& stream, const std::string& path, Trace& trace);
+void read_operation_table(TraceStream& stream, const std::string& path, char separator, Trace& trace);
 
 }  // namespace prismopt

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <sstream>
 
 namespace prismopt {
 
@@ -19,6 +18,11 @@ int time_column(const std::vector<std::string>& header)
 }
 /// Milliseconds unless the column says otherwise.
 double time_unit_s(const std::string& name) { return name == "seconds" ? 1.0 : name == "time_us" ? 1e-6 : 1e-3; }
+/// More is faster.
+int throughput_column(const std::vector<std::string>& header)
+{
+    return column(header, {"throughput", "tflops", "gflops", "gb_per_s", "tokens_per_s", "samples_per_s"});
+}
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
 
@@ -46,13 +50,18 @@ double time_in(const TableLine& line, int place, const std::string& path, const 
 
 }  // namespace
 
-bool is_gpu_table(const std::vector<std::string>& header) { return column(header, {"gpu"}) >= 0 && time_column(header) >= 0; }
+bool is_gpu_table(const std::vector<std::string>& header)
+{
+    return column(header, {"gpu"}) >= 0 && (time_column(header) >= 0 || throughput_column(header) >= 0);
+}
 
 void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs)
 {
     int gpu = -1;
     int time = -1;
+    std::string name;
     double unit_s = 1.0;
+    bool inverse = false;
     int benchmark = -1;
     int node = -1;
     const auto text = [](const TableLine& line, int place) {
@@ -61,14 +70,18 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) {
                     gpu = present(column(header, {"gpu"}), path, "gpu", header);
-                    time = present(time_column(header), path, "perf", header);
-                    unit_s = time_unit_s(header[static_cast<std::size_t>(time)]);
+                    inverse = time_column(header) < 0;
+                    time = present(inverse ? throughput_column(header) : time_column(header), path, "perf", header);
+                    name = header[static_cast<std::size_t>(time)];
+                    unit_s = time_unit_s(name);
                     benchmark = column(header, {"app", "benchmark"});
                     node = column(header, {"node"});
                 },
                 [&](const TableLine& line) {
-                    runs.push_back(
-                        {text(line, benchmark), text(line, gpu), text(line, node), unit_s * time_in(line, time, path, "time")});
+                    const double value = time_in(line, time, path, inverse ? name.c_str() : "time");
+                    std::string label = text(line, benchmark);
+                    label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
+                    runs.push_back({label, text(line, gpu), text(line, node), inverse ? 1.0 / value : unit_s * value});
                 },
                 separator});
 }
@@ -101,46 +114,6 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                         {series, microsecond * time_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str())});
                 },
                 separator});
-}
-
-bool is_nccl_output(std::string_view beginning)
-{
-    return beginning.find("nThread") != std::string_view::npos ||
-           (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
-}
-
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times)
-{
-    constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
-    std::string all;
-    for (std::string_view bytes = stream.next(); !bytes.empty() && all.size() < most_bytes; bytes = stream.next()) {
-        all.append(bytes);
-    }
-    std::istringstream lines(all);
-    std::size_t read = 0;
-    int number = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++number;
-        std::istringstream words(line);
-        double size = 0.0;
-        double count = 0.0;
-        std::string type;
-        std::string operation;
-        double root = 0.0;
-        double time_us = 0.0;
-        if (line.empty() || line.front() == '#' || !(words >> size)) {
-            continue;  // comments, and what launchers print between
-        }
-        if (!(words >> count >> type >> operation >> root >> time_us) || !(time_us > 0.0) || !std::isfinite(time_us)) {
-            throw InputError(fmt::format("{}:{}: is no line of nccl-tests (size, count, type, redop, root, time); is it cut off?",
-                                         path, number));
-        }
-        times.push_back({fmt::format("nccl-tests {} {} bytes", operation, size), 1e-6 * time_us});
-        ++read;
-    }
-    if (read == 0) {
-        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
-    }
 }
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 #include "io/csv.hpp"
 #include "io/scenario.hpp"
 #include "io/traces/json_trace.hpp"
+#include "io/traces/nccl_output.hpp"
 #include "io/traces/operation_table.hpp"
 #include "io/traces/outage_list.hpp"
 #include "io/traces/sample_tables.hpp"
@@ -25,7 +26,7 @@ Header header_of(std::string_view beginning)
 {
     Header header;
     const std::string line(beginning.substr(0, beginning.find_first_of("\r\n")));
-    for (const char separator : {'|', '\t', ','}) {
+    for (const char separator : {'|', '\t', ';', ','}) {
         if (line.find(separator) != std::string::npos) {
             header.separator = separator;
             break;
@@ -49,12 +50,12 @@ void read_one(const std::string& path, TraceFiles& files)
         source += (source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
     };
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
-    if (first != std::string_view::npos && beginning[first] == '{') {
+    if (first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[')) {
         return read_json_trace(stream, path, files.trace);
     }
     const Header header = header_of(beginning);
     if (is_operation_table(header.names)) {
-        read_operation_table(stream, path, files.trace);
+        read_operation_table(stream, path, header.separator, files.trace);
     } else if (is_outage_list(header.names)) {
         read_outage_list(stream, path, header.separator, files.outages);
         note(files.outage_source);
@@ -64,13 +65,17 @@ void read_one(const std::string& path, TraceFiles& files)
     } else if (is_collective_table(header.names)) {
         read_collective_table(stream, path, header.separator, files.collectives);
         note(files.collective_source);
+    } else if (is_plain_outage_list(beginning)) {
+        read_plain_outage_list(stream, path, files.outages);
+        note(files.outage_source);
     } else if (is_nccl_output(beginning)) {
         read_nccl_output(stream, path, files.collectives);
         note(files.collective_source);
     } else {
         throw InputError(path +
                          ":1: is no kind of file that is known here; give an operation table (step, dp, stage, op, start_us, "
-                         "dur_us), a list of outages (node, start_day, end_day), or see prismopt calibrate --help");
+                         "dur_us), a list of outages (node, start_day, end_day; or node and date in each line), or see prismopt "
+                         "calibrate --help");
     }
 }
 
@@ -79,8 +84,19 @@ void read_one(const std::string& path, TraceFiles& files)
 TraceFiles read_trace_files(const std::vector<std::string>& paths)
 {
     TraceFiles files;
+    const auto counted = [&] {
+        std::size_t sum = files.trace.ops.size() + files.outages.size() + files.gpu_runs.size() + files.collectives.size();
+        for (const TraceFault& fault : files.trace.faults) {
+            sum += fault.count;
+        }
+        return sum;
+    };
     for (const std::string& path : paths) {
+        const std::size_t before = counted();
         read_one(path, files);
+        if (counted() == before) {
+            throw InputError(path + ": has a header and no line below it that counts; give the whole table");
+        }
     }
     return files;
 }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -40,10 +42,27 @@ std::string_view TraceStream::next()
                                      error == Z_BUF_ERROR ? "the gzip file is cut off"
                                      : error == Z_ERRNO   ? "cannot be read"
                                                           : fmt::format("the gzip file is damaged ({})", reason),
-                                     delivered_));
+                                     delivered_ + static_cast<std::size_t>(std::max(0, count))));
     }
+    const bool first = delivered_ == 0;
     delivered_ += static_cast<std::size_t>(count);
+    if (first) {
+        return beginning({buffer_.data(), static_cast<std::size_t>(count)});
+    }
     return {buffer_.data(), static_cast<std::size_t>(count)};
+}
+
+std::string_view TraceStream::beginning(std::string_view bytes) const
+{
+    constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+    constexpr std::string_view utf16_marks[] = {"\xFF\xFE", "\xFE\xFF"};
+    for (const std::string_view mark : utf16_marks) {
+        if (bytes.starts_with(mark)) {
+            throw InputError(path_ + ": is text in UTF-16; save it as UTF-8");
+        }
+    }
+    bytes.remove_prefix(bytes.starts_with(utf8_mark) ? utf8_mark.size() : 0);
+    return bytes;
 }
 
 std::string_view TraceStream::peek()

@@ -15,7 +15,8 @@ public:
     /// Throws InputError when the file cannot be opened.
     explicit TraceStream(const std::string& path);
 
-    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off or damaged.
+    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off or damaged, and for UTF-16; a byte order mark
+    /// of UTF-8 is left out.
     std::string_view next();
     /// The first bytes, which next() delivers again. For telling formats apart.
     std::string_view peek();
@@ -26,6 +27,8 @@ private:
     struct Close {
         void operator()(void* file) const;
     };
+    std::string_view beginning(std::string_view bytes) const;
+
     std::string path_;
     std::unique_ptr<void, Close> file_;
     std::vector<char> buffer_;

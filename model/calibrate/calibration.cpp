@@ -1,16 +1,17 @@
 #include "model/calibrate/calibration.hpp"
 
 #include "model/calibrate/goodness.hpp"
+#include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/outliers.hpp"
 #include "model/calibrate/predicted_steps.hpp"
+#include "model/calibrate/thin_trace.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <span>
-#include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -23,14 +24,10 @@ std::vector<double> exponentials(const std::vector<double>& logs)
     return values;
 }
 
-/// One measured duration of a transfer or collective: each is recorded by all its members.
-struct Duration {
-    std::int32_t step;
-    std::uint16_t kind;
-    int stage;
-    int sequence;
-    double seconds;
-};
+/// Standard deviation of logarithms that moves no quantile by half a per cent.
+constexpr double nothing = 0.001;
+/// Upper limit of a standard deviation of logarithms below which a part is as good as constant.
+constexpr double no_spread = 0.01;
 
 class Calibrator {
 public:
@@ -47,7 +44,9 @@ public:
         if (!parts_.slots.empty()) {
             result_.components = parts_.components;
             compute_laws(graph);
-            name_slow_gpus();
+            name_slow_gpus(parts_.worker_effects, parts_.worker_errors);
+        } else {
+            gpus_without_microbatches();
         }
         communication_laws();
         name_long_stages();
@@ -57,7 +56,7 @@ public:
 private:
     void choose_steps()
     {
-        const std::vector<StepTime> times = step_times(all_);
+        const std::vector<StepTime> times = busiest_worker_times(all_);
         std::vector<double> series;
         for (const StepTime& time : times) {
             series.push_back(time.seconds);
@@ -66,44 +65,69 @@ private:
         for (std::size_t i = 0; i < times.size(); ++i) {
             (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
         }
-        // Evenly spaced steps, where there are more than tell anything new.
         constexpr std::size_t most_operations = 500'000;
-        const std::size_t every = 1 + all_.ops.size() / most_operations;
-        for (std::size_t i = 0; i * every < result_.steps.size(); ++i) {
-            result_.steps[i] = result_.steps[i * every];
-        }
-        result_.steps.resize((result_.steps.size() + every - 1) / every);
-        trace_ = steps_of(all_, result_.steps);
+        trace_ = thin_trace(all_, result_.steps, most_operations);
+        result_.recorded = recorded_in(result_.steps);
+        const auto used = step_times(trace_);
+        result_.steps.resize(used.size());
+        std::transform(used.begin(), used.end(), result_.steps.begin(), [](const StepTime& time) { return time.step; });
         step_s_ = mean_of(std::span(series).subspan(first));
+    }
+
+    std::size_t recorded_in(const std::vector<std::int32_t>& rising) const
+    {
+        return static_cast<std::size_t>(std::count_if(all_.ops.begin(), all_.ops.end(), [&](const TraceOp& op) {
+            return std::binary_search(rising.begin(), rising.end(), op.step);
+        }));
     }
 
     std::string source(const char* what) const { return std::string(what) + "; prismopt calibrate, " + all_.source; }
 
-    void add_law(const std::string& key, const LawFit& fit) { result_.laws.push_back({key, fit}); }
+    void add(const std::string& key, LawFit fit) { add_law(result_, {key, std::move(fit)}); }
+
+    /// The law of a part that is there; none where the trace does not tell.
+    template <class Fit>
+    void add_part(const std::string& key, const Component& component, const char* between, Fit fit)
+    {
+        if (component.present && std::sqrt(component.high) > nothing) {
+            add(key, fit());
+        } else if (!component.unknown.empty()) {
+            result_.left.push_back({key, component.unknown});
+        } else if (std::sqrt(component.high) > no_spread) {
+            result_.left.push_back({key, "chance may explain the spread between " + std::string(between) +
+                                             ", but too little is measured to call it constant"});
+        } else {
+            LawFit none = constant_law(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
+            none.values = static_cast<std::size_t>(component.units);
+            add(key, none);
+        }
+    }
 
     void compute_laws(const StepGraph& graph)
     {
-        const auto clear = [&](std::size_t k) { return parts_.components[k].present; };
         result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
-        if (clear(0)) {
-            add_law("common_compute",
-                    fit_law(exponentials(without_drift()), source("computing of a step over its mean, less drift")));
+        const std::vector<Component>& parts = parts_.components;
+        // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
+        add_part("common_compute", parts[0], "steps", [&] {
+            return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
+                           source("computing of a step over its mean"));
+        });
+        add_part("gpu", parts[1], "workers", [&] {
+            std::vector<double> gpus;
+            std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
+                         [](double effect) { return std::isfinite(effect); });
+            gpus = exponentials(with_variance(gpus, parts[1].variance));
+            return fit_law(gpus, source("computing of a worker over its stage's mean"));
+        });
+        add_part("stage", parts[2], "stages in a step",
+                 [&] { return lognormal(parts[2], source("computing of a stage in one step")); });
+        add_part("microbatch", parts[3], "microbatches",
+                 [&] { return fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch")); });
+        if (parts[4].unknown.empty()) {
+            add("residual.gemm", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
         } else {
-            add_law("common_compute", constant_law(source("no spread between steps beyond chance")));
+            result_.left.push_back({"residual.gemm", parts[4].unknown});
         }
-        std::vector<double> gpus;
-        for (const double effect : parts_.worker_effects) {
-            if (std::isfinite(effect)) {
-                gpus.push_back(std::exp(effect));
-            }
-        }
-        add_law("gpu", clear(1) ? fit_law(gpus, source("computing of a worker over its stage's mean"))
-                                : constant_law(source("no spread between workers beyond chance")));
-        add_law("stage", clear(2) ? lognormal(parts_.components[2], source("computing of a stage in one step"))
-                                  : constant_law(source("no spread between stages in a step beyond chance")));
-        add_law("microbatch", clear(3) ? fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch"))
-                                       : constant_law(source("no spread between microbatches beyond chance")));
-        add_law("residual.gemm", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
     }
 
     /// Components have no values of their own to fit where several operations share a draw.
@@ -117,41 +141,74 @@ private:
         return fit;
     }
 
-    /// Steps' effects whose variance is the component's, less that of the drift.
-    std::vector<double> without_drift() const
+    /// Effects stretched to the variance of their component: means have noise of their own, and are about the mean of a few.
+    static std::vector<double> with_variance(std::vector<double> effects, double variance)
     {
-        const double seen = variance_of(parts_.step_means);
-        const double left = parts_.components[0].variance - (result_.drift.found ? result_.drift.cv * result_.drift.cv : 0.0);
-        std::vector<double> effects = parts_.step_means;
+        const double seen = variance_of(effects);
         for (double& effect : effects) {
-            effect *= seen > 0.0 ? std::sqrt(std::max(0.0, left) / seen) : 0.0;
+            effect *= seen > 0.0 ? std::sqrt(variance / seen) : 0.0;
         }
         return effects;
     }
 
+    /// Kernels of profilers tell of no microbatch: what persists of each GPU, over the same kernels.
+    void gpus_without_microbatches()
+    {
+        const GpuEffects gpus = gpu_effects(trace_);
+        result_.components = {gpus.component};
+        if (!gpus.component.unknown.empty()) {
+            return;
+        }
+        std::vector<double> logs;
+        for (const double effect : gpus.effects) {
+            if (std::isfinite(effect)) {
+                logs.push_back(effect);
+            }
+        }
+        const double seen = variance_of(logs);
+        for (double& log : logs) {
+            log *= seen > 0.0 ? std::sqrt(gpus.component.variance / seen) : 0.0;
+        }
+        constexpr std::size_t least = 4;  // fewer that are alike say little of others
+        if (gpus.component.present) {
+            add("gpu", fit_law(exponentials(logs), source("kernels of a GPU over those of the median GPU")));
+        } else if (logs.size() >= least) {
+            add("gpu", constant_law(source("no spread between GPUs beyond chance")));
+        }
+        name_slow_gpus(gpus.effects, gpus.errors);
+    }
+
+    std::string gpu_name(const Worker& worker) const
+    {
+        const bool stages =
+            std::any_of(trace_.workers.begin(), trace_.workers.end(), [](const Worker& w) { return w.stage > 0; });
+        return stages || !parts_.slots.empty()
+                   ? "GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage)
+                   : "GPU of rank " + std::to_string(worker.dp);
+    }
+
     /// Each against the median of its stage, which a slow one does not move.
-    void name_slow_gpus()
+    void name_slow_gpus(const std::vector<double>& effects, const std::vector<double>& standard_errors)
     {
         std::map<int, std::vector<double>> stages;
-        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
-            if (std::isfinite(parts_.worker_effects[w])) {
-                stages[trace_.workers[w].stage].push_back(parts_.worker_effects[w]);
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                stages[trace_.workers[w].stage].push_back(effects[w]);
             }
         }
         std::vector<double> values;
         std::vector<double> errors;
         std::vector<std::size_t> who;
-        for (std::size_t w = 0; w < parts_.worker_effects.size(); ++w) {
-            if (std::isfinite(parts_.worker_effects[w])) {
-                values.push_back(parts_.worker_effects[w] - median_of(stages[trace_.workers[w].stage]));
-                errors.push_back(parts_.worker_errors[w]);
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                values.push_back(effects[w] - median_of(stages[trace_.workers[w].stage]));
+                errors.push_back(standard_errors[w]);
                 who.push_back(w);
             }
         }
         for (const Outlier& outlier : outliers(values, errors)) {
-            const Worker worker = trace_.workers[who[outlier.index]];
-            result_.slow.push_back({"GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage),
-                                    std::expm1(values[outlier.index]), outlier.probability});
+            result_.slow.push_back(
+                {gpu_name(trace_.workers[who[outlier.index]]), std::expm1(values[outlier.index]), outlier.probability});
         }
     }
 
@@ -185,146 +242,30 @@ private:
         }
     }
 
-    /// Durations of what is not in the components of computing, by kind.
     void communication_laws()
     {
-        std::vector<std::vector<Duration>> by_kind(trace_.kinds.size());
-        std::int32_t step = 0;
-        std::vector<std::tuple<int, int, int>> seen;  // kind, stage, sequence of the step's collectives
-        for (const TraceOp& op : trace_.ops) {
-            const OpKind& kind = trace_.kinds[op.kind];
-            const bool computes = kind.role == OpRole::compute;
-            if ((computes && op.microbatch >= 0 && !parts_.slots.empty()) || kind.role == OpRole::receive) {
-                continue;  // with the components; with the send
-            }
-            if (op.step != step) {
-                step = op.step;
-                seen.clear();
-            }
-            const int stage = trace_.workers[static_cast<std::size_t>(op.worker)].stage;
-            if (kind.role == OpRole::collective) {
-                const std::tuple<int, int, int> key{op.kind, stage, op.sequence};
-                const auto place = std::lower_bound(seen.begin(), seen.end(), key);
-                if (place != seen.end() && *place == key) {
-                    continue;  // another member's record of the same
-                }
-                seen.insert(place, key);
-            }
-            if (op.duration_s > 0.0F) {
-                by_kind[op.kind].push_back({op.step, op.kind, stage, op.sequence, static_cast<double>(op.duration_s)});
-            }
+        OperationLaws found = operation_laws(trace_, !parts_.slots.empty());
+        result_.signatures = std::move(found.signatures);
+        result_.communication = found.communication;
+        if (!found.communication.empty()) {
+            const Component& step = found.communication.front();
+            add_part("common_communication", step, "the communication of steps",
+                     [&] { return lognormal(step, source("communication of a step over its mean")); });
         }
-        std::array<std::vector<double>, kernel_classes> pools;
-        std::vector<Duration> communication;
-        for (std::vector<Duration>& durations : by_kind) {
-            if (!durations.empty()) {
-                add_signature(durations, pools, communication);
-            }
-        }
-        communication_components(communication);
         for (std::size_t k = 0; k < kernel_classes; ++k) {
             const std::string key = std::string("residual.") + kernel_class_names[k];
             const bool known =
                 std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
             constexpr std::size_t least = 5;  // fewer say nothing of a spread
-            if (pools[k].size() >= least && !known) {
-                add_law(key, fit_law(pools[k], source("durations over the mean of their kind and stage")));
+            if (known) {
+                continue;
+            }
+            if (found.pools[k].size() >= least) {
+                add(key, fit_law(found.pools[k], source("durations over the mean of their position, less what a step shares")));
+            } else if (!found.special[k].empty()) {
+                result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
             }
         }
-    }
-
-    void add_signature(std::vector<Duration>& durations, std::array<std::vector<double>, kernel_classes>& pools,
-                       std::vector<Duration>& communication)
-    {
-        const OpKind& kind = trace_.kinds[durations.front().kind];
-        Signature signature;
-        signature.name = kind.name;
-        if (kind.role == OpRole::send) {
-            signature.waiting = take_waiting(durations);
-        }
-        std::map<int, std::pair<double, double>> sums;  // by stage
-        for (const Duration& d : durations) {
-            sums[d.stage].first += d.seconds;
-            sums[d.stage].second += 1.0;
-            signature.mean_s += d.seconds / static_cast<double>(durations.size());
-        }
-        std::vector<double> factors;
-        factors.reserve(durations.size());
-        for (const Duration& d : durations) {
-            factors.push_back(d.seconds * sums[d.stage].second / sums[d.stage].first);
-        }
-        signature.fit = fit_law(factors, source("durations over the mean of their stage"));
-        result_.signatures.push_back(signature);
-        auto& pool = pools[static_cast<std::size_t>(kind.kernel)];
-        pool.insert(pool.end(), factors.begin(), factors.end());
-        if (kind.role != OpRole::compute) {
-            for (std::size_t i = 0; i < durations.size(); ++i) {
-                communication.push_back(durations[i]);
-                communication.back().seconds = factors[i];
-            }
-        }
-    }
-
-    /// Removes what waits for the other end: durations in the upper of Otsu's two groups, where there are two groups.
-    static double take_waiting(std::vector<Duration>& durations)
-    {
-        std::vector<double> seconds(durations.size());
-        std::transform(durations.begin(), durations.end(), seconds.begin(), [](const Duration& d) { return d.seconds; });
-        const Otsu split = otsu(seconds);
-        constexpr double two_groups = 0.8;  // a uniform law has 0.75
-        constexpr double apart = 3.0;       // transfers of two sizes are nearer
-        if (split.separation < two_groups || split.high_mean < apart * split.low_mean) {
-            return 0.0;
-        }
-        const auto waits = [&](const Duration& d) { return d.seconds > split.threshold; };
-        const std::size_t before = durations.size();
-        durations.erase(std::remove_if(durations.begin(), durations.end(), waits), durations.end());
-        return 1.0 - static_cast<double>(durations.size()) / static_cast<double>(before);
-    }
-
-    /// The part that transfers and collectives of one step share.
-    void communication_components(const std::vector<Duration>& durations)
-    {
-        if (durations.size() < 2) {
-            return;
-        }
-        std::vector<std::int64_t> step;
-        std::vector<std::int64_t> cell;
-        std::vector<double> y;
-        constexpr std::size_t most = 100'000;
-        const std::size_t every = 1 + durations.size() / most;
-        for (const Duration& d : durations) {
-            if (static_cast<std::size_t>(std::abs(d.step)) % every == 0) {
-                step.push_back(d.step);
-                cell.push_back((static_cast<std::int64_t>(d.kind) << 32) + d.stage);
-                y.push_back(std::log(d.seconds));
-            }
-        }
-        const Partition cells = partition_by(cell);
-        const std::vector<double> means = part_means(cells, y);
-        for (std::size_t i = 0; i < y.size(); ++i) {
-            y[i] -= means[static_cast<std::size_t>(cells.level[i])];
-        }
-        Partition each{std::vector<int>(y.size()), static_cast<int>(y.size())};
-        std::iota(each.level.begin(), each.level.end(), 0);
-        const Partition steps = partition_by(step);
-        enum Index { one, kinds, in_step, single };
-        ComponentModel model{y,
-                             {Partition{std::vector<int>(y.size(), 0), 1}, cells, steps, each},
-                             {{"step", in_step, {{1.0, in_step, one}}},
-                              {"residual", single, {{1.0, single, kinds}, {-1.0, in_step, one}}}},
-                             {}};
-        constexpr int blocks = 20;
-        model.blocks = steps;
-        for (int& level : model.blocks.level) {
-            level = steps.levels > blocks ? static_cast<int>(static_cast<std::int64_t>(level) * blocks / steps.levels) : level;
-        }
-        model.blocks.levels = std::min(blocks, steps.levels);
-        result_.communication = variance_components(model);
-        const bool clear = result_.communication.front().present;
-        add_law("common_communication",
-                clear ? lognormal(result_.communication.front(), source("communication of a step over its mean"))
-                      : constant_law(source("no spread of the communication of steps beyond chance")));
     }
 
     const Trace& all_;
@@ -335,6 +276,31 @@ private:
 };
 
 }  // namespace
+
+bool few_steps(const Calibration& calibration)
+{
+    constexpr std::size_t least = 10;
+    const std::size_t usual = calibration.steps.size() - calibration.others.size();
+    return !calibration.others.empty() && (usual < least || 2 * usual < calibration.steps.size());
+}
+
+void add_law(Calibration& calibration, const CalibratedLaw& law)
+{
+    std::erase_if(calibration.left, [&](const LeftToProfile& left) { return left.key == law.key; });
+    const auto there =
+        std::find_if(calibration.laws.begin(), calibration.laws.end(), [&](const CalibratedLaw& l) { return l.key == law.key; });
+    if (there == calibration.laws.end()) {
+        calibration.laws.push_back(law);
+        return;
+    }
+    const bool more = law.fit.values > there->fit.values;
+    const LawFit& other = more ? there->fit : law.fit;
+    const std::string instead = "; of more values than the " + std::to_string(other.values) + " of: " + other.law.source;
+    if (more) {
+        *there = law;
+    }
+    there->fit.law.source += instead;
+}
 
 Calibration calibrate(const Trace& trace) { return Calibrator(trace).make(); }
 

@@ -4,6 +4,7 @@
 
 #include "model/calibrate/drift_fit.hpp"
 #include "model/calibrate/fit_law.hpp"
+#include "model/calibrate/operation_laws.hpp"
 #include "model/calibrate/trace.hpp"
 #include "model/calibrate/variance_components.hpp"
 
@@ -18,12 +19,10 @@ struct CalibratedLaw {
     LawFit fit;
 };
 
-/// All durations of one kind.
-struct Signature {
-    std::string name;
-    double mean_s = 0.0;
-    LawFit fit;            // of durations over the mean of their stage
-    double waiting = 0.0;  // part of a transfer's durations above Otsu's threshold: waiting for the other end, left out
+/// A key without a law: the scenario's profile stays.
+struct LeftToProfile {
+    std::string key;
+    std::string reason;
 };
 
 /// A GPU or stage that takes longer than its peers, beyond chance.
@@ -35,19 +34,28 @@ struct SlowPart {
 
 struct Calibration {
     std::string source;
-    std::size_t operations = 0;
-    std::vector<std::int32_t> steps;    // used: of a long trace evenly spaced ones
+    std::size_t operations = 0;         // used
+    std::size_t recorded = 0;           // in steady steps
+    std::vector<std::int32_t> steps;    // used
     std::vector<std::int32_t> warm_up;  // steps before the times are steady
     std::vector<std::int32_t> others;   // steps with more or fewer operations
     std::vector<CalibratedLaw> laws;
+    std::vector<LeftToProfile> left;
     std::vector<Component> components;     // of computing
     std::vector<Component> communication;  // of transfers and collectives
     std::vector<Signature> signatures;
     std::vector<SlowPart> slow;
+    std::vector<std::string> notes;  // what a reader of the laws should know
     DriftFit drift;
 };
 
-/// Of a trace sorted by start that has no problems.
+/// Few of the recorded steps have the usual operations: nothing to tell the parts of computing by.
+bool few_steps(const Calibration& calibration);
+
+/// Adds a law; of two of one key that of more values stays, and its source says which was not taken.
+void add_law(Calibration& calibration, const CalibratedLaw& law);
+
+/// Of a trace sorted by start that has no problems. Very long traces are thinned, steps last (thin_trace).
 Calibration calibrate(const Trace& trace);
 
 }  // namespace prismopt

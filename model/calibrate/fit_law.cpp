@@ -85,6 +85,19 @@ double ks_of(const Law& law, double unit, const std::vector<double>& rising)
     return ks_distance(rising, [&](double x) { return quantile.probability(x / mean, false); });
 }
 
+constexpr double beyond = 10.0;  // values
+
+double beyond_of(const Law& law, double unit, const std::vector<double>& rising)
+{
+    const auto count = static_cast<std::size_t>(beyond);
+    if (rising.size() <= count) {
+        return beyond;
+    }
+    const LawQuantile quantile(law);
+    const double mean = unit * law.cap / quantile.longest();
+    return static_cast<double>(rising.size()) * quantile.probability(rising[rising.size() - count] / mean, true);
+}
+
 std::vector<double> normalised(const std::vector<double>& values)
 {
     const double mean = mean_of(values);
@@ -101,6 +114,7 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     fit.law.family = fitted.family;
     fit.law.cap = cap_for(fitted.family, rising.back());
     fit.ks = ks_of(fit.law, fitted.unit, rising);
+    fit.beyond = beyond_of(fit.law, fitted.unit, rising);
     fit.held_out = held_out_likelihood(recipe, factors);
     fit.fits = std::isfinite(fit.held_out) &&
                (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
@@ -109,10 +123,13 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
 
 }  // namespace
 
-double highest_claim(std::size_t values)
+double highest_claim(std::size_t values) { return std::max(0.0, 1.0 - beyond / static_cast<double>(values)); }
+
+bool far_tail_holds(double found, std::size_t values)
 {
-    constexpr double beyond = 10.0;
-    return std::max(0.0, 1.0 - beyond / static_cast<double>(values));
+    constexpr std::size_t least = 1000;
+    constexpr double times = 3.0;
+    return values < least || (found > beyond / times && found < beyond * times);
 }
 
 LawFit constant_law(const std::string& source)
@@ -150,18 +167,24 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
             }
         }
     }
-    std::sort(result.tried.begin(), result.tried.end(), [](const FamilyFit& a, const FamilyFit& b) {
+    const auto far = [&](const FamilyFit& fit) { return far_tail_holds(fit.beyond, values.size()); };
+    std::sort(result.tried.begin(), result.tried.end(), [&](const FamilyFit& a, const FamilyFit& b) {
+        if (a.fits && b.fits && far(a) != far(b)) {
+            return far(a);
+        }
         return a.fits != b.fits ? a.fits : a.fits ? a.held_out > b.held_out : a.ks < b.ks;
     });
     if (!result.tried.empty() && result.tried.front().fits) {
         result.law = result.tried.front().law;
         result.family = result.tried.front().family;
         result.ks = result.tried.front().ks;
+        result.beyond = result.tried.front().beyond;
     } else {
         result.law.family = Empirical{pool_of(rising, options.pool)};
         result.law.cap = cap_for(result.law.family, rising.back());
         result.family = "empirical";
         result.ks = ks_of(result.law, 1.0, rising);
+        result.beyond = beyond_of(result.law, 1.0, rising);
     }
     result.law.source = source;
     return result;

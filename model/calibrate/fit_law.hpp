@@ -15,14 +15,19 @@ struct FamilyFit {
     Law law;
     double ks = 0.0;        // distance between the law, truncated as the sampler has it, and the values
     double held_out = 0.0;  // mean log-likelihood of values that the fit did not see
+    double beyond = 0.0;    // values that the law has beyond the tenth longest; of chance between 5 and 18
     bool fits = false;
 };
+
+/// Whether the law has a far tail as the values do: a third to three times as many beyond the tenth longest, where there are 1,000.
+bool far_tail_holds(double beyond, std::size_t values);
 
 struct LawFit {
     Law law;  // of mean one
     std::string family;
     double ks = 0.0;
     std::size_t values = 0;
+    double beyond = 0.0;           // of the law, as for a family
     double claims_to = 0.0;        // highest quantile of which the values say something; zero: none
     std::vector<FamilyFit> tried;  // best first
 };
@@ -33,7 +38,8 @@ struct FitOptions {
     std::size_t pool = 200;  // most values of an empirical law that is written
 };
 
-/// The family with the greatest cross-validated likelihood among those that fit; the pool of values itself where none does, or
+/// The family with the greatest cross-validated likelihood among those that fit, those with the values' far tail before others: barriers
+/// of thousands draw there, where neither KS nor likelihood looks. The pool of values itself where none does, or
 /// where there are fewer than 20. Values are positive, in the order of measurement. Five folds of neighbours: what is near in time is
 /// alike, and would vouch for itself.
 LawFit fit_law(const std::vector<double>& values, const std::string& source, const FitOptions& options = {});

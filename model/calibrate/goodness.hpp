@@ -34,8 +34,10 @@ struct Otsu {
 };
 Otsu otsu(std::vector<double> values);
 
-/// First value of a series from which it is steady: the cut that makes the mean of the rest most precise, at most half of the
-/// series. White's MSER (Simulation 69 (1997) 323-334): d minimises sum over i >= d of (x_i - mean_d)^2 / (n - d)^2.
+/// First value of a series from which it is steady, at most its middle. Off goes what lies beyond all after it by more than their
+/// range; then the cut that makes the mean of the rest most precise, White's MSER (Simulation 69 (1997) 323-334): d minimises
+/// sum over i >= d of (x_i - mean_d)^2 / (n - d)^2. A steady series has some cut that gains, too: it counts where it gains more than in
+/// 19 of 20 rearrangements of the series by blocks as long as its memory.
 std::size_t steady_from(std::span<const double> series);
 
 }  // namespace prismopt

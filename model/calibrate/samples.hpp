@@ -17,8 +17,10 @@ struct GpuRun {
     double seconds = 0.0;  // or any other unit: only ratios count
 };
 
-/// "gpu": medians of the GPUs over the benchmark's median, of the benchmark with the most GPUs; "residual.gemm": runs over the median
-/// of their GPU. A GPU runs a benchmark at least twice for the latter. Slow GPUs by name.
+/// Of the benchmark with the most GPUs: "gpu", medians of the GPUs over their median; where nodes differ beyond chance (Kruskal and
+/// Wallis, 1 %), "node" takes what the GPUs of one share, and "gpu" is over the mean of its node. "residual.gemm": runs over the median
+/// of their GPU, where it has at least two. A name that several nodes have ("0" to "7") means one GPU of each. Slow GPUs and nodes by
+/// name; GPUs too fast to be true in the notes, as numbers that are no times make them.
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
 
 /// One measured time of a collective. `series`: what must be equal for times to compare (operation, size, members, algorithm).
@@ -27,7 +29,8 @@ struct CollectiveTime {
     double seconds = 0.0;
 };
 
-/// "residual.dp_collective": times over the median of their series, all series with at least five times together.
+/// "residual.dp_collective", and tp_collective or p2p for series that op_kind() tells as such (all-to-all, sendrecv): times over the
+/// median of their series, all series with at least five times together.
 Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source);
 
 /// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -18,7 +19,9 @@ struct Word {
 };
 
 /// The first that a name contains decides.
-constexpr std::array words{Word{"tp-all", OpRole::collective, KernelClass::tp_collective},
+constexpr std::array words{Word{"of a layer's group", OpRole::collective, KernelClass::tp_collective},
+                           Word{"of replicas", OpRole::collective, KernelClass::dp_collective},
+                           Word{"tp-all", OpRole::collective, KernelClass::tp_collective},
                            Word{"tp_all", OpRole::collective, KernelClass::tp_collective},
                            Word{"sendrecv", OpRole::send, KernelClass::p2p},
                            Word{"send", OpRole::send, KernelClass::p2p},
@@ -116,9 +119,121 @@ void sort_by_start(Trace& trace)
     }
 }
 
+std::size_t leave_out_absurd(Trace& trace)
+{
+    constexpr double above_kind = 100.0;
+    constexpr double above_step = 10.0;
+    const auto middle_of = [](std::vector<double>& values) {
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return values.empty() ? 0.0 : *middle;
+    };
+    std::vector<double> steps;
+    for (const StepTime& time : busiest_worker_times(trace)) {
+        steps.push_back(time.seconds);
+    }
+    const double longest = above_step * middle_of(steps);
+    std::vector<std::vector<double>> usual(trace.kinds.size());
+    std::vector<bool> suspect(trace.kinds.size(), false);
+    for (const TraceOp& op : trace.ops) {
+        suspect[op.kind] = suspect[op.kind] || static_cast<double>(op.duration_s) > longest;
+    }
+    for (const TraceOp& op : trace.ops) {
+        if (suspect[op.kind]) {
+            usual[op.kind].push_back(static_cast<double>(op.duration_s));
+        }
+    }
+    std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t kind = 0; kind < limits.size(); ++kind) {
+        limits[kind] = suspect[kind] ? std::max(longest, above_kind * middle_of(usual[kind])) : limits[kind];
+    }
+    const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
+    for (const TraceOp& op : trace.ops) {
+        if (absurd(op)) {
+            trace.fault("duration of more than 100 times the median of " + trace.kinds[op.kind].name +
+                            ", and 10 times that of a step",
+                        op.line);
+        }
+    }
+    const std::size_t before = trace.ops.size();
+    trace.ops.erase(std::remove_if(trace.ops.begin(), trace.ops.end(), absurd), trace.ops.end());
+    return before - trace.ops.size();
+}
+
+namespace {
+
+std::string milliseconds(double low_s, double high_s)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "%.4g to %.4g ms", 1e3 * low_s, 1e3 * high_s);
+    return text;
+}
+
+/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job that
+/// was changed between.
+std::vector<TraceProblem> seams(const Trace& trace)
+{
+    constexpr std::int32_t jump = 10;    // times the usual distance of steps
+    constexpr std::ptrdiff_t least = 8;  // steps on both sides
+    constexpr double longer = 1.5;       // one job's windows differ by less
+    std::vector<StepTime> times;         // of all operations of a step together
+    for (const TraceOp& op : trace.ops) {
+        if (times.empty() || times.back().step != op.step) {
+            times.push_back({op.step, 0.0});
+        }
+        times.back().seconds += static_cast<double>(op.duration_s);
+    }
+    std::vector<std::int32_t> gaps;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+        gaps.push_back(times[i].step - times[i - 1].step);
+    }
+    if (gaps.empty()) {
+        return {};
+    }
+    std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2), gaps.end());
+    const std::int64_t usual = std::max(1, gaps[gaps.size() / 2]);
+    const auto parted = [&](const StepTime& a, const StepTime& b) {
+        return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
+    };
+    const auto usual_range = [](auto from, auto to) {  // nine tenths of them: a first or last step may be cut off
+        std::vector<double> seconds;
+        std::transform(from, to, std::back_inserter(seconds), [](const StepTime& t) { return t.seconds; });
+        std::sort(seconds.begin(), seconds.end());
+        const std::size_t out = (seconds.size() + 19) / 20;
+        return std::pair{seconds[out], seconds[seconds.size() - 1 - out]};
+    };
+    std::vector<TraceProblem> found;
+    auto before = times.begin();
+    auto begin = std::adjacent_find(before, times.end(), parted);
+    while (begin != times.end()) {
+        ++begin;
+        const auto next = std::adjacent_find(begin, times.end(), parted);
+        const auto end = next == times.end() ? next : next + 1;
+        if (begin - before >= least && end - begin >= least) {
+            const auto [low, high] = usual_range(before, begin);
+            const auto [later_low, later_high] = usual_range(begin, end);
+            if (later_low > longer * high || low > longer * later_high) {
+                const std::int32_t step = begin->step;
+                const auto op =
+                    std::find_if(trace.ops.begin(), trace.ops.end(), [&](const TraceOp& o) { return o.step == step; });
+                found.push_back({op->line, "operations of steps " + std::to_string(step) + " to " +
+                                               std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
+                                               ", steps " + std::to_string(before->step) + " to " +
+                                               std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
+                                               " (two jobs in one file?); give each job a file and calibrate one"});
+            }
+        }
+        before = begin;
+        begin = next;
+    }
+    return found;
+}
+
+}  // namespace
+
 std::vector<TraceProblem> problems(const Trace& trace)
 {
-    std::vector<TraceProblem> found;
+    std::vector<TraceProblem> found = seams(trace);
     constexpr std::size_t most = 10;
     std::vector<TraceOp> of_worker;
     for (auto begin = trace.ops.begin(); begin != trace.ops.end() && found.size() < most;) {
@@ -163,6 +278,28 @@ std::vector<StepTime> step_times(const Trace& trace)
         first = std::min(first, op.start_s);
         last = std::max(last, op.start_s + static_cast<double>(op.duration_s));
         times.back().seconds = last - first;
+    }
+    return times;
+}
+
+std::vector<StepTime> busiest_worker_times(const Trace& trace)
+{
+    std::vector<StepTime> times;
+    std::int32_t worker = -1;
+    double first = 0.0;
+    double last = 0.0;
+    for (const TraceOp& op : trace.ops) {
+        const bool fresh = times.empty() || times.back().step != op.step;
+        if (fresh) {
+            times.push_back({op.step, 0.0});
+        }
+        if (fresh || op.worker != worker) {
+            worker = op.worker;
+            first = op.start_s;  // the earliest: sorted
+            last = first;
+        }
+        last = std::max(last, op.start_s + static_cast<double>(op.duration_s));
+        times.back().seconds = std::max(times.back().seconds, last - first);
     }
     return times;
 }

@@ -72,7 +72,12 @@ inline constexpr double longest_operation_s = 86'400.0;
 /// Operations sorted by step, worker and start.
 void sort_by_start(Trace& trace);
 
-/// What makes a sorted trace useless, or nothing: one operation twice (two jobs in one file), clocks that run backwards.
+/// Takes operations out of a sorted trace, and counts them as faults, that no job can have had: longer than 100 times the median of
+/// their kind and 10 times that of the steps. How many.
+std::size_t leave_out_absurd(Trace& trace);
+
+/// What makes a sorted trace useless, or nothing: one operation twice (two jobs in one file), step numbers that jump to steps of
+/// altogether other times (two jobs, too), clocks that run backwards.
 struct TraceProblem {
     std::uint32_t line = 0;
     std::string text;
@@ -85,6 +90,9 @@ struct StepTime {
     double seconds = 0.0;
 };
 std::vector<StepTime> step_times(const Trace& trace);
+
+/// The same within each worker, the longest of them, of a sorted trace: clocks of profiled ranks differ, and part.
+std::vector<StepTime> busiest_worker_times(const Trace& trace);
 
 /// The operations of some steps only.
 Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps);

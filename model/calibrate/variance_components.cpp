@@ -218,6 +218,9 @@ std::vector<Component> variance_components(const ComponentModel& model)
         }
         components.push_back(component);
     }
+    if (told.empty()) {
+        return components;
+    }
     const Equations equations(model, told);
     const Eigen::VectorXd variance = equations.solve(std::vector<char>(model.y.size(), 1));
     int block_groups = 0;
@@ -227,6 +230,9 @@ std::vector<Component> variance_components(const ComponentModel& model)
         Component& component = components[place[k]];
         set_interval(component, variance[index], over_steps[index], block_groups);
         component.present = component.low > 0.0;
+        if (block_groups < 2 && k + 1 < told.size()) {  // the residual is what all the others are beside
+            component.unknown = "one step gives no limits";
+        }
         if (both(parts_of(told[k]->parts), model.blocks).levels > parts_of(told[k]->parts).levels) {  // outlasts a block
             int groups = 0;
             const double error = jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];

@@ -102,6 +102,10 @@ SpreadCheck check_series(const std::string& run, const std::vector<double>& step
     check.p50_error = mean * law(0.5, false) / quantile_of(second, 0.5) - 1.0;
     check.p95_error = mean * law(0.95, false) / quantile_of(second, 0.95) - 1.0;
     check.ks = ks_distance(second, [&](double x) { return law.probability(x / mean, false); });
+    const auto fitted = static_cast<double>(first.size());
+    const double size = fitted * n / (fitted + n);
+    check.ks_probability = ks_probability(check.ks, size);
+    check.repeat_probability = ks_probability(ks_distance(rising(first), second), size);
     return check;
 }
 

@@ -39,6 +39,8 @@ struct SpreadCheck {
     double predicted_cv = 0.0, measured_cv = 0.0;
     double measured_error = 0.0;  // standard error of the measured cv
     double p50_error = 0.0, p95_error = 0.0, ks = 0.0;
+    double ks_probability = 0.0;      // of as much, were the second half drawn from what the first half was drawn from
+    double repeat_probability = 0.0;  // the same of the two halves themselves, without any law between
     std::size_t steps = 0;
 };
 SpreadCheck check_series(const std::string& run, const std::vector<double>& step_s);

@@ -1,10 +1,16 @@
 #include "io/posix_file.hpp"
+#include "io/scenario.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/log.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
 
 namespace prismopt {
 
@@ -32,6 +38,39 @@ void refuse_problems(const Trace& trace)
     }
 }
 
+/// More nodes that failed than there were, or longer between failures than was watched.
+void refuse_watch(const TraceFiles& files, const Watch& watch)
+{
+    std::set<std::string> nodes;
+    double first = std::numeric_limits<double>::infinity();
+    double last = -first;
+    for (const Outage& outage : files.outages) {
+        nodes.insert(outage.node);
+        first = std::min(first, outage.start_s);
+        last = std::max(last, outage.start_s);
+    }
+    if (nodes.size() > static_cast<std::size_t>(watch.nodes)) {
+        throw InputError(
+            fmt::format("{}: names {} nodes, more than --nodes {}; say how many there were, with those that never failed",
+                        files.outage_source, nodes.size(), watch.nodes));
+    }
+    if (watch.seconds > 0.0 && last - first > watch.seconds) {
+        throw InputError(
+            fmt::format("{}: has outages that start {:.4g} days apart, more than --days {:.4g}; say how long was watched",
+                        files.outage_source, (last - first) / day_s, watch.seconds / day_s));
+    }
+}
+
+void tell_few_steps(const Calibration& calibration)
+{
+    if (few_steps(calibration)) {
+        log_warning(
+            fmt::format("{}: only {} of {} steps have the same operations, and computing is told by these alone; see whether "
+                        "rows are missing",
+                        calibration.source, calibration.steps.size() - calibration.others.size(), calibration.steps.size()));
+    }
+}
+
 }  // namespace
 
 int calibrate_command(const std::vector<std::string>& words, const Call& call)
@@ -47,14 +86,25 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
+    const auto profile = (*values)["profile"].as<std::string>();
+    const std::vector<std::string> profiles = catalog_variabilities();
+    if (std::find(profiles.begin(), profiles.end(), profile) == profiles.end()) {
+        throw InputError(
+            fmt::format("--profile {}: is no profile of the catalog; it has {}", profile, fmt::join(profiles, ", ")));
+    }
     TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>());
     std::string text;
     Calibration calibration;
+    sort_by_start(files.trace);
+    leave_out_absurd(files.trace);
+    tell_faults(files.trace);
+    if (!files.trace.source.empty() && files.trace.ops.empty()) {
+        throw InputError(files.trace.source + ": no operation is left; correct the durations");
+    }
     if (!files.trace.ops.empty()) {
-        sort_by_start(files.trace);
-        tell_faults(files.trace);
         refuse_problems(files.trace);
         calibration = calibrate(files.trace);
+        tell_few_steps(calibration);
     }
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
@@ -63,7 +113,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         merge(calibration, calibrate_collectives(files.collectives, files.collective_source));
     }
     if (calibration.operations > 0) {
-        text += variability_toml(calibration, (*values)["profile"].as<std::string>());
+        text += variability_toml(calibration, profile);
     }
     if (!files.outages.empty()) {
         if (values->count("nodes") == 0 || (*values)["nodes"].as<int>() < 1) {
@@ -71,6 +121,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
                                          files.outage_source));
         }
         const Watch watch{(*values)["nodes"].as<int>(), values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
+        refuse_watch(files, watch);
         const FailureFit fit = fit_failures(files.outages, watch);
         if (!(fit.watch.seconds > 0.0)) {
             throw InputError(fmt::format("{}: all outages start at once; write how long was watched, for example --days 90",

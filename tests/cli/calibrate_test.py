@@ -96,11 +96,21 @@ class Calibrate(CliTest):
         self.refused('{"traceEvents": [{"ph": "X", "cat": "kernel"', name="cut.json")
         # Two jobs in one file: the same operation of the same step twice.
         self.refused(good + good.split("\n", 1)[1], "twice")
+        self.refused(HEADER, "no line below it")
+        # One after the other, under other step numbers.
+        later = "".join(re.sub(r"^(\d+)", lambda step: str(int(step[1]) + 5000), line) for line in
+                        (line.rsplit(",", 1)[0] + f",{5 * float(line.rsplit(',', 1)[1]):.1f}\n" for line in good.splitlines()[1:]))
+        self.refused(good + later, "two jobs")
+        self.write(re.sub(r",([\d.]+)\n", r",-\1\n", good), "ops.csv")
+        self.assertIn("no operation is left", self.refusal("calibrate", "ops.csv"))
+        self.assertIn("hpc-2024", self.refusal("calibrate", "ops.csv", "--profile", "nonsense"))
         self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
 
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")
         self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))
+        self.assertIn("names 40 nodes, more than --nodes 39", self.refusal("calibrate", "outages.csv", "--nodes", 39))
+        self.assertIn("days apart, more than --days 3", self.refusal("calibrate", "outages.csv", "--nodes", 40, "--days", 3))
 
 
 if __name__ == "__main__":

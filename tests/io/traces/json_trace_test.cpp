@@ -4,9 +4,11 @@
 #include "io/traces/trace_files.hpp"
 #include "tests/io/temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace prismopt {
@@ -74,6 +76,31 @@ TEST_F(JsonTraceTest, reads_nodes_of_chakra)
     EXPECT_NEAR(trace.ops[0].start_s, 10e-6, 1e-12);
 }
 
+TEST_F(JsonTraceTest, reads_a_list_of_events_alone)
+{
+    const std::string list = kineto.substr(kineto.find("[\n"));
+    const Trace trace = read(list.substr(0, list.size() - 1)).trace;
+    ASSERT_EQ(trace.ops.size(), 3U);
+    EXPECT_EQ(trace.ops[2].step, 6);
+    EXPECT_EQ(trace.kinds[trace.ops[0].kind].name, "bf16_gemm, grid 4x2x1, stream 7");
+    EXPECT_THAT(refusal("[{\"name\": \"x\"}]"), HasSubstr("no kernel"));
+}
+
+TEST_F(JsonTraceTest, tells_collectives_by_their_group)
+{
+    const auto kernel_of = [&](const std::string& description) {
+        std::string text = kineto;
+        const std::string group = "\"Group size\": 8";
+        text.replace(text.find(group), group.size(), group + R"(, "Process Group Description": ")" + description + "\"");
+        const Trace trace = read(text).trace;
+        return trace.kinds[trace.ops[1].kind].kernel;
+    };
+    EXPECT_EQ(kernel_of("TENSOR_MODEL_PARALLEL_GROUP"), KernelClass::tp_collective);
+    EXPECT_EQ(kernel_of("mesh_tp"), KernelClass::tp_collective);
+    EXPECT_EQ(kernel_of("DATA_PARALLEL_GROUP_WITH_CP"), KernelClass::dp_collective);
+    EXPECT_EQ(kernel_of("default_pg"), KernelClass::dp_collective);
+}
+
 TEST_F(JsonTraceTest, refuses_what_it_cannot_read)
 {
     EXPECT_THAT(refusal(kineto.substr(0, 300)), HasSubstr("is no JSON from byte"));
@@ -90,18 +117,75 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
     const auto runs = read("app,gpu,node,perf\nsgemm,a,n,2000\nsgemm,b,n,2100\n").gpu_runs;
     ASSERT_EQ(runs.size(), 2U);
     EXPECT_EQ(runs[1].seconds, 2.1);
+    EXPECT_EQ(read("gpu,tflops\n0,500\n1,400\n").gpu_runs[1].seconds, 1.0 / 400.0);
     const auto times = read("nodes,algo,bytes,i,lat_us\n4,ring,256,0,46.5\n4,ring,256,1,55\n").collectives;
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times[0].series, "nodes 4, algo ring, bytes 256");
     EXPECT_NEAR(times[1].seconds, 55e-6, 1e-15);
     EXPECT_THAT(refusal("app,gpu,perf\nx,a,0\n"), HasSubstr(":2: time = \"0\" is no time above zero"));
-    const std::string nccl =
-        "# nThread 1 nGpus 8\n#\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
-        "     1048576        262144     float     sum      -1    61.86   16.95   29.66      0\n";
-    const auto out = read(nccl).collectives;
+}
+
+std::string nccl_output(const std::string& start, const std::string& root, double factor)
+{
+    std::string text =
+        start + "# nThread 1 nGpus 8\n#\n#       size         count      type   redop " + (root.empty() ? "" : "  root") +
+        "     time   algbw   busbw #wrong\n#        (B)    (elements)                               (us)  (GB/s)\n";
+    return text +
+           fmt::format("     1048576        262144     float     sum {}   61.86   16.95   {:.2f}      0\n", root, 16.95 * factor);
+}
+
+TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
+{
+    const auto out = read(nccl_output("", "-1", 1.75)).collectives;
     ASSERT_EQ(out.size(), 1U);
     EXPECT_NEAR(out[0].seconds, 61.86e-6, 1e-12);
-    EXPECT_THAT(refusal(nccl + "  2097152   524288  float\n"), HasSubstr(":5: is no line of nccl-tests"));
+    const auto rootless = read(nccl_output("", "", 1.75)).collectives;
+    ASSERT_EQ(rootless.size(), 1U);
+    EXPECT_NEAR(rootless[0].seconds, 61.86e-6, 1e-12);
+    EXPECT_EQ(out[0].series, rootless[0].series);
+    // 8 and 64 GPUs of one all-reduce, a reduce-scatter of 16, and a program by name: four series.
+    const auto several = read(nccl_output("", "-1", 1.75) + nccl_output("", "-1", 1.969) + nccl_output("", "-1", 0.9375) +
+                              nccl_output("# Collective test starting: all_reduce_perf\n", "-1", 1.75))
+                             .collectives;
+    ASSERT_EQ(several.size(), 4U);
+    EXPECT_EQ(several[0].series, "nccl-tests float sum, busbw 1.75 algbw, 1048576 bytes");
+    EXPECT_EQ(several[1].series, "nccl-tests float sum, busbw 1.97 algbw, 1048576 bytes");
+    EXPECT_EQ(several[2].series, "nccl-tests float sum, busbw 0.94 algbw, 1048576 bytes");
+    EXPECT_EQ(several[3].series, "nccl-tests all_reduce float sum, busbw 1.75 algbw, 1048576 bytes");
+    EXPECT_THAT(refusal(nccl_output("", "-1", 1.75) + "  2097152   524288  float\n"), HasSubstr(":6: is no line of nccl-tests"));
+    const std::string headless = "# nThread 1 nGpus 8\n 1048576 262144 float sum -1 61.86 16.95 29.66 0\n";
+    EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the line that names them"));
+}
+
+TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
+{
+    const std::string table = "step,dp,stage,op,start_us,dur_us\n0,0,0,fwd,0,100\n";
+    EXPECT_EQ(read("\xEF\xBB\xBF" + table).trace.ops.size(), 1U);
+    std::string semicolons = table;
+    std::replace(semicolons.begin(), semicolons.end(), ',', ';');
+    EXPECT_EQ(read(semicolons).trace.ops.size(), 1U);
+    EXPECT_THAT(refusal("\xFF\xFEs\0t\0"), HasSubstr("UTF-16"));
+    EXPECT_THAT(refusal("step,dp,stage,op,start_us,dur_us\n"), HasSubstr("no line below it"));
+}
+
+TEST_F(JsonTraceTest, reads_outages_without_a_header)
+{
+    const auto outages =
+        read(
+            "# from the log\nnode12 2024-01-01T00:00:00\nnode13 2024-01-05 06:00:00 2024-01-06 06:00:00 GPU lost\n"
+            "node14,2024-02-29,NIC\n")
+            .outages;
+    ASSERT_EQ(outages.size(), 3U);
+    EXPECT_EQ(outages[0].node, "node12");
+    EXPECT_LT(outages[0].end_s, outages[0].start_s);
+    EXPECT_NEAR(outages[1].start_s - outages[0].start_s, 4.25 * 86'400.0, 1e-6);
+    EXPECT_NEAR(outages[1].end_s - outages[1].start_s, 86'400.0, 1e-6);
+    EXPECT_EQ(outages[1].cause, "GPU lost");
+    EXPECT_EQ(outages[2].cause, "NIC");
+    EXPECT_THAT(refusal("node12 2024-01-01\nnode13 2023-02-29\n"), HasSubstr(":2: start = \"2023-02-29\" is no time"));
+    const std::string slurm = "NodeName|TimeStart|TimeEnd|State|Reason\n";
+    EXPECT_THAT(refusal(slurm + "n3|2024-02-31T00:00:00|2024-03-05T00:00:00|DOWN|nic\n"), HasSubstr(":2: start = \"2024-02-31"));
+    EXPECT_THAT(refusal("node,start_day,end_day\n3,10,1e9\n"), HasSubstr(":2: the outage lasts 1e+09 days"));
 }
 
 }  // namespace

@@ -2,12 +2,18 @@
 #include "model/calibrate/outliers.hpp"
 
 #include "model/calibrate/failure_fit.hpp"
+#include "model/calibrate/goodness.hpp"
+#include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/samples.hpp"
+#include "model/calibrate/waiting.hpp"
 #include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <random>
 
 namespace prismopt {
@@ -66,6 +72,142 @@ TEST(Calibrate, waiting_is_no_transfer)
         if (signature.name.find("send") != std::string::npos) {
             EXPECT_NEAR(signature.waiting, 0.25, 0.01) << signature.name;
             EXPECT_NEAR(signature.mean_s, 0.002, 0.0002) << signature.name;
+        }
+    }
+}
+
+/// Transfers of 50 us with a cv of 10 %; three tenths of them wait, 1 ms on average, exponentially: no gap between the two.
+TEST(Waiting, exponential_waits_are_parted_from_transfers)
+{
+    std::mt19937_64 generator(6);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    for (const auto& [part, mean_s] : {std::pair{0.3, 1e-3}, std::pair{0.1, 300e-6}, std::pair{0.0, 0.0}}) {
+        std::vector<double> seconds;
+        for (int i = 0; i < 20'000; ++i) {
+            const double wait = uniform(generator) < part ? -mean_s * std::log(1.0 - uniform(generator)) : 0.0;
+            seconds.push_back(50e-6 * std::exp(0.1 * normal(generator)) + wait);
+        }
+        const double threshold = waiting_threshold(seconds);
+        std::vector<double> transfers;
+        std::copy_if(seconds.begin(), seconds.end(), std::back_inserter(transfers), [&](double s) { return s <= threshold; });
+        // Waits of less than the transfers' spread cannot be told: those below 20 us, 2 % and 7 % of the waits.
+        EXPECT_NEAR(1.0 - static_cast<double>(transfers.size()) / 20'000.0, part, 0.02 * part + 0.012) << part;
+        EXPECT_NEAR(mean_of(transfers), 50e-6 * std::exp(0.005), 0.5e-6) << part;
+        EXPECT_NEAR(std::sqrt(variance_of(transfers)) / mean_of(transfers), 0.1, 0.01) << part;
+    }
+}
+
+/// Skewed laws of one kind, and transfers of two sizes, wait for nobody.
+TEST(Waiting, a_tail_is_no_waiting)
+{
+    std::mt19937_64 generator(7);
+    std::normal_distribution<double> normal;
+    std::gamma_distribution<double> gamma(2.0, 25e-6);
+    std::vector<double> wide;
+    std::vector<double> skewed;
+    std::vector<double> sizes;
+    for (int i = 0; i < 5000; ++i) {
+        wide.push_back(50e-6 * std::exp(normal(generator)));
+        skewed.push_back(gamma(generator));
+        sizes.push_back((i % 3 == 0 ? 120e-6 : 50e-6) * std::exp(0.05 * normal(generator)));
+    }
+    for (const auto* values : {&wide, &skewed, &sizes}) {
+        EXPECT_EQ(waiting_threshold(*values), std::numeric_limits<double>::infinity());
+    }
+}
+
+/// Each rank starts a step where its own last one ended, so that a slow one falls behind, as unsynchronised clocks make it seem.
+/// Ranks of one profile: the same kernels, without microbatches.
+Trace profile_of_ranks(int ranks, double slow, double spread, unsigned seed)
+{
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> normal;
+    Trace trace;
+    trace.source = "test";
+    for (int rank = 0; rank < ranks; ++rank) {
+        const double own = std::exp(spread * normal(generator)) * (rank == 5 ? slow : 1.0);
+        double now = 0.0;
+        for (int step = 0; step < 20; ++step) {
+            for (int k = 0; k < 20; ++k) {
+                TraceOp op;
+                op.step = step;
+                op.worker = trace.worker_index({rank, 0});
+                op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm");
+                op.sequence = k / 2;
+                op.start_s = now;
+                op.duration_s = static_cast<float>((k % 2 == 0 ? 8e-4 : 2e-4) * own * std::exp(0.02 * normal(generator)));
+                now += static_cast<double>(op.duration_s);
+                trace.ops.push_back(op);
+            }
+        }
+    }
+    sort_by_start(trace);
+    return trace;
+}
+
+TEST(GpuEffects, of_profiles_of_several_ranks)
+{
+    const Calibration calibration = calibrate(profile_of_ranks(8, 1.2, 0.0, 1));
+    EXPECT_TRUE(calibration.warm_up.empty());
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU of rank 5");
+    // 200 kernels of each kind: four standard errors of the mean that gemms dominate.
+    EXPECT_NEAR(calibration.slow[0].excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
+    ASSERT_NE(law(calibration, "gpu"), nullptr);
+    EXPECT_NE(law(calibration, "gpu")->fit.family, "constant");
+    ASSERT_NE(law(calibration, "residual.gemm"), nullptr);
+    const LawQuantile rest(law(calibration, "residual.gemm")->fit.law);
+    EXPECT_NEAR(rest.moments().cv(), 0.02, 4.0 * 0.02 / std::sqrt(2.0 * 1600.0));  // the slow GPU is not in it
+}
+
+TEST(GpuEffects, spread_of_many_ranks_is_recovered)
+{
+    for (const unsigned seed : {2U, 3U, 4U}) {
+        const Component gpu = gpu_effects(profile_of_ranks(64, 1.0, 0.03, seed)).component;
+        EXPECT_TRUE(gpu.present);
+        EXPECT_NEAR(std::sqrt(gpu.variance), 0.03, 4.0 * 0.03 / std::sqrt(128.0));
+        EXPECT_LT(gpu.low, 0.03 * 0.03);
+        EXPECT_GT(gpu.high, 0.03 * 0.03);
+        EXPECT_FALSE(gpu_effects(profile_of_ranks(64, 1.0, 0.0, seed + 10)).component.present);
+    }
+    EXPECT_FALSE(gpu_effects(profile_of_ranks(1, 1.0, 0.0, 5)).component.unknown.empty());
+}
+
+TEST(Trace, operations_of_absurd_length_are_named)
+{
+    SyntheticJob job;
+    job.steps = 20;
+    Trace trace = SyntheticTrace(job, 2).next();
+    const std::size_t before = trace.ops.size();
+    EXPECT_EQ(leave_out_absurd(trace), 0U);
+    trace.ops[before / 2].duration_s = 3600.0F;
+    const std::uint32_t line = trace.ops[before / 2].line;
+    EXPECT_EQ(leave_out_absurd(trace), 1U);
+    EXPECT_EQ(trace.ops.size(), before - 1);
+    ASSERT_EQ(trace.faults.size(), 1U);
+    EXPECT_EQ(trace.faults[0].first_line, line);
+}
+
+TEST(Trace, two_jobs_one_after_the_other_are_told)
+{
+    SyntheticJob job;
+    job.steps = 40;
+    for (const double factor : {1.0, 5.0}) {
+        Trace trace = SyntheticTrace(job, 2).next();
+        for (TraceOp& op : trace.ops) {
+            if (op.step >= 20) {
+                op.step += 10'000;
+                op.duration_s *= static_cast<float>(factor);
+            }
+        }
+        const std::int32_t last = trace.ops.back().step;  // of which the trace has only the beginning
+        trace.ops.resize(trace.ops.size() - 3);
+        ASSERT_EQ(trace.ops.back().step, last);
+        const std::vector<TraceProblem> found = problems(trace);
+        ASSERT_EQ(found.size(), factor == 1.0 ? 0U : 1U);  // windows of one job jump, too
+        if (!found.empty()) {
+            EXPECT_NE(found[0].text.find("steps 10020 to 10039 take"), std::string::npos) << found[0].text;
         }
     }
 }
@@ -151,6 +293,66 @@ TEST(GpuRuns, spread_between_and_within)
     EXPECT_NEAR(quantile(0.84, false) - quantile(0.5, false), 0.02, 4.0 * 1.4 * 0.02 / 20.0);
     ASSERT_EQ(calibration.slow.size(), 1U);
     EXPECT_EQ(calibration.slow[0].name, "GPU 17, gemm");
+}
+
+/// Eight GPUs a node, numbered anew on each, as tools number them.
+std::vector<GpuRun> cluster_runs(double node_spread, double gpu_spread, unsigned seed)
+{
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> normal;
+    std::vector<GpuRun> runs;
+    for (int node = 0; node < 50; ++node) {
+        const double own = std::exp(node_spread * normal(generator));
+        for (int gpu = 0; gpu < 8; ++gpu) {
+            const double factor = own * std::exp(gpu_spread * normal(generator)) * (node == 17 && gpu == 3 ? 1.25 : 1.0);
+            for (int repeat = 0; repeat < 5; ++repeat) {
+                runs.push_back(
+                    {"", std::to_string(gpu), "n" + std::to_string(node), 0.1 * factor * std::exp(0.002 * normal(generator))});
+            }
+        }
+    }
+    return runs;
+}
+double spread_of(const CalibratedLaw& law)
+{
+    const LawQuantile quantile(law.fit.law);
+    return 0.5 * (quantile(0.8413, false) - quantile(0.1587, false));
+}
+
+TEST(GpuRuns, numbers_of_gpus_are_their_nodes)
+{
+    const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
+    ASSERT_NE(law(calibration, "gpu"), nullptr);
+    EXPECT_EQ(law(calibration, "gpu")->fit.values, 400U);
+    // Of 400 GPUs: four standard errors, sd / sqrt(2 n), and as much again for quantiles near one standard deviation.
+    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.015, 4.0 * 1.4 * 0.015 / std::sqrt(800.0));
+    ASSERT_NE(law(calibration, "node"), nullptr);
+    EXPECT_EQ(law(calibration, "node")->fit.family, "constant");
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
+    EXPECT_NEAR(calibration.slow[0].excess, 0.25, 4.0 * 0.015);
+}
+
+TEST(GpuRuns, nodes_take_what_their_gpus_share)
+{
+    const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.03, 0.01, 3), "test");
+    ASSERT_NE(law(calibration, "node"), nullptr);
+    EXPECT_NEAR(spread_of(*law(calibration, "node")), 0.03, 4.0 * 1.4 * 0.03 / std::sqrt(100.0));
+    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.01, 4.0 * 1.4 * 0.01 / std::sqrt(800.0));
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
+}
+
+TEST(GpuRuns, says_that_a_gpu_is_too_fast_to_be_true)
+{
+    std::vector<GpuRun> runs = cluster_runs(0.0, 0.015, 4);
+    for (GpuRun& run : runs) {
+        run.seconds = 1.0 / run.seconds;
+    }
+    const Calibration calibration = calibrate_gpu_runs(runs, "test");
+    EXPECT_TRUE(calibration.slow.empty());
+    ASSERT_EQ(calibration.notes.size(), 1U);
+    EXPECT_NE(calibration.notes[0].find("GPU 3 of node n17 takes 2"), std::string::npos) << calibration.notes[0];
 }
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include "io/traces/nccl_output.hpp"
+
+#include "io/scenario.hpp"
+#include "io/traces/csv_stream.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& line)
+{
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) {
+        words.push_back(word);
+    }
+    return words;
+}
+
+/// "all_reduce_perf" of a text that names it, as the launcher's echo or newer versions do.
+std::string program_in(const std::string& line)
+{
+    const std::size_t end = line.find("_perf");
+    if (end == std::string::npos) {
+        return "";
+    }
+    std::size_t begin = end;
+    while (begin > 0 && (line[begin - 1] == '_' || (line[begin - 1] >= 'a' && line[begin - 1] <= 'z'))) {
+        --begin;
+    }
+    return line.substr(begin, end - begin);
+}
+
+/// Reads the outputs of one or more commands, one after the other.
+class NcclOutput {
+public:
+    NcclOutput(const std::string& path, std::vector<CollectiveTime>& times) : path_(path), times_(times) {}
+
+    void line(const std::string& text)
+    {
+        ++number_;
+        if (const std::string program = program_in(text); !program.empty()) {
+            finish();
+            program_ = program;
+            ranks_ = 0;
+        }
+        if (text.find("nThread") != std::string::npos) {
+            finish();
+            ranks_ = 0;
+        }
+        const std::size_t first = text.find_first_not_of(" \t\r");
+        if (first == std::string::npos) {
+            return;
+        }
+        if (text[first] == '#') {
+            return comment(words_of(text.substr(first + 1)));
+        }
+        const std::vector<std::string> words = words_of(text);
+        if (std::isfinite(number_in(words.front()))) {
+            row(words);
+        }  // else: what launchers print between
+    }
+
+    void finish()
+    {
+        const std::string series = fmt::format("nccl-tests {}{}", program_, program_.empty() ? "" : " ");
+        for (const Row& row : rows_) {
+            times_.push_back(
+                {fmt::format("{}{}{}{}, {} bytes", series, row.kind, ranks_ > 1 ? fmt::format(", {} ranks", ranks_) : "",
+                             bus_ > 0.0 ? fmt::format(", busbw {:.2f} algbw", bus_) : "", row.size),
+                 row.seconds});
+        }
+        any_ = any_ || !rows_.empty();
+        rows_.clear();
+        bus_ = 0.0;
+        widest_ = 0.0;
+    }
+    bool any() const { return any_; }
+
+private:
+    struct Row {
+        std::string kind, size;
+        double seconds = 0.0;
+    };
+
+    void comment(const std::vector<std::string>& words)
+    {
+        const auto has = [&](const char* name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+        if (!words.empty() && words.front() == "Rank") {
+            ++ranks_;
+        } else if (has("size") && has("time")) {
+            columns_ = words;
+        }
+    }
+
+    void row(const std::vector<std::string>& words)
+    {
+        const auto field = [&](const char* name) {
+            const int place = column(columns_, {name});
+            return place < 0 || static_cast<std::size_t>(place) >= words.size() ? std::string()
+                                                                                : words[static_cast<std::size_t>(place)];
+        };
+        if (columns_.empty()) {
+            throw InputError(
+                fmt::format("{}:{}: numbers before the line that names them (# size count type redop ... time); give "
+                            "the whole output of nccl-tests",
+                            path_, number_));
+        }
+        const double time_us = number_in(field("time"));
+        const double size = number_in(field("size"));
+        const auto is_word = [](const std::string& text) { return !text.empty() && !std::isfinite(number_in(text)); };
+        const bool shifted = (column(columns_, {"type"}) >= 0 && !is_word(field("type"))) ||
+                             (column(columns_, {"redop"}) >= 0 && !is_word(field("redop")));
+        if (shifted || !(time_us > 0.0) || !std::isfinite(time_us) || !(size >= 0.0)) {
+            throw InputError(
+                fmt::format("{}:{}: is no line of nccl-tests ({}); is it cut off?", path_, number_, fmt::join(columns_, ", ")));
+        }
+        const double algorithm = number_in(field("algbw"));
+        const double bus = number_in(field("busbw"));
+        if (algorithm > widest_ && bus > 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {  // most digits
+            widest_ = algorithm;
+            bus_ = bus / algorithm;
+        }
+        rows_.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us});
+    }
+
+    const std::string& path_;
+    std::vector<CollectiveTime>& times_;
+    int number_ = 0;
+    std::string program_;
+    int ranks_ = 0;
+    std::vector<std::string> columns_;
+    std::vector<Row> rows_;  // of one command
+    double bus_ = 0.0, widest_ = 0.0;
+    bool any_ = false;
+};
+
+}  // namespace
+
+bool is_nccl_output(std::string_view beginning)
+{
+    return beginning.find("nThread") != std::string_view::npos ||
+           (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
+}
+
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times)
+{
+    constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
+    std::string all;
+    for (std::string_view bytes = stream.next(); !bytes.empty() && all.size() < most_bytes; bytes = stream.next()) {
+        all.append(bytes);
+    }
+    std::istringstream lines(all);
+    NcclOutput output(path, times);
+    for (std::string line; std::getline(lines, line);) {
+        output.line(line);
+    }
+    output.finish();
+    if (!output.any()) {
+        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
+    }
+}
+
+}  // namespace prismopt
