@@ -128,7 +128,7 @@ std::string series_table(const std::string& path)
                "alike "
                "({} runs): p above 0.05. Halves differ ({}): the two measured halves are\nthemselves as unlikely to be alike, so "
                "that no law of the first could pass. Law misses ({}): the halves pass and the law does not.\n\nThe misses are "
-               "halves of a run that differ. A run slows down for good: the 3,072-node runs, by 5 to 10 %. Or one half has one "
+               "halves of a run that differ. A run slows down for good: 3072xBM.GPU.H100.8, by 5 to 10 %. Or one half has one "
                "or\n"
                "two very long steps: a step of 14 s among those of 11 s moves the mean of 100 by more than all their spread of "
                "0.1 "
