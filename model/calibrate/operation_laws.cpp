@@ -152,10 +152,8 @@ private:
 
     static Partition steps_of_rests(const std::vector<Rest>& rests)
     {
-        std::vector<std::int64_t> steps;
-        for (const Rest& rest : rests) {
-            steps.push_back(rest.step);
-        }
+        std::vector<std::int64_t> steps(rests.size());
+        std::transform(rests.begin(), rests.end(), steps.begin(), [](const Rest& rest) { return rest.step; });
         return partition_by(steps);
     }
 
