@@ -97,7 +97,7 @@ std::string claim(const LawFit& fit)
                                     : fmt::format(": they say nothing beyond p{:.3g}", 100.0 * fit.claims_to);
     }
     if (!far_tail_holds(fit.beyond, fit.values)) {
-        text += fmt::format("; its far tail is wrong: beyond the tenth longest value it has {:.2g}", fit.beyond);
+        text += fmt::format("; its far tail is wrong: where the ten longest values are it has {:.2g}", fit.beyond);
     }
     return text;
 }
@@ -141,6 +141,7 @@ std::string signature_line(const Signature& s)
     if (s.fit.values > 0) {
         text += fmt::format(", {}, KS {:.3f}, {} values", s.fit.family, s.fit.ks, s.fit.values);
     }
+    text += s.spread > 0.0 && !s.in_class ? "; in no law of a class" : "";
     return text + (s.waiting > 0.0 ? fmt::format("; {} more waited for the other end\n", percent(s.waiting)) : "\n");
 }
 

@@ -57,10 +57,8 @@ private:
     void choose_steps()
     {
         const std::vector<StepTime> times = busiest_worker_times(all_);
-        std::vector<double> series;
-        for (const StepTime& time : times) {
-            series.push_back(time.seconds);
-        }
+        std::vector<double> series(times.size());
+        std::transform(times.begin(), times.end(), series.begin(), [](const StepTime& time) { return time.seconds; });
         const std::size_t first = steady_from(series);
         for (std::size_t i = 0; i < times.size(); ++i) {
             (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);

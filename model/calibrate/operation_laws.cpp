@@ -34,6 +34,13 @@ struct Rest {
     double left;
 };
 
+/// What is left of all operations of a kind.
+struct KindFactors {
+    std::size_t signature;
+    KernelClass kernel;
+    std::vector<double> factors;
+};
+
 class OperationPool {
 public:
     OperationPool(const Trace& trace, bool with_components) : trace_(trace), with_components_(with_components) {}
@@ -49,6 +56,7 @@ public:
             }
         }
         take_shared_steps(communication);
+        pool_kinds();
         return result_;
     }
 
@@ -145,10 +153,8 @@ private:
 
     static Partition steps_of_rests(const std::vector<Rest>& rests)
     {
-        std::vector<std::int64_t> steps;
-        for (const Rest& rest : rests) {
-            steps.push_back(rest.step);
-        }
+        std::vector<std::int64_t> steps(rests.size());
+        std::transform(rests.begin(), rests.end(), steps.begin(), [](const Rest& rest) { return rest.step; });
         return partition_by(steps);
     }
 
@@ -234,9 +240,28 @@ private:
         Signature& signature = result_.signatures[signature_of_.at(rests.front().kind)];
         signature.fit = fit_law(factors, "");
         signature.own = logs.size() > 1 ? std::sqrt(variance_of(logs)) : 0.0;
-        if (in_class) {
-            auto& pool = result_.pools[static_cast<std::size_t>(trace_.kinds[rests.front().kind].kernel)];
-            pool.insert(pool.end(), factors.begin(), factors.end());
+        signature.in_class = in_class;
+        kinds_.push_back({signature_of_.at(rests.front().kind), trace_.kinds[rests.front().kind].kernel, std::move(factors)});
+    }
+
+    /// The laws of the classes: of the kinds that take their time.
+    void pool_kinds()
+    {
+        std::array<double, kernel_classes> class_s{};
+        const auto time_s = [&](const KindFactors& kind) {
+            return result_.signatures[kind.signature].mean_s * static_cast<double>(kind.factors.size());
+        };
+        for (const KindFactors& kind : kinds_) {
+            class_s[static_cast<std::size_t>(kind.kernel)] += time_s(kind);
+        }
+        for (const KindFactors& kind : kinds_) {
+            constexpr double minor = 0.01;
+            const auto k = static_cast<std::size_t>(kind.kernel);
+            bool& in_class = result_.signatures[kind.signature].in_class;
+            in_class = in_class && time_s(kind) >= minor * class_s[k];
+            if (in_class) {
+                result_.pools[k].insert(result_.pools[k].end(), kind.factors.begin(), kind.factors.end());
+            }
         }
     }
 
@@ -303,6 +328,7 @@ private:
     bool one_step_ = false;
     OperationLaws result_;
     std::map<std::uint16_t, std::size_t> signature_of_;
+    std::vector<KindFactors> kinds_;
 };
 
 }  // namespace

@@ -16,14 +16,16 @@ namespace prismopt {
 struct Signature {
     std::string name;
     double mean_s = 0.0;
-    LawFit fit;            // of what is left when position, worker and step are taken out; no values: nothing is left
-    double waiting = 0.0;  // part of a transfer's durations that wait for the other end: left out (waiting.hpp)
-    double spread = 0.0;   // standard deviation of log durations about their mean
-    double own = 0.0;      // of what is left
+    LawFit fit;             // of what is left when position, worker and step are taken out; no values: nothing is left
+    double waiting = 0.0;   // part of a transfer's durations that wait for the other end: left out (waiting.hpp)
+    double spread = 0.0;    // standard deviation of log durations about their mean
+    double own = 0.0;       // of what is left
+    bool in_class = false;  // whether the law of its class is of it too
 };
 
 /// log duration = mean of the kind at its position (worker, sequence) + effect of the step + rest. The rest is the law of a kernel: one
 /// draw each. What position and worker explain is no draw, and what a step shares is one draw for all its operations.
+/// Kinds with less than a hundredth of the time of their class say nothing of how long it takes, and are not in its law.
 /// The step's effect is shared by transfers and collectives, and by each kind of the others alone.
 struct OperationLaws {
     std::vector<Signature> signatures;

@@ -59,8 +59,12 @@ public:
     }
 
 private:
+    std::size_t place(int dp, int stage) const
+    {
+        return static_cast<std::size_t>(dp) * static_cast<std::size_t>(job_.stages) + static_cast<std::size_t>(stage);
+    }
     double normal() { return normal_(generator_); }
-    double& clock(int dp, int stage) { return clock_[static_cast<std::size_t>(dp * job_.stages + stage)]; }
+    double& clock(int dp, int stage) { return clock_[place(dp, stage)]; }
 
     void add(int dp, int stage, const std::string& kind, int sequence, int microbatch, double start, double duration)
     {
@@ -98,7 +102,7 @@ private:
     void run_step(int step)
     {
         step_now_ = step;
-        clock_.assign(static_cast<std::size_t>(job_.replicas * job_.stages), 0.0);
+        clock_.assign(place(job_.replicas, 0), 0.0);
         const double memory = std::exp(-1.0 / job_.drift_steps);
         drift_ = step == 0 ? job_.drift * normal() : memory * drift_ + job_.drift * std::sqrt(1.0 - memory * memory) * normal();
         const double common = job_.step * normal() + drift_;
@@ -123,10 +127,12 @@ private:
     void run_replica(int dp, double common)
     {
         std::vector<double> stage_effect;
+        stage_effect.reserve(static_cast<std::size_t>(job_.stages));
         for (int stage = 0; stage < job_.stages; ++stage) {
-            stage_effect.push_back(common + job_.stage * normal() + gpu_[static_cast<std::size_t>(dp * job_.stages + stage)]);
+            stage_effect.push_back(common + job_.stage * normal() + gpu_[place(dp, stage)]);
         }
         std::vector<double> microbatch_effect;
+        microbatch_effect.reserve(static_cast<std::size_t>(job_.microbatches));
         for (int m = 0; m < job_.microbatches; ++m) {
             const bool is_long = uniform_(generator_) < job_.long_sequences;
             microbatch_effect.push_back(job_.microbatch * normal() + (is_long ? std::log(2.0) : 0.0));

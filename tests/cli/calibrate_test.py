@@ -76,6 +76,47 @@ class Calibrate(CliTest):
         self.write(operations(), "ops.csv")
         self.assertIn("no spread between workers", self.output("calibrate", "ops.csv"))
 
+    def test_what_a_trace_cannot_tell_stays_with_the_profile(self):
+        self.write("step,dp,stage,op,mb_id,start_us,dur_us\n0,0,0,fwd,0,0,100\n", "ops.csv")
+        self.assertNotIn("constant", self.output("calibrate", "ops.csv"))
+        self.write(operations(60, replicas=1), "ops.csv")
+        text = self.output("calibrate", "ops.csv")
+        self.assertRegex(text, r"# Left to the profile: gpu: ")
+        self.assertNotRegex(text, r"(?m)^gpu = ")
+
+    def test_steps_that_lack_operations_are_told(self):
+        lines = operations(60).splitlines(keepends=True)
+        self.write("".join(line for i, line in enumerate(lines) if i == 0 or i % 20 != 7), "ops.csv")
+        told = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(told.returncode, support.DONE)
+        self.assertRegex(told.stderr, r"only \d+ of \d+ steps have the same operations")
+
+    def test_drift_is_told_without_outages_and_stays_in_the_steps(self):
+        lines = [HEADER]
+        draw = random.Random(3)
+        speed = 0.0
+        for step in range(400):
+            speed = 0.95 * speed + draw.gauss(0.0, 0.03 * (1 - 0.95**2) ** 0.5)
+            for dp in (0, 1):
+                for sequence in range(4):
+                    took = 1000.0 * (1.0 + speed) * draw.lognormvariate(0.0, 0.01)
+                    lines.append(f"{step},{dp},0,forward-compute,{sequence},{sequence},{1100 * sequence},{took:.2f}\n")
+        self.write("".join(lines), "ops.csv")
+        text = self.output("calibrate", "ops.csv")
+        drift = re.search(r"drift = \{ cv = ([\d.]+), time", text)
+        # 400 steps are 10 stretches of twice the memory: a standard deviation is known to a quarter.
+        self.assertAlmostEqual(float(drift[1]), 0.03, delta=0.5 * 0.03)
+        self.assertRegex(text, r"(?m)^common_compute = (?!.*constant)")
+
+    def test_of_two_files_the_larger_sample_is_taken(self):
+        self.write(operations(60, replicas=2, slow_gpu=1.1), "ops.csv")
+        draw = random.Random(5)
+        self.write("gpu,perf\n" + "".join(f"g{i},{100 * draw.lognormvariate(0, 0.02):.3f}\n" for i in range(300)), "gpus.csv")
+        text = self.output("calibrate", "ops.csv", "gpus.csv")
+        gpu = re.search(r"(?m)^gpu = .*$", text)[0]
+        self.assertIn("gpus.csv", gpu)
+        self.assertRegex(gpu, r"of more values than the 4 of: .*ops\.csv")
+
     def test_lines_that_cannot_be_are_counted_and_shown(self):
         lines = operations(60).splitlines(keepends=True)
         lines[10] = re.sub(r",[\d.]+\n", ",-5\n", lines[10])

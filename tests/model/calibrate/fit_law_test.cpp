@@ -87,6 +87,30 @@ TEST(FitLawOf, few_values_stay_a_pool_and_claim_no_tail)
     EXPECT_NEAR(highest_claim(1000), 0.99, 1e-12);
 }
 
+/// Rare long values that no lognormal has: a law of the far tail is preferred, or the line says that there is none.
+TEST(FitLawOf, the_far_tail_is_looked_at)
+{
+    Law truth;
+    truth.family = ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.01}}}}, 0.02, 0.4, 0.2};
+    const std::vector<double> values = draws(truth, 50'000, 8);
+    const LawFit fit = fit_law(values, "test");
+    bool some_hold = false;
+    for (const FamilyFit& tried : fit.tried) {
+        some_hold = some_hold || (tried.fits && far_tail_holds(tried.beyond, values.size()));
+    }
+    EXPECT_EQ(far_tail_holds(fit.beyond, values.size()), some_hold);
+    const auto normal =
+        std::find_if(fit.tried.begin(), fit.tried.end(), [](const FamilyFit& f) { return f.family == "lognormal"; });
+    ASSERT_NE(normal, fit.tried.end());
+    EXPECT_FALSE(far_tail_holds(normal->beyond, values.size()));
+    Law plain;
+    plain.family = LogNormal{0.1};
+    const LawFit of_plain = fit_law(draws(plain, 50'000, 8), "test");
+    EXPECT_GT(of_plain.beyond, 10.0 / 3.0);
+    EXPECT_LT(of_plain.beyond, 30.0);
+    EXPECT_TRUE(far_tail_holds(0.0, 999));
+}
+
 TEST(FitLawOf, equal_values_are_constant) { EXPECT_EQ(fit_law(std::vector<double>(50, 2.0), "test").family, "constant"); }
 
 }  // namespace
