@@ -27,7 +27,7 @@ function timelineOption() {
     const shown = activities.map((activity, a) => [activity, activity ? events.filter((event) => event.activity === a) : []]).filter(([, list]) => list.length > 0);
     return {
         ...baseOption(""),
-        grid: { left: 80, right: 24, top: 48, bottom: 92 },
+        grid: { left: 80, right: 24, top: narrow() ? 100 : 48, bottom: 92 },
         legend: legendStyle({ top: 10, left: 80 }),
         xAxis: axisStyle(unit.name, { type: "value", min: 0, max: point.timeline.step_s / unit.size, axisLabel: { color: themeColour("soft"), formatter: (value) => digits(value, 4) } }),
         yAxis: axisStyle("", { type: "category", data: stages, inverse: true, splitLine: { show: false } }),
