@@ -66,7 +66,7 @@ function startSensitivity() {
     if (!sensitive) return;
     const { point, draws, faster_percent: faster, design } = sensitive.sensitivity;
     document.getElementById("sensitivity-of").textContent = `Of point ${point} (${design}), by ${grouped(draws)} draws: each source of variance ` +
-        `removed, each class of kernels and each number of the hardware ${faster} % better, alone. Whiskers: 95 % limits.`;
+        `removed, each class of kernels and each number of the hardware ${faster} % better, alone. Whiskers: 95 % limits, where there are draws enough.`;
     fillSelect("sensitivity-figure", figures, "p99").addEventListener("change", () => redraw("sensitivity-chart"));
     makeChart("sensitivity-chart", "Changes of a plan's figures", sensitivityOption);
     document.getElementById("sensitivity-table").append(sensitivityTable());

@@ -21,7 +21,7 @@ function timelineOption() {
     if (!point?.timeline) return null;
     const events = timelineEvents(point.timeline);
     const unit = unitFor("s", point.timeline.step_s);
-    document.getElementById("timeline-chart").style.height = `${Math.min(760, 180 + 24 * point.timeline.stages)}px`;
+    document.getElementById("timeline-chart").style.height = `${Math.min(760, (narrow() ? 240 : 180) + 24 * point.timeline.stages)}px`;
     charts.get("timeline-chart").chart?.resize();
     const stages = Array.from({ length: point.timeline.stages }, (_, stage) => `stage ${stage}`);
     const shown = activities.map((activity, a) => [activity, activity ? events.filter((event) => event.activity === a) : []]).filter(([, list]) => list.length > 0);
