@@ -142,7 +142,7 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
     ParallelPlan rarely = small_plan();
     rarely.checkpoint_interval = Seconds{1e12};
     EXPECT_EQ(reason(rarely), "");  // no checkpoint at all
-    problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};
+    problem.reliability.node_failure_rate = PerSecond{100.0 / 86400.0};
     EXPECT_EQ(reason(rarely), "run never ends");
     problem.phases.front().tokens *= 1e-6;
     EXPECT_EQ(reason(rarely), "");  // not many failures fall into so short a run
