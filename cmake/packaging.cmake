@@ -1,22 +1,7 @@
 # What `cmake --install` and the Debian package hold: the program, its manual page and completion, scenarios, and their schema.
 include(GNUInstallDirs)
 
-set(texts ${CMAKE_BINARY_DIR}/texts)
-file(MAKE_DIRECTORY ${texts})
-# written_by_program(NAME WORD...): what the program prints when it is called with these words, as a file of this name.
-function(written_by_program name)
-  add_custom_command(OUTPUT ${texts}/${name}
-    # leaks inside Open MPI are known: tests/lsan.supp
-    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:prismopt> ${ARGN} > ${texts}/${name}
-    DEPENDS prismopt VERBATIM)
-  set_property(GLOBAL APPEND PROPERTY prismopt_texts ${texts}/${name})
-endfunction()
-written_by_program(prismopt.1 manual)
-written_by_program(prismopt.bash completion bash)
-written_by_program(_prismopt completion zsh)
-written_by_program(scenario.schema.json init --schema)
-get_property(all_texts GLOBAL PROPERTY prismopt_texts)
-add_custom_target(prismopt_texts ALL DEPENDS ${all_texts})
+set(texts ${CMAKE_BINARY_DIR}/texts)  # optimizer/CMakeLists.txt
 
 install(TARGETS prismopt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${texts}/prismopt.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -25,6 +10,7 @@ install(FILES ${texts}/_prismopt DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor
 install(FILES ${texts}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(DIRECTORY jobs/scenarios jobs/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

@@ -1,15 +1,15 @@
 #include "io/compare.hpp"
 
 #include "io/aligned.hpp"
+#include "io/compare_fronts.hpp"
 #include "io/nearest.hpp"
-#include "io/plan_words.hpp"
 #include "io/report.hpp"
+#include "io/scenario.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -17,13 +17,6 @@
 namespace prismopt {
 
 namespace {
-
-std::string letter(std::size_t study) { return fmt::format("{}", static_cast<char>('A' + study)); }
-
-std::string named(const ObjectiveInfo& objective)
-{
-    return objective.units == "1" ? objective.name : fmt::format("{}, {}", objective.name, objective.units);
-}
 
 std::vector<double> values_of(const FrontPoint& point)
 {
@@ -43,111 +36,17 @@ std::vector<std::vector<double>> front_values(const Results& results)
     return values;
 }
 
-std::string limited(const Estimate& e)
-{
-    return e.high > e.low ? fmt::format("{:.5g} ({:.5g} to {:.5g})", e.value, e.low, e.high) : fmt::format("{:.5g}", e.value);
-}
-
-const Estimate& best(const Results& results, std::size_t objective)
-{
-    return std::min_element(results.front.begin(), results.front.end(),
-                            [objective](const FrontPoint& a, const FrontPoint& b) {
-                                return a.objectives[objective].value < b.objectives[objective].value;
-                            })
-        ->objectives[objective];
-}
-
-/// How `b` does against `a`, both to be minimised, and how much that says.
-std::string gain(const Estimate& a, const Estimate& b, bool same_population)
-{
-    if (a.value == b.value) {
-        return "equal";
-    }
-    const std::string change = fmt::format("{:+.2f} %", 100.0 * (b.value / a.value - 1.0));
-    if (a.low == a.high && b.low == b.high) {
-        return change;
-    }
-    if (!same_population) {
-        return change + ", over other nodes";
-    }
-    const bool apart = a.high < b.low || b.high < a.low;
-    return change + (apart ? ", limits apart" : ", limits overlap: draws do not tell");
-}
-
-std::string bests_text(const std::vector<NamedResults>& studies)
-{
-    std::vector<std::vector<std::string>> rows{{"best"}};
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        rows.front().push_back(letter(s));
-        if (s > 0) {
-            rows.front().push_back(fmt::format("{} against A", letter(s)));
-        }
-    }
-    const std::vector<ObjectiveInfo>& objectives = studies.front().results.objectives;
-    for (std::size_t k = 0; k < objectives.size(); ++k) {
-        rows.push_back({named(objectives[k])});
-        for (std::size_t s = 0; s < studies.size(); ++s) {
-            rows.back().push_back(limited(best(studies[s].results, k)));
-            if (s > 0) {
-                const bool same = studies[s].results.study.nodes_known == studies.front().results.study.nodes_known;
-                rows.back().push_back(gain(best(studies.front().results, k), best(studies[s].results, k), same));
-            }
-        }
-    }
-    return aligned(rows, 0);
-}
-
 std::string hypervolumes_text(const std::vector<NamedResults>& studies)
 {
     const std::vector<double> volumes = joint_hypervolumes(studies);
     std::string text = "hypervolume in the box of all fronts:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format(" {} {:.4f}", letter(s), volumes[s]);
+        text += fmt::format(" {} {:.4f}{}", study_letter(s), volumes[s], studies[s].results.provisional ? " (provisional)" : "");
         if (s > 0 && volumes.front() > 0.0) {
             text += fmt::format(" ({:+.2f} %)", 100.0 * (volumes[s] / volumes.front() - 1.0));
         }
     }
     return text + "\n";
-}
-
-/// Studies of which a point dominates these values.
-std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<double>& values)
-{
-    std::string by;
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        const auto fronts = front_values(studies[s].results);
-        if (std::any_of(fronts.begin(), fronts.end(), [&](const auto& other) { return dominates(other, values); })) {
-            by += letter(s);
-        }
-    }
-    return by;
-}
-
-std::string fronts_text(const std::vector<NamedResults>& studies)
-{
-    std::vector<std::vector<std::string>> rows{{"", "point", "GPUs", "plan"}};
-    for (const ObjectiveInfo& objective : studies.front().results.objectives) {
-        rows.front().push_back(named(objective));
-    }
-    rows.front().emplace_back("dominated by");
-    std::vector<std::pair<double, std::vector<std::string>>> lines;
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        for (const FrontPoint& point : studies[s].results.front) {
-            std::vector<std::string> row{letter(s), std::to_string(point.index), std::to_string(point.prediction.gpus),
-                                         plan_words(studies[s].results, point)};
-            for (const Estimate& objective : point.objectives) {
-                row.push_back(fmt::format("{:.5g}", objective.value));
-            }
-            row.push_back(dominated_by(studies, values_of(point)));
-            lines.emplace_back(point.objectives.front().value, std::move(row));
-        }
-    }
-    std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& line : lines) {
-        rows.push_back(std::move(line.second));
-    }
-    constexpr std::size_t plan_column = 3;
-    return aligned(rows, plan_column);
 }
 
 std::string labels_of(const Results& results, const std::string& axis)
@@ -176,7 +75,7 @@ std::string axes_text(const std::vector<NamedResults>& studies)
         if (kinds.size() > 1) {
             text += fmt::format("  {}:", name);
             for (std::size_t s = 0; s < studies.size(); ++s) {
-                text += fmt::format("{} {}: {}", s == 0 ? "" : ";", letter(s), labels_of(studies[s].results, name));
+                text += fmt::format("{} {}: {}", s == 0 ? "" : ";", study_letter(s), labels_of(studies[s].results, name));
             }
             text += "\n";
         }
@@ -192,11 +91,29 @@ std::string populations_text(const std::vector<NamedResults>& studies)
     }
     std::string text = "Warning: these quantiles are not of the same thing:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format("{} {} of {}", s == 0 ? "" : ",", letter(s), population(studies[s].results.study.nodes_known));
+        text += fmt::format("{} {} of {}", s == 0 ? "" : ",", study_letter(s), population(studies[s].results.study.nodes_known));
     }
     return text +
            ".\nWhat differs comes from the nodes as well as from the plans; to compare plans, search both with slow_nodes in "
            "[cluster], or both without.\n";
+}
+
+/// A warning where the studies do not train the same thing.
+std::string jobs_text(const std::vector<NamedResults>& studies)
+{
+    const bool same = std::all_of(studies.begin(), studies.end(),
+                                  [&studies](const NamedResults& study) { return same_job(study, studies.front()); });
+    if (same) {
+        return "";
+    }
+    std::string text = "Warning: these studies do not train the same thing:";
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        text +=
+            fmt::format("{} {} {}", s == 0 ? "" : ",", study_letter(s), studies[s].job.empty() ? "not known" : studies[s].job);
+    }
+    return text +
+           ".\nWhat differs comes from that as well as from the plans; to compare plans or machines, give both one workload and "
+           "one [[phase]].\n";
 }
 
 /// Lines without comments and blanks around them.
@@ -224,7 +141,7 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
     const auto tell = [&](const std::vector<std::string>& of, const std::vector<std::string>& without, std::size_t study) {
         for (const std::string& line : of) {
             if (std::find(without.begin(), without.end(), line) == without.end() && ++told <= most) {
-                text += fmt::format("  {}: {}\n", letter(study), line);
+                text += fmt::format("  {}: {}\n", study_letter(study), line);
             }
         }
     };
@@ -240,6 +157,8 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
 }
 
 }  // namespace
+
+std::string study_letter(std::size_t study) { return fmt::format("{}", static_cast<char>('A' + study)); }
 
 bool same_population(const std::vector<NamedResults>& studies)
 {
@@ -319,21 +238,52 @@ std::vector<double> joint_hypervolumes(const std::vector<NamedResults>& studies)
     return volumes;
 }
 
+std::string trained_job(const Results& results)
+{
+    try {
+        const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+        const Workload& w = scenario.workload;
+        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers, w.parameters());
+        for (const Phase& phase : scenario.phases) {
+            job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &scenario.phases.front() ? " on " : " and ",
+                               phase.tokens, phase.sequence);
+        }
+        return job;
+    } catch (const InputError&) {
+        return "";  // written for another version of this program
+    }
+}
+
+bool same_job(const NamedResults& a, const NamedResults& b) { return a.job == b.job; }
+
+Comparison compared(const std::vector<NamedResults>& studies)
+{
+    Comparison comparison;
+    comparison.differences = jobs_text(studies) + populations_text(studies) + "\n" + axes_text(studies) + scenarios_text(studies);
+    const bool empty =
+        std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
+    if (!empty) {
+        comparison.gains = best_rows(studies);
+        comparison.hypervolumes = hypervolumes_text(studies);
+    }
+    return comparison;
+}
+
 std::string comparison_text(const std::vector<NamedResults>& studies)
 {
     std::string text;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const Results& results = studies[s].results;
-        text += fmt::format("{}  {}: study {}, seed {}, front of {} points, {}\n", letter(s), studies[s].file,
-                            results.study.scenario_name, results.study.seed, results.front.size(), results.study.outcome.text);
+        text += fmt::format("{}  {}: study {}, seed {}, {}front of {} points, {}\n", study_letter(s), studies[s].file,
+                            results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
+                            results.front.size(), results.study.outcome.text);
     }
-    text += fmt::format("{}\n{}{}", populations_text(studies), axes_text(studies), scenarios_text(studies));
-    const bool empty =
-        std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
-    if (empty) {
+    const Comparison comparison = compared(studies);
+    text += comparison.differences;
+    if (comparison.gains.empty()) {
         return text + "\nA front is empty: there is nothing to compare.\n";
     }
-    return text + fmt::format("\n{}{}\n{}", bests_text(studies), hypervolumes_text(studies), fronts_text(studies));
+    return text + fmt::format("\n{}{}\n{}", aligned(comparison.gains, 0), comparison.hypervolumes, fronts_text(studies));
 }
 
 }  // namespace prismopt

@@ -247,6 +247,9 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
 Results read_results(const std::string& path)
 {
     if (::access(path.c_str(), R_OK) != 0) {
+        if (::access((path + ".journal").c_str(), R_OK) == 0) {
+            throw InputError(path + " is not there, but the journal of its search is; go on with: prismopt resume " + path);
+        }
         throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a results file");
     }
     if (!is_hdf5(path)) {

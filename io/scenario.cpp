@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +27,42 @@ void refuse_missing_precision(const Scenario& scenario, const Value& workload)
         workload.fail({"asks for products that the accelerator does not have",
                        fmt::format("{} has no peak in this precision", scenario.cluster.accelerator.name),
                        "choose another precision, or give the peak in [cluster] accelerator_override"});
+    }
+}
+
+/// The longest that anybody would train: at a hundredth of the peak, on the fewest GPUs of the space.
+double slowest_run_s(const Scenario& scenario)
+{
+    constexpr double share_of_peak = 0.01;
+    const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    const double peak = share_of_peak * scenario.cluster.accelerator.peak(scenario.workload.precision).si;
+    double seconds = 0.0;
+    for (const Phase& phase : scenario.phases) {
+        const double sequences = phase.tokens / phase.sequence;
+        const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
+        seconds += sequences * model_flops_per_sequence(scenario.workload, phase.sequence) / (peak * gpus);
+    }
+    return seconds;
+}
+
+/// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
+void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
+{
+    const double longest = slowest_run_s(scenario);
+    const auto check = [longest](const Value& interval, Seconds given) {
+        if (given.si > longest) {
+            interval.fail({"is longer than any run",
+                           fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days", longest / 86400.0),
+                           "give a shorter one, or \"0 s\" for Young's"});
+        }
+    };
+    if (scenario.reliability.checkpoint_interval.si > 0.0) {
+        check(*top.find("reliability")->table("").find("checkpoint_interval"), scenario.reliability.checkpoint_interval);
+    }
+    if (const auto axis = top.find("space")->table("").find("checkpoint_interval")) {
+        for (const Value& interval : axis->list("")) {
+            check(interval, interval.quantity<Seconds>("10 min"));
+        }
     }
 }
 
@@ -73,6 +110,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }
+    refuse_rare_checkpoints(scenario, top);
     scenario.objectives = read_objectives(
         top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"), scenario.deadline);
     if (const auto search = top.find("search")) {

@@ -137,13 +137,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     const std::vector<RunPart> run = parts(plan, {productive_s}, phase_s);
     for (const RunPart& part : run) {
-        if (auto refusal = run_problem(part, plan, problem_, productive_s)) {
+        if (auto refusal = run_problem(part.model, productive_s)) {
             return *refusal;
-        }
-        if (part.model.hopeless()) {
-            return Infeasible{"run never ends",
-                              "failures come faster than checkpoints or restarts; shorten the checkpoint interval or the restart",
-                              0.0};
         }
         bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
     }

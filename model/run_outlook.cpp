@@ -28,15 +28,14 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster)
     return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
 }
 
-std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s)
+std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s)
 {
-    const FailureModel& model = part.model;
-    const bool given = plan.checkpoint_interval.si > 0.0 || problem.reliability.checkpoint_interval.si > 0.0;
-    if (given && model.interval_s > productive_s) {
-        return Infeasible{"checkpoint interval longer than the run",
-                          std::to_string(std::lround(model.interval_s)) + " s for a run of " +
-                              std::to_string(std::lround(productive_s)) + " s; give a shorter one, or 0 s for Young's",
-                          model.interval_s - productive_s};
+    FailureModel attempts = model;  // without a failure none is longer than the run
+    attempts.interval_s = std::min(model.interval_s, productive_s);
+    if (attempts.hopeless()) {
+        return Infeasible{"run never ends",
+                          "failures come faster than checkpoints or restarts; shorten the checkpoint interval or the restart",
+                          0.0};
     }
     if (model.interval_s < model.lag_s) {
         return Infeasible{"checkpoints overlap",

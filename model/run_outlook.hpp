@@ -12,8 +12,9 @@ namespace prismopt {
 /// GPUs of the nodes that wait; none of enough_spares.
 int spare_gpus(const FailureModel& model, const Cluster& cluster);
 
-/// Checkpoints that do not suit the run.
-std::optional<Infeasible> run_problem(const RunPart& part, const ParallelPlan& plan, const Problem& problem, double productive_s);
+/// Checkpoints and failures with which the run, or a part of it, does not end. A run that is shorter than the interval between
+/// checkpoints writes none.
+std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);
 
 /// `result` has GPUs and training time. Of the first part of the run: rates and intervals.
 RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,

@@ -98,6 +98,11 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
         } else if (key == "shard_gpus") {
             plan.shard_gpus = parse_value(key, value, plan.shard_gpus);
         } else if (!take_named(key, value, plan, s)) {
+            if (key.find('.') != std::string::npos || parse_knob_target(key)) {  // as [[knob]] names them
+                throw InputError("--design: " + key +
+                                 " is hardware, not part of a plan; write its value into [cluster] of the scenario, " +
+                                 "without the [[knob]], and leave it out here");
+            }
             throw InputError("--design: unknown name '" + key + "'; names are " + axis_names(s));
         }
     }

@@ -1,9 +1,15 @@
 #include "optimizer/report_details.hpp"
 
+#include "optimizer/design_text.hpp"
 #include "optimizer/model_accuracy.hpp"
 #include "optimizer/stored_study.hpp"
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 namespace prismopt {
 
@@ -49,6 +55,43 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
             std::string("Steps are not shown, since this program does not read the scenario of these results: ") + error.what();
     }
     return study;
+}
+
+void add_sensitivity(ReportedStudy& study, const std::string& path)
+{
+    const auto refuse = [&path](const std::string& why) {
+        throw InputError(fmt::format(
+            "--sensitivity {} {}; write one with: prismopt sensitivity SCENARIO --design \"...\" --json > FILE.json", path, why));
+    };
+    std::ifstream stream(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (!stream) {
+        refuse("cannot be read");
+    }
+    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
+                       json["effects"].is_array() && json.contains("plan") && json.contains("quantiles_of");
+    if (!whole) {
+        refuse("is not what sensitivity --json writes");
+    }
+    const std::string design = json["design"];
+    if (json["quantiles_of"] != quantiles_of(study.results.study.nodes_known)) {
+        refuse(fmt::format("is of {}, the results of {}", json["quantiles_of"].dump(),
+                           quantiles_of(study.results.study.nodes_known)));
+    }
+    StoredStudy stored(study.results);
+    std::string designs;
+    for (const FrontPoint& point : study.results.front) {
+        const std::string other = design_text(stored.plan(stored.space().point(point.index)));
+        if (other == design) {
+            study.sensitivity = text;
+            study.sensitivity_point = point.index;
+            return;
+        }
+        designs += "\n  " + other;
+    }
+    throw InputError(fmt::format("--sensitivity {} is of a plan that is not on the front ({}); those of the front are:{}", path,
+                                 design, designs));
 }
 
 ModelCheck shipped_model_check()

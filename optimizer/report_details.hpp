@@ -12,6 +12,9 @@ namespace prismopt {
 /// `file`: where the results were read from. Where this program no longer reads their scenario as it was meant, the note says so.
 ReportedStudy reported_study(const Results& results, const std::string& file);
 
+/// Adds the file that `sensitivity --json` wrote. Throws InputError where it is none, or of no plan of the front.
+void add_sensitivity(ReportedStudy& study, const std::string& path);
+
 /// Of the runs that ship.
 ModelCheck shipped_model_check();
 

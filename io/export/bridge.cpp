@@ -21,11 +21,6 @@ Refusals refusals(const Launch& launch)
     if (plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()) {
         why.emplace_back("hybrid sharding is exported for Megatron-LM and torchtitan only");
     }
-    if (plan.order == PlacementOrder::tp_pp_dp && plan.pp > 1 && plan.dp > 1 && (plan.cp > 1 || plan.ep > 1)) {
-        why.emplace_back(
-            "it does not put replicas outermost (dist.use_tp_pp_dp_mapping) beside context or expert parallelism; search "
-            "order = [\"tp-dp-pp\"]");
-    }
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         why.emplace_back("tp_overlap needs the recipe's own table of buffers by model and GPU; search tp_overlap = [\"off\"]");
     }
@@ -82,7 +77,7 @@ Exported bridge_overrides(const Launch& launch)
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("checkpoint.save_interval", steps);
     }
-    s.set("dist.use_tp_pp_dp_mapping", truth(plan.order == PlacementOrder::tp_pp_dp && plan.pp > 1 && plan.dp > 1));
+    s.set("dist.use_tp_pp_dp_mapping", truth(replicas_outermost(plan)));
     const bool overlapped = plan.dp_overlap == DataParallelOverlap::on;
     s.set("ddp.use_distributed_optimizer", truth(plan.sharding == Sharding::zero1));
     s.set("ddp.overlap_grad_reduce", truth(overlapped));

@@ -100,8 +100,10 @@ const std::vector<ExportTarget>& export_targets()
 
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)
 {
-    return fmt::format("# Study {}, point {}: {}\n# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, version, source, launch.program, nodes_text(launch));
+    const char* provisional =
+        "# PROVISIONAL: the search was stopped before it had confirmed its front; prismopt resume goes on\n";
+    return fmt::format("# Study {}, point {}: {}\n{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -112,6 +114,7 @@ Exported launch_json(const Launch& launch)
                         {"point", launch.point},
                         {"design", launch.design},
                         {"program", launch.program},
+                        {"provisional", launch.provisional},
                         {"gpus", plan.gpus()},
                         {"plan",
                          {{"tp", plan.tp},

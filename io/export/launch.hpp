@@ -26,6 +26,7 @@ struct Launch {
     Phase phase;
     Cluster cluster;
     PartOrders orders;                   // in which each stage runs its tasks
+    bool provisional = false;            // the search was stopped before it had confirmed its front
     double step_s = 0.0;                 // median step time; 0: not known
     double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: not known
 };

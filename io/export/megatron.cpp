@@ -28,7 +28,7 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.flag("tp-comm-overlap");
     }
-    if (plan.order == PlacementOrder::tp_pp_dp && plan.pp > 1 && plan.dp > 1) {
+    if (replicas_outermost(plan)) {
         s.flag("use-tp-pp-dp-mapping");
     }
 }
@@ -118,6 +118,7 @@ void set_experts(const Workload& w, Settings& s)
         s.set("moe-layer-freq", fmt::format("\"([0]*{}+[1]*{})\"", w.experts.dense_layers, w.expert_layers()));
     }
     s.set("moe-token-dispatcher-type", "alltoall");
+    s.flag("moe-grouped-gemm");
     if (w.experts.capacity > 0.0) {
         s.set("moe-expert-capacity-factor", fmt::format("{}", w.experts.capacity));
     }
@@ -148,6 +149,13 @@ void set_network(const Workload& w, Settings& s)
         s.flag(w.activation == Activation::swiglu ? "swiglu" : "squared-relu");
     }
     s.set("normalization", w.normalisation == Normalisation::rms_norm ? "RMSNorm" : "LayerNorm");
+    // Megatron's defaults are those of GPT-2: biases, and dropout of 0.1. Experts in one grouped product have no biases there.
+    if (w.activation != Activation::gelu || w.mixture()) {
+        s.flag("disable-bias-linear");
+    }
+    for (const char* where : {"attention-dropout", "hidden-dropout"}) {
+        s.set(where, w.dropout ? "0.1" : "0.0");
+    }
     if (!w.tied_embedding) {
         s.flag("untie-embeddings-and-output-weights");
     }
@@ -174,9 +182,9 @@ Exported megatron_arguments(const Launch& launch)
     std::string text = stamp(launch, names.version, names.source);
     const bool fsdp = launch.plan.sharding == Sharding::zero2 || launch.plan.sharding == Sharding::zero3;
     text += fmt::format(
-        "# For {} processes, one a GPU. Data, tokenizer, optimizer and position embedding are yours to add.\n"
+        "# For {} processes, one a GPU. Data, tokenizer, optimizer{} and position embedding are yours to add.\n"
         "# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python pretrain_gpt.py \"${{args[@]}}\"\n",
-        launch.plan.gpus());
+        launch.plan.gpus(), launch.workload.mixture() ? ", router" : "");
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
     for (const auto& [name, value] : settings.all()) {

@@ -19,7 +19,19 @@ std::string repeated(char letter, int count)
     return count == 0 ? "" : count == 1 ? std::string(1, letter) : fmt::format("{}*{}", letter, count);
 }
 
+/// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not given).
+int expert_replicas(const Launch& launch)
+{
+    const ParallelPlan& plan = launch.plan;
+    return launch.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+}
+
 }  // namespace
+
+bool replicas_outermost(const ParallelPlan& plan)
+{
+    return plan.order == PlacementOrder::tp_pp_dp && pipelined(plan) && plan.dp > 1;
+}
 
 Refusals megatron_refusals(const Launch& launch)
 {
@@ -43,6 +55,14 @@ Refusals megatron_refusals(const Launch& launch)
             fmt::format("node_order {} places nodes by their number in the scenario, which no argument names; search "
                         "node_order = [\"{}\"]",
                         name(plan.node_order), name(NodeOrder::as_listed)));
+    }
+    // initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
+    // the attention and moe layers must be the same".
+    if (replicas_outermost(plan) && expert_replicas(launch) != plan.dp) {
+        why.push_back(fmt::format(
+            "it puts replicas outermost (use-tp-pp-dp-mapping) only where experts have as many replicas as attention, "
+            "{}, and with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
+            plan.dp, expert_replicas(launch)));
     }
     if (plan.tp_overlap == TensorParallelOverlap::on && !plan.sequence_parallel) {
         why.emplace_back("tp_overlap needs sequence parallelism");

@@ -11,6 +11,9 @@ namespace prismopt {
 /// Why Megatron Core cannot run the plan; empty: it can.
 Refusals megatron_refusals(const Launch& launch);
 
+/// Whether it needs --use-tp-pp-dp-mapping: without, it has replicas inside and stages outermost.
+bool replicas_outermost(const ParallelPlan& plan);
+
 /// How the layers go to the stages.
 struct MegatronLayers {
     bool account_for_ends = false;  // embedding and loss head count as a layer each, and all divides evenly

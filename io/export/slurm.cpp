@@ -59,6 +59,16 @@ std::string table(const std::vector<Process>& all)
     return text;
 }
 
+/// Slurm ends an option at a blank.
+std::string job_name(std::string study)
+{
+    for (char& c : study) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+        c = plain ? c : '-';
+    }
+    return study;
+}
+
 constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
 /// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs in turn.
@@ -93,7 +103,7 @@ Exported slurm_script(const Launch& launch)
     const bool blocks = in_blocks(all, node);
     std::string text = "#!/usr/bin/env bash\n";
     text += fmt::format("#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
-                        launch.study, last + 1, plan.gpus(), node);
+                        job_name(launch.study), last + 1, plan.gpus(), node);
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.cluster.nodes_known() ? known_nodes : "";

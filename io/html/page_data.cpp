@@ -104,7 +104,7 @@ Json trust(const Results& results)
         draws += point.draws;
     }
     for (const FrontPoint& point : results.front) {
-        confirming += point.prediction.draws;
+        confirming += results.provisional ? 0 : point.prediction.draws;
     }
     Json json{{"outcome", study.outcome.text},
               {"proved", study.outcome.proved},
@@ -135,6 +135,11 @@ Json study_json(const ReportedStudy& study)
     const Results& results = study.results;
     Json json{{"name", study.name},     {"file", study.file},      {"objectives", Json::array()},   {"axes", Json::array()},
               {"front", Json::array()}, {"space", space(results)}, {"progress", progress(results)}, {"trust", trust(results)}};
+    json["provisional"] = results.provisional;
+    if (!study.sensitivity.empty()) {
+        json["sensitivity"] = Json::parse(study.sensitivity);
+        json["sensitivity"]["point"] = std::to_string(study.sensitivity_point);
+    }
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["population"] = population(results.study.nodes_known);
     for (const ObjectiveInfo& objective : results.objectives) {
@@ -197,7 +202,7 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
 }  // namespace
 
 nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
-                         std::size_t most_bytes)
+                         const Comparison& comparison, std::size_t most_bytes)
 {
     constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
     Json json{{"program", program},
@@ -205,6 +210,8 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelC
               {"check_model", check_json(check)},
               {"estimates", Json::array()},
               {"numbers", Json::array()},
+              {"comparison",
+               {{"gains", comparison.gains}, {"hypervolumes", comparison.hypervolumes}, {"differences", comparison.differences}}},
               {"studies", Json::array()}};
     for (const auto& column : front_estimates()) {
         json["estimates"].push_back(named(column));

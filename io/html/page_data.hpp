@@ -12,6 +12,6 @@ namespace prismopt {
 
 /// At most about `most_bytes` as text, unless the fronts alone need more.
 nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
-                         std::size_t most_bytes);
+                         const Comparison& comparison, std::size_t most_bytes);
 
 }  // namespace prismopt

@@ -16,10 +16,11 @@ namespace prismopt {
 namespace {
 
 /// Parts of the page's program in the order in which they run.
-constexpr std::array<std::string_view, 15> program_files{"data.js",      "format.js",   "charts.js",   "selection.js",
-                                                         "choices.js",   "front.js",    "table.js",    "distributions.js",
-                                                         "breakdown.js", "timeline.js", "parallel.js", "space.js",
-                                                         "summary.js",   "trust.js",    "main.js"};
+constexpr std::array<std::string_view, 17> program_files{"data.js",          "format.js",    "charts.js",   "selection.js",
+                                                         "choices.js",       "front.js",     "table.js",    "gains.js",
+                                                         "distributions.js", "breakdown.js", "timeline.js", "sensitivity.js",
+                                                         "parallel.js",      "space.js",     "summary.js",  "trust.js",
+                                                         "main.js"};
 
 std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
 {
@@ -45,7 +46,8 @@ void put(std::string& page, std::string_view mark, const std::string& text) { pa
 
 }  // namespace
 
-std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program)
+std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
+                        const Comparison& comparison)
 {
     const std::vector<EmbeddedFile> files = page_files();
     const std::vector<EmbeddedFile> library = chart_library_files();
@@ -61,7 +63,7 @@ std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCh
     put(page, "@style@", text_of(files, "style.css"));
     put(page, "@licences@", licences);
     const std::size_t others = page.size() + scripts.size() + library.front().text.size();
-    const std::string data = page_data(studies, check, program, most_page_bytes - others).dump();
+    const std::string data = page_data(studies, check, program, comparison, most_page_bytes - others).dump();
     // From the end of the page, so that no mark is looked for in what was put in.
     put(page, "@program@", scripts);
     put(page, "@library@", library.front().text);

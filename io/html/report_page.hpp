@@ -2,6 +2,7 @@
 
 /// Results as one HTML page that needs nothing else: its style, its program, the charting library and the data are inside.
 
+#include "io/compare.hpp"
 #include "io/results.hpp"
 #include "model/step/timeline.hpp"
 
@@ -24,6 +25,9 @@ struct ReportedStudy {
     std::string file;                     // where the results were read from
     std::vector<StepTimeline> timelines;  // of the front's points, in order; or none
     std::string timeline_note;            // why some are missing
+    /// What `sensitivity --json` wrote of a point of the front, and that point; empty: nothing.
+    std::string sensitivity = {};
+    std::uint64_t sensitivity_point = 0;
 };
 
 /// How well the model reproduces measured runs. Relative errors; NaN where there is nothing to compare.
@@ -51,7 +55,8 @@ struct ModelCheck {
 /// they would not fit.
 inline constexpr std::size_t most_page_bytes = 3'000'000;
 
-/// `program`: name, version and commit of what writes the page. All studies have the same objectives.
-std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program);
+/// `program`: name, version and commit of what writes the page. All studies have the same objectives; `comparison` is of them.
+std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
+                        const Comparison& comparison = {});
 
 }  // namespace prismopt

@@ -26,6 +26,8 @@ class Prismopt(CMakePackage):
     depends_on("fmt")
     depends_on("spdlog")
     depends_on("nlopt+cxx")
+    depends_on("zlib-api")
+    depends_on("libcsv")
 
     @run_before("cmake")
     def charts(self):

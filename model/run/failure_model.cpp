@@ -168,7 +168,7 @@ double expected_training_time(double productive_s, const FailureModel& model)
     const double rest = productive_s - intervals * model.interval_s;
     const double length = model.interval_s + model.stall_s;
     const double rate = model.rate();
-    if (rate == 0.0) {
+    if (rate == 0.0 || intervals == 0.0) {  // an interval that no run has may be endless
         return intervals * length + rest;
     }
     const double restarts = 1.0 + exponential_minus_one(rate * mean_of_failures(model, restart_of));

@@ -166,9 +166,10 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& 
     if (need <= capacity) {
         return std::nullopt;
     }
+    const int places = need - capacity < 0.1e9 ? 4 : 1;  // the two differ
     char text[160];
-    std::snprintf(text, sizeof text, "stage %d needs %.1f GB, %.1f GB may be used; more pp or tp, or recompute", memory.stage,
-                  need / 1e9, capacity / 1e9);
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB, %.*f GB may be used; more pp or tp, or recompute", memory.stage,
+                  places, need / 1e9, places, capacity / 1e9);
     return Infeasible{"out of memory", text, need - capacity};
 }
 

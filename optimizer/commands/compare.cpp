@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace po = boost::program_options;
@@ -24,6 +26,7 @@ std::string objectives_of(const Results& results)
     for (const ObjectiveInfo& objective : results.objectives) {
         names.push_back(objective.name);
     }
+    std::sort(names.begin(), names.end());
     return listed(names);
 }
 
@@ -31,12 +34,15 @@ std::string objectives_of(const Results& results)
 void share_objectives(std::vector<NamedResults>& studies, bool common_only)
 {
     const std::vector<std::string> common = common_objectives(studies);
-    for (const NamedResults& study : studies) {
-        if (!common_only && study.results.objectives.size() != common.size()) {
-            throw InputError(fmt::format(
-                "{} minimises {}, and {} minimises {}: fronts of different objectives do not compare; add "
-                "--common to compare by those that all have",
-                studies.front().file, objectives_of(studies.front().results), study.file, objectives_of(study.results)));
+    if (!common_only) {
+        const std::string first = objectives_of(studies.front().results);
+        for (const NamedResults& study : studies) {
+            if (const std::string other = objectives_of(study.results); other != first) {
+                throw InputError(
+                    fmt::format("{} minimises {}, and {} minimises {}: fronts of different objectives do not compare; add "
+                                "--common to compare by those that all have",
+                                studies.front().file, first, study.file, other));
+            }
         }
     }
     if (common.empty()) {
@@ -65,7 +71,8 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
     }
     std::vector<NamedResults> studies;
     for (const std::string& path : paths) {
-        studies.push_back({path, read_results(path)});
+        studies.push_back({path, read_results(path), ""});
+        studies.back().job = trained_job(studies.back().results);
     }
     share_objectives(studies, (*values)["common"].as<bool>());
     if (values->count("html") > 0) {
@@ -75,8 +82,8 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
             reported.back().name =
                 fmt::format("{} {}", static_cast<char>('A' + reported.size() - 1), study.results.study.scenario_name);
         }
-        write_output("html", (*values)["html"].as<std::string>(), report_page(reported, shipped_model_check(), program_name()),
-                     paths);
+        write_output("html", (*values)["html"].as<std::string>(),
+                     report_page(reported, shipped_model_check(), program_name(), compared(studies)), paths);
     }
     fmt::print("{}", comparison_text(studies));
     return exit_done;

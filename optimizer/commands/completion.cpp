@@ -1,8 +1,14 @@
 #include "optimizer/commands/command.hpp"
 
+#include "io/export/launch.hpp"
 #include "io/nearest.hpp"
+#include "io/scenario.hpp"
+#include "search/strategy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
 
 namespace prismopt {
 
@@ -10,21 +16,48 @@ namespace po = boost::program_options;
 
 namespace {
 
+/// Choices of options that take a name; empty: a file, or a number.
+std::string choices_of(const std::string& option)
+{
+    std::vector<std::string> names;
+    if (option == "target") {
+        for (const ExportTarget& target : export_targets()) {
+            names.emplace_back(target.name);
+        }
+    } else if (option == "workload") {
+        names = catalog_workloads();
+    } else if (option == "accelerator") {
+        names = catalog_accelerators();
+    } else if (option == "strategy") {
+        names = strategy_names();
+    }
+    return fmt::format("{}", fmt::join(names, " "));
+}
+
 std::string bash(const Call& call)
 {
     std::string names;
     std::string cases;
+    std::map<std::string, std::string> choices;
     for (const Command& command : commands()) {
         names += fmt::format("{}{}", names.empty() ? "" : " ", command.name);
         std::string options;
         std::string valued;
         for (const OptionText& option : options_of(command, call)) {
             options += fmt::format("{}--{}", options.empty() ? "" : " ", option.name);
+            if (const std::string list = choices_of(option.name); !list.empty()) {
+                choices[option.name] = list;
+            }
             if (!option.value.empty()) {
                 valued += fmt::format("{}--{}", valued.empty() ? "" : " | ", option.name);
             }
         }
         cases += fmt::format("        {}) options=\"{}\" valued=\"{}\" ;;\n", command.name, options, valued);
+    }
+    std::string values;
+    for (const auto& [option, list] : choices) {
+        values +=
+            fmt::format("        --{}) mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$word\"); return ;;\n", option, list);
     }
     return fmt::format(R"(# Completion of prismopt for bash: source <(prismopt completion bash)
 _prismopt() {{
@@ -35,6 +68,8 @@ _prismopt() {{
     fi
     case ${{COMP_WORDS[1]}} in
 {}    esac
+    case $before in
+{}    esac
     if [[ $word == -* && " $valued " != *" $before "* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else
@@ -43,7 +78,7 @@ _prismopt() {{
 }}
 complete -o filenames -F _prismopt prismopt
 )",
-                       names, cases);
+                       names, cases, values);
 }
 
 /// Inside single quotes, where brackets and colons would end a description.
@@ -71,8 +106,10 @@ std::string zsh(const Call& call)
         names += fmt::format("        '{}:{}'\n", command.name, zsh_text(command.does));
         cases += fmt::format("        {}) _arguments \\\n", command.name);
         for (const OptionText& option : options_of(command, call)) {
+            const std::string list = choices_of(option.name);
+            const std::string action = list.empty() ? "_files" : fmt::format("({})", list);
             cases += fmt::format("            '--{}[{}]{}' \\\n", option.name, zsh_text(option.does),
-                                 option.value.empty() ? "" : fmt::format(":{}:_files", zsh_text(option.value)));
+                                 option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), action));
         }
         cases += "            '*:file:_files' ;;\n";
     }

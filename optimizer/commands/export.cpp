@@ -101,6 +101,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.study = results.study.scenario_name;
     launch.point = std::to_string(index);
     launch.program = program_name();
+    launch.provisional = results.provisional;
     launch.phase = phase_of(values, study.scenario());
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan);
@@ -124,8 +125,16 @@ Launch launch_of(const po::variables_map& values, const Results& results)
 
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
 {
+    const auto path_of = [&out](const ExportFile& file) {
+        return file.suffix.empty() ? out : (std::filesystem::path(out).parent_path() / file.suffix).string();
+    };
     for (const ExportFile& file : files) {
-        const std::string path = file.suffix.empty() ? out : (std::filesystem::path(out).parent_path() / file.suffix).string();
+        if (!file.suffix.empty()) {
+            refuse_same_outputs({{"out", out}, {"target's own file", path_of(file)}});
+        }
+    }
+    for (const ExportFile& file : files) {
+        const std::string path = path_of(file);
         write_output("out", path, file.text, {results});
         fmt::print("{}\n", path);
     }

@@ -13,6 +13,36 @@ namespace prismopt {
 
 namespace po = boost::program_options;
 
+namespace {
+
+/// What the option says; `usual` where it is not given.
+template <class Number>
+Number positive(const po::variables_map& values, const char* option, Number usual)
+{
+    if (values.count(option) == 0) {
+        return usual;
+    }
+    const Number value = values[option].as<Number>();
+    if (!(value > Number{})) {
+        throw InputError(fmt::format("--{} {} is not above 0; give another, or leave it out", option, value));
+    }
+    return value;
+}
+
+/// What the options cannot mean together is refused before it is written; there is no file yet that a message could point into.
+void check_starter(const std::string& text)
+{
+    try {
+        parse_scenario(text, "");
+    } catch (const InputError& error) {
+        const std::string message = error.what();
+        const std::size_t place = message.find(": ");
+        throw InputError("these options make no scenario: " + (place == std::string::npos ? message : message.substr(place + 2)));
+    }
+}
+
+}  // namespace
+
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
     const StarterChoice usual;
@@ -44,16 +74,16 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     StarterChoice choice;
     choice.workload = (*values)["workload"].as<std::string>();
     choice.accelerator = (*values)["accelerator"].as<std::string>();
-    choice.gpus = (*values)["gpus"].as<int>();
-    choice.sequence = (*values)["sequence-length"].as<int>();
-    choice.global_batch = values->count("global-batch") > 0 ? (*values)["global-batch"].as<int>() : 0;
-    choice.tokens = values->count("tokens") > 0 ? (*values)["tokens"].as<double>() : 0.0;
+    choice.gpus = positive(*values, "gpus", 0);
+    choice.sequence = positive(*values, "sequence-length", usual.sequence);
+    choice.global_batch = positive(*values, "global-batch", 0);
+    choice.tokens = positive(*values, "tokens", 0.0);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();
     }
     const std::string text = starter_scenario(choice);
-    parse_scenario(text, out.empty() ? "starter.toml" : out);  // what it cannot mean is refused before it is written
+    check_starter(text);
     if (out.empty()) {
         fmt::print("{}", text);
         return exit_done;

@@ -11,14 +11,34 @@
 
 namespace prismopt {
 
+void refuse_same_outputs(const std::vector<OutputPath>& outputs)
+{
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            std::error_code error;
+            const auto place = [&error](const std::string& path) {
+                return std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+            };
+            const bool same = place(outputs[i].path) == place(outputs[j].path);
+            if (same && !std::filesystem::is_character_file(outputs[i].path, error)) {
+                throw InputError(fmt::format("--{} {} and --{} {} are one file, of which only one would be left; name two",
+                                             outputs[j].option, outputs[j].path, outputs[i].option, outputs[i].path));
+            }
+        }
+    }
+}
+
 void write_output(const std::string& option, const std::string& path, const std::string& text,
                   const std::vector<std::string>& inputs)
 {
+    if (path == "-") {
+        throw InputError(fmt::format("--{} - would be a file of that name; write /dev/stdout for standard output", option));
+    }
     for (const std::string& input : inputs) {
         std::error_code error;
         if (std::filesystem::equivalent(path, input, error)) {
-            throw InputError(
-                fmt::format("--{} {} is the results file itself, which would be lost; name another file", option, path));
+            throw InputError(fmt::format("--{} {} is {}, which would be lost; name another file", option, path,
+                                         &input == &inputs.front() ? "the results file itself" : "what this command reads"));
         }
     }
     std::ofstream file(path, std::ios::binary);

@@ -40,12 +40,17 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
+/// Whether a run lasts until its first checkpoint.
+bool writes_checkpoints(const Prediction& p) { return p.ettr * p.training.mean.value > p.run.interval_s; }
+
 /// GPU-hours are what is lost; lists are by cause.
-nlohmann::json to_json(const RunOutlook& run)
+nlohmann::json run_json(const Prediction& p)
 {
+    const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
     nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
                         {"checkpoint_interval_s", number(run.interval_s)},
+                        {"checkpoints_written", writes_checkpoints(p)},
                         {"young_interval_s", number(run.young_s)},
                         {"daly_interval_s", number(run.daly_s)},
                         {"optimal_interval_s", number(run.optimal_s)},
@@ -92,13 +97,17 @@ void print_distribution(const char* title, const char* unit_name, double unit, c
                d.p99.value * model.high / unit, origin(model));
 }
 
-void print_run(const RunOutlook& run)
+void print_run(const Prediction& p)
 {
+    const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
     constexpr double megawatt_hour = 3.6e9;
     const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
     const std::string checkpoints =
-        std::isfinite(run.interval_s) ? fmt::format("a checkpoint every {}", minutes(run.interval_s)) : "no checkpoints";
+        !std::isfinite(run.interval_s) ? "no checkpoints"
+        : writes_checkpoints(p)
+            ? fmt::format("a checkpoint every {}", minutes(run.interval_s))
+            : fmt::format("no checkpoint, as the run is shorter than the interval of {}", minutes(run.interval_s));
     if (std::isfinite(run.mean_time_between_failures_s)) {
         fmt::print("a failure every {:.3g} h; {} (Young {}, Daly {}, optimal {})\n", run.mean_time_between_failures_s / 3600.0,
                    checkpoints, minutes(run.young_s), minutes(run.daly_s), minutes(run.optimal_s));
@@ -173,7 +182,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["mfu"] = p.mfu;
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
-    json["run"] = to_json(p.run);
+    json["run"] = run_json(p);
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -225,7 +234,7 @@ void print_text(const PlanPrediction& of)
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p.run);
+    print_run(p);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",

@@ -24,19 +24,41 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
                           "write one HTML page with charts and tables, which needs no network")(
         "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
-        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one picture, for papers");
+        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one picture, for papers")(
+        "sensitivity", po::value<std::string>()->value_name("FILE"),
+        "put what sensitivity --json wrote of a plan of the front on the page of --html");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const std::string path = (*values)["RESULTS"].as<std::string>();
     const Results results = read_results(path);
+    std::vector<std::string> inputs{path};
+    if (values->count("sensitivity") > 0) {
+        inputs.push_back((*values)["sensitivity"].as<std::string>());
+    }
+    std::vector<OutputPath> outputs;
+    for (const char* option : {"html", "csv", "svg"}) {
+        if (values->count(option) > 0) {
+            outputs.push_back({option, (*values)[option].as<std::string>()});
+        }
+    }
+    refuse_same_outputs(outputs);
     const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {
-            write_output(option, (*values)[option].as<std::string>(), make(), {path});
+            write_output(option, (*values)[option].as<std::string>(), make(), inputs);
         }
     };
-    write("html", [&] { return report_page({reported_study(results, path)}, shipped_model_check(), program_name()); });
+    if (values->count("sensitivity") > values->count("html")) {
+        throw InputError("--sensitivity is for the page; add --html FILE");
+    }
+    write("html", [&] {
+        ReportedStudy study = reported_study(results, path);
+        if (values->count("sensitivity") > 0) {
+            add_sensitivity(study, (*values)["sensitivity"].as<std::string>());
+        }
+        return report_page({std::move(study)}, shipped_model_check(), program_name());
+    });
     write("csv", [&] { return front_csv(results); });
     write("svg", [&] { return svg_report(results); });
     fmt::print("{}", text_report(results));

@@ -5,6 +5,7 @@
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
+#include "io/nearest.hpp"
 #include "io/quantity.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
@@ -53,7 +54,9 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const std::string name = values["strategy"].as<std::string>();
         const std::vector<std::string> names = strategy_names();
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-            throw InputError(fmt::format("--strategy {} is unknown; choose from: {}", name, fmt::join(names, ", ")));
+            const std::string near = nearest(name, names);
+            throw InputError(fmt::format("--strategy {} is unknown{}; choose from: {}", name,
+                                         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, ", ")));
         }
         scenario.search.strategy = name;
     }

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -56,6 +56,29 @@ const markAt = (page, nth) => page.evaluate((at) => {
     const box = document.getElementById("front-chart").getBoundingClientRect();
     return { x: box.left + x, y: box.top + y };
 }, nth);
+
+/// Pairs of texts in charts that lie on each other.
+const overlaps = (page) => page.evaluate(() => {
+    const found = [];
+    for (const place of document.querySelectorAll(".chart:not([hidden])")) {
+        const chart = echarts.getInstanceByDom(place);
+        if (!chart) continue;
+        const boxes = chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && one.style.text && !one.invisible && !one.parent?.invisible)
+            .map((one) => {
+                const box = one.getBoundingRect().clone();
+                if (one.transform) box.applyTransform(one.transform);
+                return { text: one.style.text, box };
+            });
+        for (const [i, a] of boxes.entries()) {
+            for (const b of boxes.slice(i + 1)) {
+                const width = Math.min(a.box.x + a.box.width, b.box.x + b.box.width) - Math.max(a.box.x, b.box.x);
+                const height = Math.min(a.box.y + a.box.height, b.box.y + b.box.height) - Math.max(a.box.y, b.box.y);
+                if (width > 1 && height > 2) found.push(`${place.id}: "${a.text}" and "${b.text}"`);
+            }
+        }
+    }
+    return found;
+});
 
 const tests = {
     async "the pages agree with the results file"(browser, urls) {
@@ -152,31 +175,73 @@ const tests = {
 
     async "texts of charts do not overlap"(browser, urls) {
         for (const url of Object.values(urls)) {
-            const page = await open(browser, url);
-            const overlaps = await page.evaluate(() => {
-                const found = [];
-                for (const place of document.querySelectorAll(".chart:not([hidden])")) {
-                    const chart = echarts.getInstanceByDom(place);
-                    if (!chart) continue;
-                    const boxes = chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && one.style.text && !one.invisible && !one.parent?.invisible)
-                        .map((one) => {
-                            const box = one.getBoundingRect().clone();
-                            if (one.transform) box.applyTransform(one.transform);
-                            return { text: one.style.text, box };
-                        });
-                    for (const [i, a] of boxes.entries()) {
-                        for (const b of boxes.slice(i + 1)) {
-                            const width = Math.min(a.box.x + a.box.width, b.box.x + b.box.width) - Math.max(a.box.x, b.box.x);
-                            const height = Math.min(a.box.y + a.box.height, b.box.y + b.box.height) - Math.max(a.box.y, b.box.y);
-                            if (width > 1 && height > 2) found.push(`${place.id}: "${a.text}" and "${b.text}"`);
-                        }
-                    }
-                }
-                return found;
-            });
-            assert.deepEqual(overlaps, []);
+            for (const width of [1280, 400]) {
+                const page = await open(browser, url, { viewport: { width, height: 900 } });
+                assert.deepEqual(await overlaps(page), [], `${url}, ${width} px wide`);
+                await close(page);
+            }
+        }
+    },
+
+    async "texts do not overlap with any colour"(browser, urls) {
+        for (const width of [1280, 400]) {
+            const page = await open(browser, urls.small, { viewport: { width, height: 900 } });
+            for (const name of await page.locator("#front-colour option").evaluateAll((all) => all.map((one) => one.value))) {
+                await page.selectOption("#front-colour", name);
+                assert.deepEqual(await overlaps(page), [], `${name}, ${width} px wide`);
+            }
             await close(page);
         }
+    },
+
+    async "a narrow window does not scroll sideways"(browser, urls) {
+        for (const [name, url] of Object.entries(urls)) {
+            for (const width of [320, 400, 700]) {
+                const page = await open(browser, url, { viewport: { width, height: 800 } });
+                const [room, needed] = await page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollWidth]);
+                assert.ok(needed <= room, `${name}: ${needed} px in a window of ${room}`);
+                if (screenshots && width === 400) await page.screenshot({ path: join(screenshots, `${name}-narrow.png`), fullPage: true });
+                await close(page);
+            }
+        }
+    },
+
+    async "a stopped search says that its front is provisional"(browser, urls) {
+        const page = await open(browser, urls.stopped);
+        assert.match(await page.locator("#subtitle").textContent(), /provisional front of 2 plans/);
+        for (const place of ["#summary-text", "#points-note"]) {
+            assert.match(await page.locator(place).textContent(), /Provisional: the search was stopped\..*which flatter/s, place);
+        }
+        assert.match(await page.locator("#front-text").textContent(), /not confirmed/);
+        assert.match(await page.locator("#trust-text").textContent(), /none to confirm the front/);
+        await close(page);
+        const whole = await open(browser, urls.small);
+        assert.doesNotMatch(await whole.locator("body").innerText(), /provisional/i);
+        assert.match(await whole.locator("#trust-text").textContent(), /[\d,]+ more on a fresh stream to confirm the front/);
+        await close(whole);
+    },
+
+    async "limits of the model stand beside those of the draws"(browser, urls) {
+        const page = await open(browser, urls.small);
+        assert.match(await page.locator("#summary-text .card").first().textContent(), /limits of the draws \d.* by what the model may be off/);
+        await close(page);
+    },
+
+    async "a plan's sensitivities are a table and a chart"(browser, urls) {
+        const page = await open(browser, urls.sensitive);
+        const given = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).studies[0].sensitivity);
+        assert.equal(await page.locator("#sensitivity-table tbody tr").count(), given.effects.length);
+        const bars = () => page.evaluate(() => echarts.getInstanceByDom(document.getElementById("sensitivity-chart")).getOption().series
+            .filter((one) => one.type === "bar").flatMap((one) => one.data).filter((value) => value !== null && value !== undefined));
+        const most = (figure) => Math.max(...given.effects.map((effect) => Math.abs((100 * effect.change[figure].change) / given.plan[figure])));
+        assert.ok(Math.abs(Math.max(...(await bars()).map(Math.abs)) - most("p99")) < 1e-9);
+        await page.selectOption("#sensitivity-figure", "training_p99");
+        assert.ok(Math.abs(Math.max(...(await bars()).map(Math.abs)) - most("training_p99")) < 1e-9);
+        assert.ok(await page.locator("#sensitivity").isVisible());
+        await close(page);
+        const without = await open(browser, urls.small);
+        assert.ok(await without.locator("#sensitivity").isHidden() && await without.locator("#gains").isHidden());
+        await close(without);
     },
 
     async "light and dark"(browser, urls) {
@@ -203,6 +268,7 @@ const tests = {
     async "several studies share a page"(browser, urls) {
         const page = await open(browser, urls.both);
         assert.equal(await page.locator("h1").textContent(), "A small beside B small");
+        assert.match(await page.locator("#gains-text").textContent(), /B against A.*limits (apart|overlap).*the axes are the same/s);
         const series = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.map((one) => one.name));
         assert.ok(series.includes("front of A small") && series.includes("front of B small"));
         assert.deepEqual([...new Set(await page.locator("#points-table tbody tr td:nth-child(2)").allTextContents())].sort(), ["A small", "B small"]);
@@ -240,7 +306,14 @@ try {
     run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
     run(program, "search", scenario, "--seed", "2", "--out", join(folder, "other.h5"));
     run(program, "compare", "small.h5", "other.h5", "--html", "both.html");
-    const urls = { small: report("small.h5"), large: report("large.h5"), both: `file://${join(folder, "both.html")}` };
+    run(writeSample, join(folder, "stopped.h5"), "provisional");
+    const { design } = JSON.parse(run(program, "export", "small.h5", "--target", "json"));
+    writeFileSync(join(folder, "effects.json"), run(program, "sensitivity", scenario, "--design", design, "--draws", "512", "--pairs", "0", "--json"));
+    run(program, "report", "small.h5", "--html", "sensitive.html", "--sensitivity", "effects.json");
+    const urls = {
+        small: report("small.h5"), large: report("large.h5"), stopped: report("stopped.h5"), both: `file://${join(folder, "both.html")}`,
+        sensitive: `file://${join(folder, "sensitive.html")}`,
+    };
     const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
     for (const [name, test] of Object.entries(tests)) {
         try {

@@ -9,6 +9,7 @@ class Compare(CliTest):
         self.output("search", support.SMALL, "--out", "all.h5")
         self.output("search", self.scenario(pp="[1, 2]"), "--out", "fewer.h5")
         text = self.output("compare", "all.h5", "fewer.h5", "--html", "both.html")
+        self.assertNotIn("Warning", text)
         self.assertIn("  pp: A: 1, 2, 4; B: 1, 2\n", text)
         self.assertIn("  B: pp = [1, 2]\n", text)
         self.assertRegex(text, r"(?m)^training_time_p99, s .* (equal|limits (apart|overlap.*))$")
@@ -36,6 +37,28 @@ class Compare(CliTest):
         text = self.output("compare", "three.h5", "two.h5", "--common")
         self.assertRegex(text, r"(?m)^cost, USD ")
         self.assertNotIn("step_time_p99, s", text)
+
+    def test_the_study_that_differs_is_named(self):
+        """The first has all that both share, so the other one is what is named."""
+        self.output("search", support.SMALL, "--out", "three.h5")
+        self.output("search", self.scenario(minimise='["cost"]'), "--out", "one.h5")
+        for first, second in (("three.h5", "one.h5"), ("one.h5", "three.h5")):
+            message = self.refusal("compare", first, second)
+            self.assertRegex(message, rf"{first} minimises .*, and {second} minimises ")
+
+    def test_seeds_do_not_beat_each_other(self):
+        self.output("search", support.SMALL, "--out", "a.h5")
+        self.output("search", support.SMALL, "--seed", "2", "--out", "b.h5")
+        text = self.output("compare", "a.h5", "b.h5")
+        self.assertIn("limits overlap: draws do not tell", text)
+        self.assertIn("No point surely dominates another.", text)
+
+    def test_another_job_is_warned_of(self):
+        self.output("search", support.SMALL, "--out", "a.h5")
+        self.output("search", self.scenario(tokens="2e10"), "--out", "b.h5")
+        text = self.output("compare", "a.h5", "b.h5")
+        self.assertRegex(text, r"Warning: these studies do not train the same thing: A .* on 1e\+10 tokens .*, B .* on 2e\+10 tokens")
+        self.assertRegex(text, r"(?m)^training_time_p99, [sh] .* %, of another job$")
 
     def test_one_file_is_not_enough(self):
         self.output("search", support.SMALL, "--out", "one.h5")

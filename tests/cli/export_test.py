@@ -56,6 +56,10 @@ class Export(CliTest):
         self.assertIn("--phase 2", self.refusal("export", "small.h5", "--target", "json", "--phase", "2"))
         self.assertIn("say where with --out", self.refusal("export", "small.h5", "--target", "slurm"))
 
+    def test_files_of_one_export_do_not_overwrite_each_other(self):
+        self.assertIn("only one would be left", self.refusal("export", "small.h5", "--target", "slurm", "--out", "./ranks.csv"))
+        self.assertFalse((self.folder / "ranks.csv").exists())
+
     def test_results_are_not_overwritten(self):
         before = (self.folder / "small.h5").read_bytes()
         self.assertIn("would be lost", self.refusal("export", "small.h5", "--target", "json", "--out", "small.h5"))

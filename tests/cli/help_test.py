@@ -42,6 +42,9 @@ class Help(CliTest):
         for command in self.commands():
             told = set(completed("prismopt", command, "--"))
             self.assertEqual(told, {"--help"} | self.options(command), command)
+        self.assertEqual(completed("prismopt", "export", "--target", "meg"), ["megatron"])
+        self.assertEqual(completed("prismopt", "search", "--strategy", "nsga"), ["nsga2", "nsga3"])
+        self.assertIn("llama3-8b", completed("prismopt", "init", "--workload", ""))
         (self.folder / "study.toml").touch()
         self.assertEqual(completed("prismopt", "search", "st"), ["study.toml"])
         self.assertEqual(completed("prismopt", "search", "--out", "st"), ["study.toml"])
@@ -106,6 +109,11 @@ class Init(CliTest):
         self.assertIn("needs --workload", self.refusal("init"))
         self.assertIn("needs --gpus", self.refusal("init", "--workload", "llama3-8b"))
         self.assertIn("did you mean 'llama3-8b'?", self.refusal("init", "--workload", "lama3-8b", "--gpus", "64"))
+        for option in ("--tokens", "--global-batch", "--sequence-length", "--gpus"):
+            for value in ("0", "-5"):
+                given = {"--workload": "llama3-8b", "--gpus": "64", option: value}
+                self.assertIn(f"{option} {value} is not above 0", self.refusal("init", *(word for pair in given.items() for word in pair)))
+        self.assertIn("these options make no scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
         self.assertIn("does not fill nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
 
     def test_files_are_kept(self):

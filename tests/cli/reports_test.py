@@ -38,6 +38,32 @@ class Reports(CliTest):
         share = float(re.search(r"([\d.]+) %  feasible", self.output("search", toml, "--dry-run"))[1])
         self.assertAlmostEqual(100 * counts["feasible"] / raw, share, delta=0.00005 + 1e-9)
 
+    def test_outputs_do_not_overwrite_each_other(self):
+        self.output("search", support.SMALL)
+        self.assertIn("only one would be left", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
+        self.assertFalse((self.folder / "x").exists())
+        self.assertIn("/dev/stdout", self.refusal("report", "small.h5", "--csv", "-"))
+        self.assertFalse((self.folder / "-").exists())
+
+    def test_a_search_that_was_killed_is_pointed_to(self):
+        (self.folder / "killed.h5.journal").touch()
+        self.assertIn("prismopt resume killed.h5", self.refusal("report", "killed.h5"))
+
+    def test_sensitivities_must_be_of_the_front(self):
+        self.output("search", support.SMALL)
+        self.assertIn("add --html", self.refusal("report", "small.h5", "--sensitivity", "x.json"))
+        page = ("report", "small.h5", "--html", "page.html", "--sensitivity", "effects.json")
+        self.assertIn("cannot be read", self.refusal(*page))
+        self.write('{"design": 3}', "effects.json")
+        self.assertIn("is not what sensitivity --json writes", self.refusal(*page))
+        of = ("sensitivity", support.SMALL, "--draws", "128", "--pairs", "0", "--only", "gemm", "--json", "--design")
+        self.write(self.output(*of, "gpus=64 tp=4 pp=4 schedule=1f1b"), "effects.json")
+        self.assertIn("is of a plan that is not on the front", self.refusal(*page))
+        design = json.loads(self.output("export", "small.h5", "--target", "json"))["design"]
+        self.write(self.output(*of, design), "effects.json")
+        self.output(*page)
+        self.assertIn("faster_percent", (self.folder / "page.html").read_text())
+
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)

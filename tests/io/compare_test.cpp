@@ -76,6 +76,50 @@ TEST(Compare, SaysWhichPointsAreBeaten)
     EXPECT_THAT(text, HasSubstr("     2     2             B\n"));
 }
 
+/// Two seeds of one plan: the values differ by noise, and neither beats the other.
+TEST(Compare, DoesNotCallNoiseDominance)
+{
+    Results a = with_front({{100.0, 5.0}});
+    Results b = with_front({{99.0, 5.0}});
+    a.front.front().objectives.front() = {100.0, 97.0, 103.0, 0.0, 0.0};
+    b.front.front().objectives.front() = {99.0, 96.0, 102.0, 0.0, 0.0};
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point surely dominates another.\n"));
+    b.front.front().objectives.front() = {90.0, 85.0, 96.0, 0.0, 0.0};
+    const std::string apart = comparison_text({{"a.h5", a}, {"b.h5", b}});
+    EXPECT_THAT(apart, HasSubstr("    100     5             B\n"));
+    EXPECT_THAT(apart, HasSubstr("     90     5\n"));
+    b.front.front().objectives.back() = Estimate::exact(6.0);  // for more of the other
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point surely dominates another"));
+}
+
+/// The draws that chose them flatter provisional points; other jobs say nothing.
+TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
+{
+    const NamedResults plain{"a.h5", with_front({{100.0, 5.0}}), "a job"};
+    NamedResults better{"b.h5", with_front({{50.0, 5.0}}), "a job"};
+    EXPECT_THAT(comparison_text({plain, better}), HasSubstr("    100     5             B\n"));
+    better.results.provisional = true;
+    const std::string text = comparison_text({plain, better});
+    EXPECT_THAT(text, HasSubstr("-50.00 %, provisional"));
+    EXPECT_THAT(text, HasSubstr("provisional front of 1 points"));
+    EXPECT_THAT(text, HasSubstr("No point surely dominates another"));
+    better.results.provisional = false;
+    better.job = "another";
+    const std::string other = comparison_text({plain, better});
+    EXPECT_THAT(other, HasSubstr("Warning: these studies do not train the same thing: A a job, B another.\n"));
+    EXPECT_THAT(other, HasSubstr("-50.00 %, of another job"));
+    EXPECT_THAT(other, HasSubstr("No point surely dominates another"));
+    EXPECT_THAT(comparison_text({plain, plain}), Not(HasSubstr("Warning")));
+}
+
+TEST(Compare, HasUnitsForPeople)
+{
+    const Results run = with_front({{100.0 * 86400.0, 3e6}});
+    const std::string text = comparison_text({{"a.h5", run}, {"b.h5", run}});
+    EXPECT_THAT(text, HasSubstr(", days "));
+    EXPECT_THAT(text, HasSubstr(" 100 "));
+}
+
 TEST(Compare, TellsAxesAndLinesThatDiffer)
 {
     Results other = sample_results();

@@ -428,6 +428,12 @@ TEST(ScenarioRefuses, BadFailures)
                       "checkpoint_mode = \"asynchronous\"\nsnapshot = \"2 s\"\ncheckpoint_interval = \"20 s\"", 2),
               "checkpoint_interval = \"20 s\" is shorter than a write (one checkpoint is written after the other); write \"30 "
               "s\" or more");
+    // 6 * 22e9 parameters * 3e11 tokens / (0.01 * 312e12 * 16 GPUs) is 25 years, days for seconds are more.
+    EXPECT_THAT(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"18000 day\""),
+                HasSubstr("is longer than any run (at 1 % of the peak on the fewest GPUs the training takes 9"));
+    EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"1800 day\""), "accepted");
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\ncheckpoint_interval = [\"1 h\", \"18000 day\"]", 1),
+                HasSubstr("= \"18000 day\" is longer than any run"));
     EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"often\""),
               "checkpoint_interval = \"often\" does not begin with a number (needs a time); write for example \"30 min\"");
     EXPECT_EQ(

@@ -141,7 +141,12 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
     EXPECT_EQ(reason(small_plan()), "");
     ParallelPlan rarely = small_plan();
     rarely.checkpoint_interval = Seconds{1e12};
-    EXPECT_EQ(reason(rarely), "checkpoint interval longer than the run");
+    EXPECT_EQ(reason(rarely), "");  // no checkpoint at all
+    problem.reliability.node_failure_rate = PerSecond{100.0 / 86400.0};
+    EXPECT_EQ(reason(rarely), "run never ends");
+    problem.phases.front().tokens *= 1e-6;
+    EXPECT_EQ(reason(rarely), "");  // not many failures fall into so short a run
+    problem = noisy_steps();
     ParallelPlan hoarding = small_plan();
     hoarding.spares = 512;  // of 512 nodes
     EXPECT_EQ(reason(hoarding), "more spares than nodes");

@@ -19,8 +19,8 @@ function breakdownOption() {
     const unit = unitFor("s", largestOf(values.map((one) => one.compute)));
     return {
         ...baseOption(""),
-        grid: { left: 130, right: 40, top: 50, bottom: 54 },
-        legend: legendStyle({ top: 10, left: 130 }),
+        grid: { left: narrow() ? 96 : 130, right: narrow() ? 20 : 40, top: narrow() ? 84 : 50, bottom: 54 },
+        legend: legendStyle({ top: 10, left: narrow() ? 10 : 130 }),
         xAxis: axisStyle(`${unit.name} a step`, { type: "value" }),
         yAxis: axisStyle("", { type: "category", data: chosen.map((point) => point.label), inverse: true }),
         series: parts.map(([name, colour]) => ({

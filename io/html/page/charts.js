@@ -6,6 +6,9 @@ const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow"];
 
 const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+/// Whether there is room for a telephone's charts only.
+const narrow = () => document.documentElement.clientWidth < 640;
+
 /// Options that all charts share.
 function baseOption(title) {
     const text = themeColour("text");
@@ -31,7 +34,11 @@ function axisStyle(name, more = {}) {
     };
 }
 
-const legendStyle = (more = {}) => ({ textStyle: { color: themeColour("text") }, inactiveColor: themeColour("mark"), type: "scroll", ...more });
+/// Where there is little room it takes several lines rather than pages, whose numbers would lie on its texts.
+const legendStyle = (more = {}) => ({
+    textStyle: { color: themeColour("text") }, inactiveColor: themeColour("mark"), type: narrow() ? "plain" : "scroll", ...more,
+    ...(narrow() ? { left: 10, right: 10, textStyle: { color: themeColour("text"), fontSize: 11 }, itemWidth: 14, itemGap: 8, itemHeight: 10 } : {}),
+});
 
 /// `option(chart)` gives the options, or null where there is nothing to show; `label`: what the chart is, for screen readers.
 function makeChart(id, label, option) {
@@ -55,8 +62,13 @@ function makeChart(id, label, option) {
 const redraw = (id) => charts.get(id)?.draw();
 
 function watchWidth() {
+    let drawnNarrow = narrow();
     const observer = new ResizeObserver((entries) => {
         for (const entry of entries) charts.get(entry.target.id)?.chart?.resize();
+        if (drawnNarrow !== narrow()) {
+            drawnNarrow = narrow();
+            for (const { draw } of charts.values()) draw();
+        }
     });
     for (const id of charts.keys()) observer.observe(document.getElementById(id));
 }

@@ -37,6 +37,12 @@ for (const [s, study] of studies.entries()) {
     }
 }
 
+/// A stopped search: its front was not confirmed.
+const anyProvisional = studies.some((study) => study.provisional);
+const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((study) => study.provisional).map((study) => study.name).join(", ")})` : ""}: ` +
+    "the search was stopped. These are the best of what was drawn so far, by the draws that chose them (which flatter), some of them by few; " +
+    "the front is confirmed on fresh draws when the search has ended (prismopt resume).";
+
 /// What quantiles are of. Those of studies that differ in this do not compare.
 const samePopulation = studies.every((study) => study.population === studies[0].population);
 

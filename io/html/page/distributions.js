@@ -37,7 +37,7 @@ function distributionOption(which, title) {
     return {
         ...baseOption(title),
         tooltip: { ...baseOption("").tooltip, trigger: "item" },
-        grid: { left: 62, right: 24, top: 72, bottom: 54 },
+        grid: { left: 62, right: 24, top: narrow() ? 100 : 72, bottom: 54 },
         legend: legendStyle({ top: 36, left: 56, right: 10, data: chosen.map((point) => point.label) }),
         xAxis: axisStyle(unit.name, { type: "value", scale: true }),
         yAxis: axisStyle("probability", { type: "value", min: 0, max: 1, nameGap: 38 }),

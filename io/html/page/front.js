@@ -21,6 +21,8 @@ function startFront() {
         });
     }
     for (const id of ["front-log", "front-cloud", "front-all"]) document.getElementById(id).addEventListener("change", () => redraw("front-chart"));
+    document.getElementById("front-text").textContent = anyProvisional ? "Each mark is one of the best plans of what was drawn so far, not confirmed."
+        : "Each mark is a plan that no other beats in everything.";
     const entry = makeChart("front-chart", "Pareto front", frontOption);
     if (!entry.chart) return;
     entry.chart.on("click", (event) => {
@@ -59,7 +61,7 @@ const valuesText = (point) => metrics.filter((metric) => metric.objective !== un
     metric.name === frontChoice.y || metric.name === frontChoice.colour)
     .map((metric) => `${titleOf(metric)} ${estimateText(metric.of(point), unitOfMetric(metric))}`);
 
-const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.dominated ? " (dominated once confirmed)" : ""}<br>${escaped(point.plan)}<br>` +
+const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.study.provisional ? " (provisional)" : ""}${point.dominated ? " (dominated once confirmed)" : ""}<br>${escaped(point.plan)}<br>` +
     valuesText(point).map(escaped).join("<br>");
 
 function cloudTip(study, at, drawn) {
@@ -153,21 +155,22 @@ function frontOption() {
     document.getElementById("front-note").textContent = cloudNote(hasCloud);
     return {
         ...baseOption(""),
-        grid: { left: 84, right: 150, top: 46, bottom: 64 },
+        grid: narrow() ? { left: 70, right: 20, top: 46 + 20 * (1 + studies.length), bottom: 150 } : { left: 84, right: 150, top: 46, bottom: 64 },
         legend: legendStyle({ top: 10, left: 84, right: 20, data: series.map((one) => one.name).filter(Boolean) }),
         xAxis: axisStyle(axisTitle(x, units.x), { type, scale: true, nameGap: 34, ...rangeOf(x, units.x, type), axisLabel: { color: themeColour("soft"), hideOverlap: true, showMinLabel: false, showMaxLabel: false } }),
         yAxis: axisStyle(axisTitle(y, units.y), { type, scale: true, nameGap: 60, ...rangeOf(y, units.y, type), axisLabel: { color: themeColour("soft"), hideOverlap: true, showMinLabel: false, showMaxLabel: false } }),
         dataZoom: [{ type: "inside", xAxisIndex: 0, filterMode: "none" }, { type: "inside", yAxisIndex: 0, filterMode: "none" }],
         visualMap: colours.length === 0 ? undefined : {
-            type: "continuous", dimension: 2, seriesIndex: fronts.map((front) => series.indexOf(front)), right: 8, top: "middle",
+            type: "continuous", dimension: 2, seriesIndex: fronts.map((front) => series.indexOf(front)), 
+            ...(narrow() ? { orient: "horizontal", left: "center", bottom: 8 } : { right: 8, top: "middle" }),
             min: Math.min(...colours), max: Math.max(...colours), calculable: false,
             text: [digits(Math.max(...colours)), digits(Math.min(...colours))],
             textStyle: { color: themeColour("text"), width: 130, overflow: "break" },
             inRange: { color: ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"] }, // viridis
         },
-        graphic: colours.length === 0 ? undefined : { type: "text", right: 12, top: 100, style: {
+        graphic: colours.length === 0 ? undefined : { type: "text", ...(narrow() ? { left: "center", bottom: 58 } : { right: 12, top: 84 }), style: {
             text: `${colour.name.replaceAll("_", " ")}${units.colour.name ? ` (${units.colour.name})` : ""}`, fill: themeColour("text"), fontSize: 12,
-            width: 125, overflow: "break", align: "right" } },
+            lineHeight: 16, width: narrow() ? 280 : 125, overflow: "break", align: narrow() ? "center" : "right" } },
         series,
     };
 }

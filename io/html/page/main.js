@@ -11,7 +11,7 @@ const names = studies.map((study) => study.name).join(" beside ");
 document.title = `${names} – prismopt`;
 document.getElementById("title").textContent = names;
 document.getElementById("subtitle").textContent =
-    `minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; front of ${studies.map((study) => study.front.length).join(" and ")} plans. ${populationText()}`;
+    `minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${study.front.length}`).join(" and ")} plans. ${populationText()}`;
 document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;
 
 for (const study of studies) {
@@ -19,11 +19,13 @@ for (const study of studies) {
 }
 startTheme();
 startSummary();
+startGains();
 startFront();
 startTable();
 startDistributions();
 startBreakdown();
 startTimeline();
+startSensitivity();
 startParallel();
 startInfeasible();
 startProgress();

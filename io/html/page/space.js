@@ -7,10 +7,10 @@ function infeasibleOption() {
     place.style.height = `${110 + 30 * reasons.length * studies.length}px`;
     return {
         ...baseOption(""),
-        grid: { left: 310, right: 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
+        grid: { left: narrow() ? 150 : 310, right: narrow() ? 70 : 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
         legend: studies.length > 1 ? legendStyle({ top: 8 }) : undefined,
         xAxis: axisStyle("raw tuples (logarithmic)", { type: "log", min: 1 }),
-        yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: 290, overflow: "truncate" } }),
+        yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: narrow() ? 140 : 290, overflow: "truncate" } }),
         series: studies.map((study) => ({
             name: study.name, type: "bar", barMaxWidth: 20,
             data: reasons.map((reason) => study.space.rejected.find((one) => one.reason === reason)?.count ?? null),

@@ -1,12 +1,26 @@
 // The answer in words.
 
+function drawLimits(low, high, unit) {
+    if (low !== null && high === null) return `, ${digits(low / unit.size)} or more by the draws, which are too few for an upper limit`;
+    return high > low && low !== null ? `, 95 % limits of the draws ${digits(low / unit.size)} to ${digits(high / unit.size)}` : "";
+}
+
+/// What the mean model may be off: usually far more than what the draws leave open.
+function modelLimits(point, objective, unit) {
+    const { model_low: low, model_high: high, model_fitted: fitted } = point.numbers;
+    if (objective.units !== "s" || low === null || high === null || low === high) return null;
+    const [value] = point.objectives[0];
+    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})`);
+}
+
 function card(title, point, more) {
     const objective = point.study.objectives[0];
     const unit = unitFor(objective.units, point.objectives[0][0]);
     const [value, low, high] = point.objectives[0];
-    const made = element("div", { class: "card" }, element("h3", {}, title),
+    const made = element("div", { class: "card" }, element("h3", {}, point.study.provisional ? `${title} (provisional)` : title),
         element("div", { class: "figure" }, `${digits(value / unit.size)} ${unit.name}`),
-        element("div", {}, `${objective.long_name}${high > low && low !== null ? `, 95 % limits ${digits(low / unit.size)} to ${digits(high / unit.size)}` : ""}`),
+        element("div", {}, `${objective.long_name}${drawLimits(low, high, unit)}`),
+        modelLimits(point, objective, unit),
         element("div", {}, `${grouped(point.gpus)} GPUs, ${estimateText([point.estimates.cost[0], null, null], unitFor("USD", point.estimates.cost[0]))}`),
         element("div", {}, point.plan), more ? element("div", { class: "note" }, more) : null);
     return made;
@@ -25,7 +39,8 @@ function marginText(point) {
     if (others.length === 0) return "";
     const [next] = others;
     const more = next.objectives[0][0] / point.objectives[0][0] - 1;
-    return `Next: ${next.label}, ${percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
+    if (more === 0) return `As good in this: ${next.label}. `;
+    return `Next on the front: ${next.label}, ${percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
 }
 
 function startSummary() {
@@ -42,6 +57,7 @@ function startSummary() {
         if (middle !== first && study.objectives.length > 1) cards.append(card(`Knee of the front: ${middle.label}`, middle, limitText(middle)));
         const cheap = kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least));
         if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
+        if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
         place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
             element("p", {}, `Quantiles, such as p99, are of ${study.population}.`), cards);
     }

@@ -111,6 +111,7 @@ function startTable() {
     if (points.some((point) => point.dominated)) {
         notes.push("Grey: dominated by another once both were estimated again on fresh draws; kept, since the first estimates chose it.");
     }
+    if (anyProvisional) notes.unshift(provisionalText);
     document.getElementById("points-note").textContent = notes.join(" ");
     onSelection(drawTable);
 }

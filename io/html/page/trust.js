@@ -34,7 +34,7 @@ function studyTrust(study) {
         ["quantiles of", study.population],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at confidence ${percent(trust.confidence)} of all limits together` : "no"],
         ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} drawn, ${grouped(trust.pruned)} excluded by their bound, ${grouped(trust.open)} open`],
-        ["step draws", `${grouped(trust.draws)} in the search, ${grouped(trust.confirming)} more on a fresh stream to confirm the front`],
+        ["step draws", `${grouped(trust.draws)} in the search, ${study.provisional ? "none" : `${grouped(trust.confirming)} more on a fresh stream`} to confirm the front`],
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
         ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${trust.threads} threads each`],
     ]));

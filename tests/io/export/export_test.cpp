@@ -95,6 +95,9 @@ TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
                              "--swiglu",
                              "--normalization RMSNorm",
                              "--untie-embeddings-and-output-weights",
+                             "--disable-bias-linear",
+                             "--attention-dropout 0.0",
+                             "--hidden-dropout 0.0",
                              "--save-interval 288"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
@@ -102,6 +105,7 @@ TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
     const std::string all = text(megatron_arguments(llama()));
     EXPECT_THAT(all, Not(HasSubstr("context-parallel")));
     EXPECT_THAT(all, Not(HasSubstr("layout")));
+    EXPECT_THAT(all, Not(HasSubstr("moe")));
     EXPECT_THAT(all, HasSubstr("000c4ac24f61"));
     EXPECT_THAT(all, HasSubstr("Study llama, point 7"));
 }
@@ -139,21 +143,67 @@ TEST(Megatron, RefusesWhatItDoesNotHave)
     EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("100 layers do not divide"));
 }
 
+/// GPT-3 as it was trained has biases and dropout, which are Megatron's defaults.
+TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
+{
+    Launch launch = llama();
+    launch.workload.activation = Activation::gelu;
+    launch.workload.dropout = true;
+    const auto arguments = lines(megatron_arguments(launch));
+    EXPECT_THAT(arguments, Contains("--attention-dropout 0.1"));
+    EXPECT_THAT(arguments, Contains("--hidden-dropout 0.1"));
+    EXPECT_THAT(arguments, Not(Contains("--disable-bias-linear")));
+}
+
+/// By the assertion of its parallel_state: 2,048 / (1 * 16 * 8) = 16 replicas of experts beside 128 of attention.
+TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
+{
+    Launch launch = llama();
+    launch.plan = {.tp = 2, .pp = 8, .dp = 128, .ep = 16, .etp = 1};
+    launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048};
+    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("as many replicas as attention, 128, and with this context and "
+                                                               "expert parallelism they have 16; search order = [\"tp-dp-pp\"]"));
+    EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("they have 16"));
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    EXPECT_EQ(refusal(megatron_arguments(launch)), "");
+    launch.plan.order = PlacementOrder::tp_pp_dp;
+    launch.plan.ep = 2;  // beside tensor parallelism of 2
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--use-tp-pp-dp-mapping"));
+    EXPECT_EQ(refusal(bridge_overrides(launch)), "");
+    launch = llama();
+    launch.plan.cp = 2;
+    EXPECT_THAT(refusal(megatron_arguments(launch)),
+                HasSubstr("attention, 128, and with this context and expert parallelism they "
+                          "have 256"));
+}
+
+TEST(Launch, SaysThatItsPlanIsProvisional)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("PROVISIONAL")));
+    EXPECT_FALSE(nlohmann::json::parse(text(launch_json(launch)))["provisional"]);
+    launch.provisional = true;
+    for (const Exported& exported : {megatron_arguments(launch), bridge_overrides(launch), slurm_script(launch)}) {
+        EXPECT_THAT(text(exported), HasSubstr("# PROVISIONAL: the search was stopped"));
+    }
+    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(launch)))["provisional"]);
+}
+
 TEST(Megatron, NamesExpertsAndLatentAttention)
 {
     Launch launch = llama();
+    launch.plan.order = PlacementOrder::tp_dp_pp;
     launch.plan.ep = 64;
     launch.plan.cp = 2;
     launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
     launch.workload.latent = {1536, 512, 64, 128, 128};
     const auto arguments = lines(megatron_arguments(launch));
-    for (const char* line :
-         {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256", "--moe-router-topk 8",
-          "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention", "--q-lora-rank 1536", "--kv-lora-rank 512",
-          "--qk-head-dim 128", "--qk-pos-emb-head-dim 64", "--v-head-dim 128", "--cp-comm-type p2p"}) {
+    for (const char* line : {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256",
+                             "--moe-router-topk 8", "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention",
+                             "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128", "--qk-pos-emb-head-dim 64",
+                             "--v-head-dim 128", "--cp-comm-type p2p", "--moe-grouped-gemm", "--disable-bias-linear"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
-    EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("beside context or expert parallelism"));
 }
 
 TEST(Megatron, ShardsFurtherByItsFsdp)
@@ -236,6 +286,9 @@ TEST(Slurm, PutsRanksWhereThePlanHasThem)
     const Exported exported = slurm_script(llama());
     EXPECT_THAT(text(exported), HasSubstr("#SBATCH --nodes=2048\n"));
     EXPECT_THAT(text(exported), HasSubstr("--distribution=block:block"));
+    Launch blank = llama();
+    blank.study = "my study; rm";
+    EXPECT_THAT(text(slurm_script(blank)), HasSubstr("#SBATCH --job-name=my-study--rm\n"));
     const auto table = lines(exported, 1);
     ASSERT_EQ(table.size(), 16385U);
     EXPECT_EQ(table[0], "rank,node,local_rank,stage,replica");

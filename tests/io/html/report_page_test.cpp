@@ -61,6 +61,29 @@ TEST(ReportPage, SaysWhatQuantilesAreOf)
     EXPECT_EQ(studies[1]["population"], "this cluster (its nodes are known)");
 }
 
+TEST(ReportPage, SaysThatAFrontIsProvisional)
+{
+    Results results = sample_results();
+    EXPECT_FALSE(data_of(report_page({reported(results)}, check(), "prismopt"))["studies"][0]["provisional"]);
+    results.provisional = true;
+    const nlohmann::json study = data_of(report_page({reported(results)}, check(), "prismopt"))["studies"][0];
+    EXPECT_TRUE(study["provisional"]);
+    EXPECT_EQ(study["trust"]["confirming"], 0);
+}
+
+TEST(ReportPage, HoldsComparisonsAndSensitivities)
+{
+    ReportedStudy study = reported(sample_results());
+    study.sensitivity = R"({"design": "tp=8", "effects": []})";
+    study.sensitivity_point = 30;
+    const nlohmann::json data = data_of(report_page({study, reported(sample_results())}, check(), "prismopt",
+                                                    {{{"best", "A"}, {"cost", "1"}}, "volumes", "axes"}));
+    EXPECT_EQ(data["comparison"]["gains"][1][0], "cost");
+    EXPECT_EQ(data["comparison"]["differences"], "axes");
+    EXPECT_EQ(data["studies"][0]["sensitivity"]["point"], "30");
+    EXPECT_FALSE(data["studies"][1].contains("sensitivity"));
+}
+
 TEST(ReportPage, TakesTextsAsTexts)
 {
     Results results = sample_results();

@@ -125,6 +125,17 @@ TEST(TrainingTime, ExpectedNeverExceedsTheMean)
     }
 }
 
+/// A run that is shorter than the interval begins again after each failure (Daly's equation 13 of one part), however long that is.
+TEST(TrainingTime, OfARunWithoutCheckpoints)
+{
+    const double productive = 2.5 * hour;
+    const double between = 4 * hour;
+    const double mean = between * std::exp(10 * minute / between) * std::expm1(productive / between);
+    const Simulated shorter = simulate(productive, poisson(1.0 / between, 10 * minute, 3 * hour, minute), 8000);
+    EXPECT_NEAR(shorter.mean, mean, 4.0 * shorter.error + 2e-4 * mean);
+    EXPECT_EQ(simulate(productive, poisson(1.0 / between, 10 * minute, 3000 * hour, minute), 8000).mean, shorter.mean);
+}
+
 TEST(TrainingTime, WithoutFailuresIsWorkAndWrites)
 {
     const FailureModel model = poisson(0.0, 5 * minute, hour, minute);
