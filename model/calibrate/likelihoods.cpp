@@ -35,7 +35,8 @@ double mean_log(Values values)
     return sum / static_cast<double>(values.size());
 }
 
-double mean_likelihood(Values values, const std::function<double(double)>& log_density)
+template <class LogDensity>
+double mean_likelihood(Values values, LogDensity log_density)
 {
     double sum = 0.0;
     for (const double value : values) {
@@ -70,13 +71,18 @@ Fit fit_lognormal(Values values)
 
 /// Shape k with log k - digamma(k) = log(mean) - mean(log).
 /// Source: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 1 (1994), chapter 17.
-struct GammaFit {
-    double shape = 0.0;
-    double scale = 0.0;
-    double log_density(double x) const
+class GammaFit {
+public:
+    GammaFit(double shape_, double scale_) : shape(shape_), scale(scale_), constant_(std::lgamma(shape) + shape * std::log(scale))
     {
-        return x > 0.0 ? (shape - 1.0) * std::log(x) - x / scale - std::lgamma(shape) - shape * std::log(scale) : impossible;
     }
+
+    double shape;
+    double scale;
+    double log_density(double x) const { return x > 0.0 ? (shape - 1.0) * std::log(x) - x / scale - constant_ : impossible; }
+
+private:
+    double constant_;
 };
 GammaFit gamma_of(Values values, double shift)
 {
@@ -130,11 +136,12 @@ Fit fit_shifted_gamma(Values values)
 Fit fit_weibull(Values values)
 {
     const double centre = mean_log(values);
+    std::vector<double> logs(values.size());
+    std::transform(values.begin(), values.end(), logs.begin(), [centre](double x) { return std::log(x) - centre; });
     const auto sums = [&](double k) {
         double power = 0.0;
         double weighted = 0.0;
-        for (const double value : values) {
-            const double log = std::log(value) - centre;
+        for (const double log : logs) {
             const double term = std::exp(k * log);
             power += term;
             weighted += term * log;
@@ -168,12 +175,15 @@ std::pair<double, double> centre_and_width(Values values)
     return {quantile_of(rising, 0.5), 0.5 * (quantile_of(rising, 0.84) - quantile_of(rising, 0.16))};
 }
 
-double student_log_density(double x, double place, double width, double degrees)
+/// The logarithm of Student's density.
+auto student_density(double place, double width, double degrees)
 {
-    const double z = (x - place) / width;
-    return std::lgamma(0.5 * (degrees + 1.0)) - std::lgamma(0.5 * degrees) -
-           0.5 * std::log(degrees * boost::math::constants::pi<double>()) - std::log(width) -
-           0.5 * (degrees + 1.0) * std::log1p(z * z / degrees);
+    const double constant = std::lgamma(0.5 * (degrees + 1.0)) - std::lgamma(0.5 * degrees) -
+                            0.5 * std::log(degrees * boost::math::constants::pi<double>()) - std::log(width);
+    return [=](double x) {
+        const double z = (x - place) / width;
+        return constant - 0.5 * (degrees + 1.0) * std::log1p(z * z / degrees);
+    };
 }
 
 Fit fit_student(Values values)
@@ -190,31 +200,31 @@ Fit fit_student(Values values)
         [&](const Eigen::VectorXd& v) {
             const auto [place, scale, degrees] = parameters(v);
             // A normal law is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
-            return std::abs(v[2]) > 9.2 ? impossible : mean_likelihood(values, [&, p = place, s = scale, d = degrees](double x) {
-                return student_log_density(x, p, s, d);
-            });
+            return std::abs(v[2]) > 9.2 ? impossible : mean_likelihood(values, student_density(place, scale, degrees));
         },
         Eigen::Vector3d(0.0, -0.2, 1.0));
     if (!best) {
         return std::nullopt;
     }
     const auto [place, scale, degrees] = parameters(*best);
-    return FittedFamily{StudentT{degrees, scale / place}, place,
-                        [p = place, s = scale, d = degrees](double x) { return student_log_density(x, p, s, d); }};
+    return FittedFamily{StudentT{degrees, scale / place}, place, student_density(place, scale, degrees)};
 }
 
-double gev_log_density(double x, double place, double scale, double shape)
+/// The logarithm of the density of extreme values.
+auto gev_density(double place, double scale, double shape)
 {
-    const double z = (x - place) / scale;
-    if (std::abs(shape) < 1e-7) {
-        return -std::log(scale) - z - std::exp(-z);
-    }
-    const double t = 1.0 + shape * z;
-    if (t <= 0.0) {
-        return impossible;
-    }
-    const double log_t = std::log(t);
-    return -std::log(scale) - (1.0 + 1.0 / shape) * log_t - std::exp(-log_t / shape);
+    return [=, log_scale = std::log(scale)](double x) {
+        const double z = (x - place) / scale;
+        if (std::abs(shape) < 1e-7) {
+            return -log_scale - z - std::exp(-z);
+        }
+        const double t = 1.0 + shape * z;
+        if (t <= 0.0) {
+            return impossible;
+        }
+        const double log_t = std::log(t);
+        return -log_scale - (1.0 + 1.0 / shape) * log_t - std::exp(-log_t / shape);
+    };
 }
 
 Fit fit_gev(Values values)
@@ -230,9 +240,7 @@ Fit fit_gev(Values values)
         [&](const Eigen::VectorXd& v) {
             const auto [place, scale, shape] = parameters(v);
             return shape < -0.9 || shape > 1.9 ? impossible  // what the reader takes, less a margin
-                                               : mean_likelihood(values, [&, p = place, s = scale, k = shape](double x) {
-                                                     return gev_log_density(x, p, s, k);
-                                                 });
+                                               : mean_likelihood(values, gev_density(place, scale, shape));
         },
         Eigen::Vector3d(-0.35, -0.2, 0.01));
     if (!best) {
@@ -244,8 +252,7 @@ Fit fit_gev(Values values)
     if (!(median > 0.0)) {
         return std::nullopt;
     }
-    return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median,
-                        [p = place, s = scale, k = shape](double x) { return gev_log_density(x, p, s, k); }};
+    return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median, gev_density(place, scale, shape)};
 }
 
 /// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
@@ -319,8 +326,8 @@ Fit fit_mixture(Values values)
     const double threshold = otsu(logs).threshold;
     const double least_width = 1e-3 * spread(logs);
     struct Mode {
-        double weight, mean, width;
-        double log_density(double x) const { return std::log(weight / width) + normal_log_density((x - mean) / width); }
+        double weight, mean, width, constant;
+        double log_density(double x) const { return constant + normal_log_density((x - mean) / width); }
     };
     std::array<Mode, 2> modes{};
     std::vector<double> second(logs.size());  // probability of the second mode
@@ -341,8 +348,9 @@ Fit fit_mixture(Values values)
                 return std::nullopt;
             }
             const double mean = sum / weight;
-            modes[m] = {weight / static_cast<double>(logs.size()), mean,
-                        std::max(least_width, std::sqrt(std::max(0.0, squares / weight - mean * mean)))};
+            const double share = weight / static_cast<double>(logs.size());
+            const double width = std::max(least_width, std::sqrt(std::max(0.0, squares / weight - mean * mean)));
+            modes[m] = {share, mean, width, std::log(share / width)};
         }
         double likelihood = 0.0;
         for (std::size_t i = 0; i < logs.size(); ++i) {
