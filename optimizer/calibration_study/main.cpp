@@ -5,9 +5,9 @@
 #include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/traces/trace_files.hpp"
-#include "io/traces/written_laws.hpp"
 #include "model/calibrate/goodness.hpp"
 #include "optimizer/calibration_study/halves.hpp"
+#include "optimizer/calibration_study/written_laws.hpp"
 
 #include <fmt/format.h>
 

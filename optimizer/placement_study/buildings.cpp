@@ -196,7 +196,7 @@ std::string report(const Judged& home, const std::vector<Cell>& cells)
         "fastest "
         "counts); the {} plans that are\n  best without noise are drawn, and those of production and baseline.\n"
         "- naive: the best plan of one building, its stages dealt out over the buildings one by one, so that each boundary "
-        "crosses.\n"
+        "crosses, as a\n  scheduler deals nodes cyclically: the far end of what can go wrong, not a rival.\n"
         "- production: the same plan in the usual order (tensor, pipeline, data: replicas cross), gradients in one flat ring "
         "through all "
         "members.\n"

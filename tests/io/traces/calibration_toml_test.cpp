@@ -1,7 +1,7 @@
 #include "io/traces/calibration_toml.hpp"
 
 #include "io/sections.hpp"
-#include "tests/support/synthetic_job.hpp"
+#include "model/calibrate/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

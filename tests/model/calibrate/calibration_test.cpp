@@ -5,8 +5,8 @@
 #include "model/calibrate/goodness.hpp"
 #include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/samples.hpp"
+#include "model/calibrate/synthetic_job.hpp"
 #include "model/calibrate/waiting.hpp"
-#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

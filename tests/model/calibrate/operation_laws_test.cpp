@@ -2,8 +2,8 @@
 
 #include "model/calibrate/calibration.hpp"
 #include "model/calibrate/goodness.hpp"
+#include "model/calibrate/synthetic_job.hpp"
 #include "model/calibrate/thin_trace.hpp"
-#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

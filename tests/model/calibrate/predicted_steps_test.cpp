@@ -1,7 +1,7 @@
 #include "model/calibrate/predicted_steps.hpp"
 
 #include "model/calibrate/goodness.hpp"
-#include "tests/support/synthetic_job.hpp"
+#include "model/calibrate/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/traces/written_laws.hpp"
+#include "optimizer/calibration_study/written_laws.hpp"
 
 #include <gtest/gtest.h>
 

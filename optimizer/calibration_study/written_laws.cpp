@@ -1,4 +1,4 @@
-#include "io/traces/written_laws.hpp"
+#include "optimizer/calibration_study/written_laws.hpp"
 
 #include "io/sections.hpp"
 #include "io/traces/calibration_toml.hpp"
