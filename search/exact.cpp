@@ -245,9 +245,13 @@ std::vector<std::size_t> Exact::first_looks()
     std::size_t most = options_.batch;
     if (options_.max_evaluations > 0) most = std::min<std::uint64_t>(most, options_.max_evaluations - evaluated_);
     if (most == 0) return chosen;
-    for (const std::size_t place : feasible_.take(most, limits_)) {
-        chosen.push_back(candidates_.size());
-        candidates_.push_back({.place = place, .value = {}, .low = {}});
+    while (chosen.size() < std::min(options_.fewest, most)) {
+        const std::vector<std::size_t> places = feasible_.take(most - chosen.size(), limits_);
+        if (places.empty()) break;
+        for (const std::size_t place : places) {
+            chosen.push_back(candidates_.size());
+            candidates_.push_back({.place = place, .value = {}, .low = {}});
+        }
     }
     racing_.insert(racing_.end(), chosen.begin(), chosen.end());
     return chosen;

@@ -22,6 +22,7 @@ struct ExactOptions {
     std::uint64_t sweep_ranges = 64;              // parts that the space is swept in, at most
     std::uint64_t kept_again = most_kept_bounds;  // bounds handed back at most by one round of looking again
     std::size_t batch = 64;                       // points asked for before looking at the answers, at most
+    std::size_t fewest = 8;                       // first looks together, of further layers where one has fewer: ranks share them
     std::vector<bool> bounded;          // by objective: a sweep's bound holds; otherwise nothing is known before drawing
     double confidence = 0.95;           // of all safe limits together
     std::uint64_t max_evaluations = 0;  // no new point is drawn beyond these; 0: no limit

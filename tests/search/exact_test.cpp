@@ -359,7 +359,7 @@ TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
 TEST(Exact, BoundsDoNotExcludeEachOther)
 {
     // The bound of point 1 is dominated by that of point 0, but point 1 turns out better.
-    Exact exact({.space_size = 2, .objectives = 1, .top_rung = 1, .bounded = {true}});
+    Exact exact({.space_size = 2, .objectives = 1, .top_rung = 1, .fewest = 1, .bounded = {true}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
     ASSERT_TRUE(exact.ask().has_value());
@@ -371,6 +371,19 @@ TEST(Exact, BoundsDoNotExcludeEachOther)
     EXPECT_FALSE(exact.ask().has_value());
     EXPECT_THAT(exact.front(), ElementsAre(1));
     EXPECT_TRUE(exact.outcome().proved);
+}
+
+/// Ranks share a batch: layers of a point each are asked for together.
+TEST(Exact, AsksForSmallLayersTogether)
+{
+    Exact exact({.space_size = 3, .objectives = 1, .top_rung = 1, .fewest = 2, .bounded = {true}});
+    ASSERT_TRUE(exact.ask().has_value());
+    exact.tell(
+        std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}, Sweep{{2, 3}, {{2, {3.0}}}, {}}});
+    const auto first = exact.ask();
+    ASSERT_EQ(first->size(), 2U);
+    EXPECT_EQ(std::get<PointRequest>(first->at(0)).index, 0U);
+    EXPECT_EQ(std::get<PointRequest>(first->at(1)).index, 1U);
 }
 
 TEST(Exact, ReportsABoundThatIsNone)
