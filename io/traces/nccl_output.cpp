@@ -55,14 +55,13 @@ public:
             finish();
             ranks_ = 0;
         }
-        const std::size_t first = text.find_first_not_of(" \t\r");
-        if (first == std::string::npos) {
+        const std::vector<std::string> words = words_of(text);
+        if (words.empty()) {
             return;
         }
-        if (text[first] == '#') {
-            return comment(words_of(text.substr(first + 1)));
+        if (words.front().front() == '#') {
+            return comment(words_of(text.substr(text.find('#') + 1)));
         }
-        const std::vector<std::string> words = words_of(text);
         if (std::isfinite(number_in(words.front()))) {
             row(words);
         }  // else: what launchers print between
