@@ -170,7 +170,7 @@ void read_expert_axes(Table& table, const Workload& workload, SpaceSettings& spa
 std::vector<Seconds> read_checkpoint_intervals(const Value& axis)
 {
     std::vector<Choice<Seconds>> choices;
-    for (const Value& element : axis.list("[\"10 min\", \"1 h\"]")) {
+    for (const Value& element : axis.list(R"(["10 min", "1 h"])")) {
         choices.push_back({element.quantity<Seconds>("10 min"), element});
     }
     std::vector<Seconds> values = without_repeats(choices);

@@ -102,8 +102,13 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
 {
     const char* provisional =
         "# PROVISIONAL: the search was stopped before it had confirmed its front; prismopt resume goes on\n";
-    return fmt::format("# Study {}, point {}: {}\n{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
+    const std::string phase =
+        launch.phases > 1 ? fmt::format("# Phase {} of {}, which are launched one after the other: --phase K writes another\n",
+                                        launch.phase_number, launch.phases)
+                          : "";
+    return fmt::format("# Study {}, point {}: {}\n{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, phase, launch.provisional ? provisional : "", version, source, launch.program,
+                       nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -143,6 +148,8 @@ Exported launch_json(const Launch& launch)
                           {"sequence_parallel", plan.sequence_parallel}}},
                         {"phase",
                          {{"tokens", launch.phase.tokens},
+                          {"number", launch.phase_number},
+                          {"of", launch.phases},
                           {"sequence_length", launch.phase.sequence},
                           {"global_batch", launch.phase.global_batch}}},
                         {"workload",

@@ -24,6 +24,8 @@ struct Launch {
     ParallelPlan plan;
     Workload workload;
     Phase phase;
+    int phase_number = 1;  // from 1
+    int phases = 1;        // of the run
     Cluster cluster;
     PartOrders orders;                   // in which each stage runs its tasks
     bool provisional = false;            // the search was stopped before it had confirmed its front

@@ -206,14 +206,19 @@ private:
             event_.stream = fmt::format("{}", value);
         } else if (key_ == "grid") {
             event_.grid += fmt::format("{}{}", event_.grid.empty() ? "" : "x", value);
-        } else if (key_ == "In msg nelems" || key_ == "comm_size") {
-            event_.elements = fmt::format("{}", value);
         } else if (key_ == "Group size") {
             event_.group = fmt::format("{}", value);
-        } else if ((key_ == "int64_val" || key_ == "uint64_val" || key_ == "value") && attribute_ == "comm_size") {
+        } else if (names_elements()) {
             event_.elements = fmt::format("{}", value);
         }
         return true;
+    }
+
+    /// Kineto's keys, and Chakra's attribute whatever the key of its value.
+    bool names_elements() const
+    {
+        const bool value = key_ == "int64_val" || key_ == "uint64_val" || key_ == "value";
+        return key_ == "In msg nelems" || key_ == "comm_size" || (value && attribute_ == "comm_size");
     }
 
     static int whole(double value) { return value >= 0.0 && value <= 1e6 ? static_cast<int>(value) : 0; }

@@ -125,11 +125,11 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
 
 double highest_claim(std::size_t values) { return std::max(0.0, 1.0 - beyond / static_cast<double>(values)); }
 
-bool far_tail_holds(double found, std::size_t values)
+bool far_tail_holds(double beyond_found, std::size_t values)
 {
     constexpr std::size_t least = 1000;
     constexpr double times = 3.0;
-    return values < least || (found > beyond / times && found < beyond * times);
+    return values < least || (beyond_found > beyond / times && beyond_found < beyond * times);
 }
 
 LawFit constant_law(const std::string& source)

@@ -20,7 +20,7 @@ struct FamilyFit {
 };
 
 /// Whether the law has a far tail as the values do: a third to three times as many beyond the tenth longest, where there are 1,000.
-bool far_tail_holds(double beyond, std::size_t values);
+bool far_tail_holds(double beyond_found, std::size_t values);
 
 struct LawFit {
     Law law;  // of mean one

@@ -178,7 +178,7 @@ private:
         for (const auto& [node, members] : nodes_) {
             std::vector<double> usual;
             for (const std::size_t i : members) {
-                if (out.count(i) == 0 || members.size() <= 2) {
+                if (!out.contains(i) || members.size() <= 2) {
                     usual.push_back(own_[i]);
                 }
             }
@@ -191,7 +191,7 @@ private:
             const double stretch = std::sqrt(static_cast<double>(members.size()) / static_cast<double>(members.size() - 1));
             for (const std::size_t i : members) {
                 own_[i] -= mean;
-                gpu_effects_.push_back(out.count(i) == 0 ? stretch * own_[i] : own_[i]);
+                gpu_effects_.push_back(!out.contains(i) ? stretch * own_[i] : own_[i]);
             }
         }
         const double of_gpus = freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means

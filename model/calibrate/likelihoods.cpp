@@ -47,7 +47,7 @@ double mean_likelihood(Values values, LogDensity log_density)
 
 double spread(Values values)
 {
-    const double n = static_cast<double>(values.size());
+    const auto n = static_cast<double>(values.size());
     return std::sqrt(variance_of(values) * (n - 1.0) / n);
 }
 
@@ -73,9 +73,7 @@ Fit fit_lognormal(Values values)
 /// Source: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 1 (1994), chapter 17.
 class GammaFit {
 public:
-    GammaFit(double shape_, double scale_) : shape(shape_), scale(scale_), constant_(std::lgamma(shape) + shape * std::log(scale))
-    {
-    }
+    GammaFit(double k, double unit) : shape(k), scale(unit), constant_(std::lgamma(k) + k * std::log(unit)) {}
 
     double shape;
     double scale;

@@ -1,8 +1,8 @@
-#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
 #include "optimizer/log.hpp"
 
 #include <fmt/format.h>
@@ -130,7 +130,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         text += (text.empty() ? "" : "\n") + reliability_toml(fit, calibration.drift, files.outage_source);
     }
     if (values->count("out") > 0) {
-        write_text((*values)["out"].as<std::string>(), text);
+        write_output("out", (*values)["out"].as<std::string>(), text, (*values)["FILE"].as<std::vector<std::string>>());
     } else {
         fmt::print("{}", text);
     }

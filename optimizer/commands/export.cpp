@@ -103,6 +103,8 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.program = program_name();
     launch.provisional = results.provisional;
     launch.phase = phase_of(values, study.scenario());
+    launch.phase_number = values["phase"].as<int>();
+    launch.phases = static_cast<int>(study.scenario().phases.size());
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan);
     launch.workload = problem.workload;

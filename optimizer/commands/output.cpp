@@ -37,8 +37,8 @@ void write_output(const std::string& option, const std::string& path, const std:
     for (const std::string& input : inputs) {
         std::error_code error;
         if (std::filesystem::equivalent(path, input, error)) {
-            throw InputError(fmt::format("--{} {} is {}, which would be lost; name another file", option, path,
-                                         &input == &inputs.front() ? "the results file itself" : "what this command reads"));
+            throw InputError(
+                fmt::format("--{} {} is what this command reads, which would be lost; name another file", option, path));
         }
     }
     std::ofstream file(path, std::ios::binary);

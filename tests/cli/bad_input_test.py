@@ -229,7 +229,7 @@ class BadCommandLine(CliTest):
         self.assert_refused(["report", "good.h5", "--csv", "none/front.csv"],
                             r"--csv none/front\.csv cannot be written \(No such file or directory\); name a file in a folder .*")
         self.assert_refused(["report", "good.h5", "--csv", "./good.h5"],
-                            r"--csv \./good\.h5 is the results file itself, which would be lost; name another file")
+                            r"--csv \./good\.h5 is what this command reads, which would be lost; name another file")
         self.assertEqual((self.folder / "good.h5").read_bytes(), good)
 
     def test_no_command(self):

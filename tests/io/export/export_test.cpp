@@ -338,6 +338,7 @@ TEST(Json, HoldsThePlan)
     EXPECT_EQ(json["plan"]["dp"], 128);
     EXPECT_EQ(json["plan"]["schedule"], "interleaved");
     EXPECT_EQ(json["phase"]["global_batch"], 2048);
+    EXPECT_EQ(json["phase"]["of"], 1);
     EXPECT_EQ(json["order_of_tasks"], nlohmann::json::parse(R"(["0F0,0B0"])"));
     EXPECT_EQ(json["quantiles_of"], "fleet");
     EXPECT_TRUE(json["nodes"].is_null());
@@ -350,6 +351,15 @@ TEST(Json, HoldsThePlan)
     EXPECT_EQ(known["quantiles_of"], "this cluster");
     EXPECT_EQ(known["nodes"]["left_out"], (nlohmann::json{3, 17}));
     EXPECT_EQ(known["nodes"]["in_job"].size(), 16U);
+}
+
+TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
+{
+    Launch launch = llama();
+    EXPECT_EQ(stamp(launch, "a", "b").find("# Phase"), std::string::npos);
+    launch.phases = 2;
+    EXPECT_NE(stamp(launch, "a", "b").find("# Phase 1 of 2, which are launched one after the other: --phase K"),
+              std::string::npos);
 }
 
 TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)
