@@ -56,7 +56,7 @@ Plot front_plot(const Results& results)
     };
     const Unit x = unit(0);
     const Unit y = unit(second);
-    Plot plot{"Pareto front, 95 % limits",
+    Plot plot{results.provisional ? "Provisional front, 95 % limits" : "Pareto front, 95 % limits",
               titled(results.objectives[0].long_name, x),
               titled(results.objectives[second].long_name, y),
               {{"", {}, false}}};
@@ -69,6 +69,11 @@ Plot front_plot(const Results& results)
     return plot;
 }
 
+std::string of_population(const std::string& title, const Results& results)
+{
+    return title + (results.study.nodes_known ? ", this cluster" : ", fleet");
+}
+
 /// Of the first members of the front: training times as they are.
 Plot training_plot(const Results& results)
 {
@@ -77,7 +82,7 @@ Plot training_plot(const Results& results)
         largest = std::max(largest, point.prediction.training.p50.value);
     }
     const Unit unit = unit_of("s", largest);
-    Plot plot{"Distribution of the training time", titled("training time", unit), "probability", {}};
+    Plot plot{of_population("Distribution of the training time", results), titled("training time", unit), "probability", {}};
     for (std::size_t i = 0; i < std::min(most_curves, results.front.size()); ++i) {
         const FrontPoint& point = results.front[i];
         plot.series.push_back(
@@ -90,7 +95,7 @@ Plot training_plot(const Results& results)
 /// Of the same: shapes, which times far apart would hide. The colours are those of the other plot, whose legend names them.
 Plot step_plot(const Results& results)
 {
-    Plot plot{"Distribution of the step time", "step time / its median", "probability", {}};
+    Plot plot{of_population("Distribution of the step time", results), "step time / its median", "probability", {}};
     for (std::size_t i = 0; i < std::min(most_curves, results.front.size()); ++i) {
         const TimeDistribution& step = results.front[i].prediction.step;
         plot.series.push_back(curve("", step, step.p50.value));

@@ -159,6 +159,10 @@ std::vector<Constraint> constraints(const Scenario& scenario)
         plan.microbatch = 1;
         return plan;
     };
+    // Which of the plain schedules runs.
+    const auto no_matter = [](const ParallelPlan& plan, const Phase& phase) {
+        return phase.own.schedule || one_microbatch(plan, phase);
+    };
     const auto defined = [](const ParallelPlan& plan, const Phase& phase) { return !undefined_schedule(plan, phase); };
     return {
         in_phases("tp does not fit the nodes", tp,
@@ -189,10 +193,10 @@ std::vector<Constraint> constraints(const Scenario& scenario)
                                                             const Phase&) { return !stays_in_one(plan, cluster); }),
         in_phases("global batch not divisible by dp*microbatch", microbatch, batch_divides),
         {"same plan under another name", schedule + 1,
-         [s, phases](std::span<const int> point) {
+         [s, phases, no_matter](std::span<const int> point) {
              const auto chosen = s.schedule.begin() + point[schedule];
              const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
-             return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, one_microbatch) ||
+             return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
                     std::none_of(s.schedule.begin(), chosen, plain);
          }},
         on_plan("schedule not defined", v,

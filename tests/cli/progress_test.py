@@ -11,7 +11,7 @@ class Progress(CliTest):
             self.assertEqual(finished.returncode, DONE, finished.stderr)
             self.assertRegex(finished.stderr, r"info: 0 s: \d+ found feasible, \d+ of 256 parts of the space looked at, "
                                               r"idle \d+\.\d %, ETA ")
-            self.assertRegex(finished.stderr, r"info: \d+ s: 272 found feasible, 7 evaluated, 265 pruned, 0 left, front \d+, "
+            self.assertRegex(finished.stderr, r"info: \d+ s: 272 found feasible, 8 evaluated, 264 pruned, 0 left, front \d+, "
                                               r"hypervolume 0\.\d{4}, [\d.e+]+ draws/s, idle \d+\.\d %, ETA 0 s")
 
     def test_evolution_has_no_share_of_the_space_to_tell(self):

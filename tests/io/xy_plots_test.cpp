@@ -49,12 +49,18 @@ TEST(SvgReport, HoldsFrontDistributionsAndProgress)
 {
     const std::string svg = svg_report(sample_results());
     for (const char* text :
-         {"Pareto front", "Distribution of the training time", "hypervolume", "30: 16384 GPUs, tp 8", "(days)"}) {
+         {"Pareto front", "Distribution of the training time, this cluster", "hypervolume", "30: 16384 GPUs, tp 8", "(days)"}) {
         EXPECT_THAT(svg, HasSubstr(text));
     }
     Results empty = sample_results();
     empty.front.clear();
     EXPECT_THAT(svg_report(empty), HasSubstr("</svg>"));
+    Results stopped = sample_results();
+    stopped.provisional = true;
+    stopped.study.nodes_known = false;
+    EXPECT_THAT(svg_report(stopped), HasSubstr("Distribution of the step time, fleet"));
+    EXPECT_THAT(svg_report(stopped), HasSubstr("Provisional front"));
+    EXPECT_THAT(svg_report(stopped), Not(HasSubstr("Pareto front")));
 }
 
 }  // namespace

@@ -317,6 +317,7 @@ TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
     scenario.space.etp = {1};
     scenario.space.schedule = {Schedule::zb_h1, Schedule::one_f_one_b, Schedule::gpipe};
     scenario.space.post_validation = {PostValidation::on, PostValidation::off};
+    scenario.phases.resize(1);
     const std::size_t shared = brute_force(DesignMap(scenario).space(), scenario).size();
     Phase second = scenario.phases.front();
     second.sequence = 1020;
