@@ -2,17 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace prismopt {
 namespace {
 
-/// Each part of the variance present in turn: the written law has its cv, and no law is written of what does not vary.
+/// Parts of the variance present in turn: the written law has its cv, and no law is written of what does not vary. The study judges
+/// more parts (jobs/calibration_study), which take longer.
 TEST(WrittenLaws, have_the_variance_of_the_job)
 {
     int there = 0;
     int missed = 0;
     int absent = 0;
     int invented = 0;
+    const std::set<std::string> quick{"operations only", "step", "GPU", "communication of a step"};
     for (const KnownJob& known : known_jobs()) {
+        if (!quick.contains(known.part)) {
+            continue;
+        }
         for (const WrittenLaw& law : written_laws(known, 7)) {
             const std::string what = known.part + ", " + law.key;
             (law.truth > 0.0 ? there : absent) += 1;
@@ -29,10 +36,10 @@ TEST(WrittenLaws, have_the_variance_of_the_job)
         }
     }
     // Limits of 95 %: one law in twenty may miss, and one in forty may be of chance.
-    EXPECT_EQ(there, 41);
-    EXPECT_LE(missed, 4);
-    EXPECT_GT(absent, 50);
-    EXPECT_LE(invented, 3);
+    EXPECT_EQ(there, 15);
+    EXPECT_LE(missed, 2);
+    EXPECT_GT(absent, 20);
+    EXPECT_LE(invented, 1);
 }
 
 }  // namespace
