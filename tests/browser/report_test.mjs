@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -302,7 +302,10 @@ const tests = {
 
 let failures = 0;
 try {
-    run(program, "search", scenario, "--out", join(folder, "small.h5"));
+    mkdirSync(join(folder, "a_folder_whose_name_is_wider_than_a_window"));  // nowhere to break its path
+    const small = join(folder, "a_folder_whose_name_is_wider_than_a_window", "small.toml");
+    copyFileSync(scenario, small);
+    run(program, "search", small, "--out", join(folder, "small.h5"));
     run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
     run(program, "search", scenario, "--seed", "2", "--out", join(folder, "other.h5"));
     run(program, "compare", "small.h5", "other.h5", "--html", "both.html");
