@@ -59,6 +59,7 @@ struct RunOutlook {
     double checkpoint_gpu_s = 0.0;              // mean, that training stands still for checkpoints
     double mean_time_between_failures_s = 0.0;  // unplanned; infinite without any
     double interval_s = 0.0;                    // between checkpoints; infinite: none
+    bool writes_checkpoints = false;            // some part of the run is longer than that
     double young_s = 0.0;                       // what the formulas say of it (failure_model.hpp)
     double daly_s = 0.0;
     double optimal_s = 0.0;

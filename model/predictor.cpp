@@ -283,7 +283,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
-    result.run = outlook(problem_, run.front().model, histories, result, confidence);
+    result.run = outlook(problem_, run, histories, result, confidence);
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;

@@ -46,10 +46,11 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
     return std::nullopt;
 }
 
-RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
+RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
                    const Confidence& confidence)
 {
     RunOutlook run;
+    const FailureModel& model = parts.front().model;
     const std::vector<Cause> causes = all_causes(problem.reliability);
     for (std::size_t c = 0; c < causes.size(); ++c) {
         run.losses.push_back({causes[c].name, histories.cause[c]});
@@ -58,6 +59,9 @@ RunOutlook outlook(const Problem& problem, const FailureModel& model, const Hist
     const double rate = model.rate();
     run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : std::numeric_limits<double>::infinity();
     run.interval_s = model.interval_s;
+    run.writes_checkpoints = std::any_of(parts.begin(), parts.end(), [](const RunPart& part) {
+        return *std::max_element(part.productive_s.begin(), part.productive_s.end()) > part.model.interval_s;
+    });
     run.young_s = interval_by(IntervalRule::young, model);
     run.daly_s = interval_by(IntervalRule::daly, model);
     run.optimal_s = interval_by(IntervalRule::optimal, model);

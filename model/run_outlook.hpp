@@ -6,6 +6,7 @@
 #include "model/run/histories.hpp"
 
 #include <optional>
+#include <span>
 
 namespace prismopt {
 
@@ -17,7 +18,7 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster);
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);
 
 /// `result` has GPUs and training time. Of the first part of the run: rates and intervals.
-RunOutlook outlook(const Problem& problem, const FailureModel& model, const Histories& histories, const Prediction& result,
+RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
                    const Confidence& confidence);
 
 }  // namespace prismopt

@@ -40,9 +40,6 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
-/// Whether a run lasts until its first checkpoint.
-bool writes_checkpoints(const Prediction& p) { return p.ettr * p.training.mean.value > p.run.interval_s; }
-
 /// GPU-hours are what is lost; lists are by cause.
 nlohmann::json run_json(const Prediction& p)
 {
@@ -50,7 +47,7 @@ nlohmann::json run_json(const Prediction& p)
     constexpr double gpu_hour = 3600.0;
     nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
                         {"checkpoint_interval_s", number(run.interval_s)},
-                        {"checkpoints_written", writes_checkpoints(p)},
+                        {"checkpoints_written", run.writes_checkpoints},
                         {"young_interval_s", number(run.young_s)},
                         {"daly_interval_s", number(run.daly_s)},
                         {"optimal_interval_s", number(run.optimal_s)},
@@ -105,9 +102,9 @@ void print_run(const Prediction& p)
     const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
     const std::string checkpoints =
         !std::isfinite(run.interval_s) ? "no checkpoints"
-        : writes_checkpoints(p)
+        : run.writes_checkpoints
             ? fmt::format("a checkpoint every {}", minutes(run.interval_s))
-            : fmt::format("no checkpoint, as the run is shorter than the interval of {}", minutes(run.interval_s));
+            : fmt::format("no checkpoint, as no part of the run is longer than the interval of {}", minutes(run.interval_s));
     if (std::isfinite(run.mean_time_between_failures_s)) {
         fmt::print("a failure every {:.3g} h; {} (Young {}, Daly {}, optimal {})\n", run.mean_time_between_failures_s / 3600.0,
                    checkpoints, minutes(run.young_s), minutes(run.daly_s), minutes(run.optimal_s));
