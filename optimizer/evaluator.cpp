@@ -56,6 +56,16 @@ NoiseTables tables_of(const Scenario& scenario)
     return build_noise_tables(scenario.variability, layer_groups(space), scenario.cluster.tiers);
 }
 
+NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
+{
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    return build_noise_tables(scenario.variability, groups, scenario.cluster.tiers);
+}
+
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
 {

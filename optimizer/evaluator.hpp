@@ -20,6 +20,8 @@ namespace prismopt {
 
 /// Tables for every plan of the scenario's space.
 NoiseTables tables_of(const Scenario& scenario);
+/// For one plan, in all phases.
+NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan);
 
 /// What every rank needs to judge points; built alike on all of them. The scenario must outlive it.
 struct StudyModel {

@@ -28,19 +28,24 @@ void refuse_same_outputs(const std::vector<OutputPath>& outputs)
     }
 }
 
+void refuse_input_as_output(const OutputPath& output, const std::vector<std::string>& inputs)
+{
+    for (const std::string& input : inputs) {
+        std::error_code error;
+        if (std::filesystem::equivalent(output.path, input, error)) {
+            throw InputError(fmt::format("--{} {} is what this command reads, which would be lost; name another file",
+                                         output.option, output.path));
+        }
+    }
+}
+
 void write_output(const std::string& option, const std::string& path, const std::string& text,
                   const std::vector<std::string>& inputs)
 {
     if (path == "-") {
         throw InputError(fmt::format("--{} - would be a file of that name; write /dev/stdout for standard output", option));
     }
-    for (const std::string& input : inputs) {
-        std::error_code error;
-        if (std::filesystem::equivalent(path, input, error)) {
-            throw InputError(
-                fmt::format("--{} {} is what this command reads, which would be lost; name another file", option, path));
-        }
-    }
+    refuse_input_as_output({option, path}, inputs);
     std::ofstream file(path, std::ios::binary);
     file << text;
     file.close();

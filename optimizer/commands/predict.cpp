@@ -1,4 +1,5 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
 #include "optimizer/commands/prediction_text.hpp"
 
 #include "io/node_file.hpp"
@@ -30,7 +31,7 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
 {
     const auto orders = std::make_shared<const PartOrders>(read_orders(path));
     for (const Phase& phase : phases) {
-        const auto on_stages = orders_on_stages(schedule_shape(plan, phase.global_batch), *orders);
+        const auto on_stages = orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
         if (const auto* refusal = std::get_if<Infeasible>(&on_stages)) {
             throw InputError(path + ": " + refusal->detail);
         }
@@ -104,6 +105,32 @@ void refuse_files(const po::variables_map& values, const Infeasible& why)
     }
 }
 
+/// Before anything is computed: files to write that are read, or that are one.
+void refuse_lost_files(const po::variables_map& values)
+{
+    std::vector<std::string> inputs{values["SCENARIO"].as<std::string>()};
+    for (const char* option : {"nodes", "orders"}) {
+        if (values.count(option) > 0) {
+            inputs.push_back(values[option].as<std::string>());
+        }
+    }
+    std::vector<OutputPath> outputs;
+    for (const char* option : {"write-orders", "seat-nodes"}) {
+        if (values.count(option) > 0) {
+            outputs.push_back({option, values[option].as<std::string>()});
+        }
+    }
+    if (values.count("timeline") > 0) {
+        for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
+            outputs.push_back({"timeline", path});
+        }
+    }
+    refuse_same_outputs(outputs);
+    for (const OutputPath& output : outputs) {
+        refuse_input_as_output(output, inputs);
+    }
+}
+
 /// Seats the cluster's nodes for the plan, and writes who sits where.
 std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPrediction& of, const Rung& rung, StudyModel& model)
 {
@@ -173,6 +200,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
+    refuse_lost_files(*values);
     Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     take_seed(*values, scenario);
     if (values->count("nodes") > 0) {
@@ -198,12 +226,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", (*values)["json"].as<bool>() ? scale_curve_json(curve) : scale_curve_text(curve));
         return exit_done;
     }
-    std::vector<int> groups;
-    for (const Phase& phase : scenario.phases) {
-        const ParallelPlan here = plan_in_phase(plan, phase);
-        groups.push_back(here.tp * here.cp);
-    }
-    StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
+    StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario);

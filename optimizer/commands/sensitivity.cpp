@@ -106,12 +106,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     if (const auto why = structural_problem(plan, scenario)) {
         refuse(*why);
     }
-    std::vector<int> groups;
-    for (const Phase& phase : scenario.phases) {
-        const ParallelPlan here = plan_in_phase(plan, phase);
-        groups.push_back(here.tp * here.cp);
-    }
-    const StudyModel model(scenario, build_noise_tables(scenario.variability, groups, scenario.cluster.tiers));
+    const StudyModel model(scenario, tables_of(scenario, plan));
     const auto bound = Predictor(model.problem).bound(plan);
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
         refuse(*why);

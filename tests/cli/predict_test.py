@@ -81,6 +81,44 @@ class Predict(CliTest):
         self.assertIn(f"p99 {p['step_time_s']['p99']:.4g}", text)
         self.assertIn(f"MFU {100 * p['mfu']:.1f} %", text)
 
+    def test_phases_are_told_apart(self):
+        text = self.scenario(checkpoint_interval='"10 min"').read_text()
+        second = """[[phase]]
+tokens = 1e9
+sequence_length = 2048
+global_batch = 64
+gpus = 16
+tp = 4
+schedule = "gpipe"
+
+[cluster]"""
+        self.write(text.replace("[cluster]", second, 1), "study.toml")
+        predict = ("predict", "study.toml", "--design", "gpus=32 tp=2 pp=2 schedule=1f1b")
+        p = json.loads(self.output(*predict, "--json"))
+        first, later = p["phases"]
+        self.assertEqual(first["step_time_s"], p["step_time_s"])
+        self.assertIn("gpus=16 tp=4 pp=2", later["design"])
+        self.assertIn("schedule=gpipe", later["design"])
+        productive = first["productive_time_s"] + later["productive_time_s"]
+        self.assertAlmostEqual(productive, p["ettr"] * p["training_time_s"]["mean"], delta=1e-9 * productive)
+        self.assertTrue(p["run"]["checkpoints_written"])
+        self.assertIn("phase 2: 2048 tokens a sequence", self.output(*predict))
+        # An interval between the longest phase and the run: neither phase lasts until its first checkpoint.
+        interval = 0.5 * (max(first["productive_time_s"], later["productive_time_s"]) + productive)
+        rare = (self.folder / "study.toml").read_text().replace('"10 min"', f'"{interval:.0f} s"')
+        self.write(rare, "study.toml")
+        run = json.loads(self.output(*predict, "--json"))["run"]
+        self.assertFalse(run["checkpoints_written"])
+        self.assertEqual(run["checkpoint_gpu_hours"], 0)
+
+    def test_what_is_read_is_not_overwritten(self):
+        toml = self.scenario()
+        before = toml.read_text()
+        for option in ("write-orders", "seat-nodes", "timeline"):
+            errors = self.refusal("predict", "study.toml", f"--{option}", "./study.toml")
+            self.assertIn(f"--{option} ./study.toml is what this command reads, which would be lost", errors)
+        self.assertEqual(toml.read_text(), before)
+
     def test_under_mpirun_it_is_told_once(self):
         self.assertEqual(json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", ranks=2)), self.predict())
 
