@@ -68,23 +68,26 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     if (!stream) {
         refuse("cannot be read");
     }
-    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
-                       json["effects"].is_array() && json.contains("plan") && json.contains("quantiles_of");
+                       json["effects"].is_array() && json.contains("plan") && json.contains("scenario") && json.contains("seed");
     if (!whole) {
         refuse("is not what sensitivity --json writes");
     }
     const std::string design = json["design"];
-    if (json["quantiles_of"] != quantiles_of(study.results.study.nodes_known)) {
-        refuse(fmt::format("is of {}, the results of {}", json["quantiles_of"].dump(),
-                           quantiles_of(study.results.study.nodes_known)));
-    }
     StoredStudy stored(study.results);
+    if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {
+        refuse("is of another scenario or seed than these results");
+    }
+    if (!stored.scenario().knobs.empty()) {
+        refuse("does not say of which of this study's kinds of hardware it is");
+    }
+    json.erase("scenario");  // the page has it
     std::string designs;
     for (const FrontPoint& point : study.results.front) {
         const std::string other = design_text(stored.plan(stored.space().point(point.index)));
         if (other == design) {
-            study.sensitivity = text;
+            study.sensitivity = json.dump();
             study.sensitivity_point = point.index;
             return;
         }

@@ -57,9 +57,8 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
         p.group = 0;
         p.schedule = Schedule::one_f_one_b;
     }
-    for (Phase& phase : s.phases) {
-        phase.global_batch = phase.global_batch / plan.dp * p.dp;
-    }
+    s.phases.resize(1);  // the curve is of its steps
+    s.phases.front().global_batch = s.phases.front().global_batch / plan.dp * p.dp;
     if (gpus > s.cluster.gpus) {
         if (s.cluster.nodes_known()) {
             return fmt::format("the cluster whose nodes are known has {} GPUs", s.cluster.gpus);

@@ -166,6 +166,7 @@ nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& o
                         {"seed", of.options.sampler.seed},
                         {"faster_percent", of.options.percent},
                         {"quantiles_of", quantiles_of(of.scenario.cluster.nodes_known())},
+                        {"scenario", of.scenario.text},
                         {"effects", nlohmann::json::array()},
                         {"pairs", nlohmann::json::array()}};
     for (std::size_t f = 0; f < figure_count; ++f) {

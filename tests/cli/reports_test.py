@@ -63,6 +63,11 @@ class Reports(CliTest):
         self.write(self.output(*of, design), "effects.json")
         self.output(*page)
         self.assertIn("faster_percent", (self.folder / "page.html").read_text())
+        self.write(self.output(*of, design, "--seed", "2"), "effects.json")
+        self.assertIn("is of another scenario or seed than these results", self.refusal(*page))
+        other = ("sensitivity", self.scenario("other.toml", tokens="2e10"), *of[2:], design)
+        self.write(self.output(*other), "effects.json")
+        self.assertIn("is of another scenario or seed than these results", self.refusal(*page))
 
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)

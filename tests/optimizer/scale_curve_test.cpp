@@ -71,6 +71,20 @@ TEST(ScaleCurve, BelowAReplicaStagesHaveAsManyLayers)
     EXPECT_EQ(curve.points[1].plan.pp, 4);
 }
 
+/// It is of the first phase's steps: later ones, on GPUs and by plans of their own, are not scaled.
+TEST(ScaleCurve, LeavesLaterPhasesOut)
+{
+    Scenario scenario = quiet();
+    const ParallelPlan plan = parse_design("", scenario);
+    scenario.phases.resize(1);
+    const ScaleCurve alone = scale_curve(scenario, plan, {64, 1});
+    scenario.phases.push_back(scenario.phases.front());
+    scenario.phases.back().own.gpus = 12;
+    scenario.phases.back().own.tp = 1;
+    const ScaleCurve both = scale_curve(scenario, plan, {64, 1});
+    EXPECT_EQ(scale_curve_text(both), scale_curve_text(alone));
+}
+
 TEST(ScaleCurve, EndsWithAKnownCluster)
 {
     Scenario scenario = quiet();

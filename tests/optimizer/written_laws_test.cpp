@@ -26,7 +26,8 @@ TEST(WrittenLaws, have_the_variance_of_the_job)
             if (law.truth > 0.0) {
                 missed += law.right() ? 0 : 1;
                 EXPECT_EQ(law.written, Written::law) << what;
-                EXPECT_NEAR(law.cv, law.truth, law.key == "gpu" ? 0.5 * law.truth : 0.12 * law.truth) << what;  // few GPUs
+                // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a law of 1,000 steps.
+                EXPECT_NEAR(law.cv, law.truth, law.key == "gpu" ? 0.5 * law.truth : 0.12 * law.truth) << what;
             } else {
                 invented += law.right() ? 0 : 1;
                 EXPECT_TRUE(law.right() || law.cv < 0.01) << what << ' ' << law.cv;
@@ -37,7 +38,7 @@ TEST(WrittenLaws, have_the_variance_of_the_job)
     }
     // Limits of 95 %: one law in twenty may miss, and one in forty may be of chance.
     EXPECT_EQ(there, 15);
-    EXPECT_LE(missed, 2);
+    EXPECT_LE(missed, 1);
     EXPECT_GT(absent, 20);
     EXPECT_LE(invented, 1);
 }
