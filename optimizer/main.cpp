@@ -5,6 +5,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/log.hpp"
 #include "optimizer/program.hpp"
+#include "optimizer/thread_waiting.hpp"
 
 #include <fmt/format.h>
 
@@ -73,6 +74,7 @@ prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc
 
 int main(int argc, char** argv)
 {
+    prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
     auto team = team_for(words, argc, argv);
     prismopt::start_log();

@@ -2,6 +2,8 @@
 
 #include "tests/benchmarks/summary.hpp"
 
+#include "optimizer/thread_waiting.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -9,6 +11,7 @@
 
 int main(int argc, char** argv)
 {
+    prismopt::wait_briefly(argv);  // as the program does
     if (argc == 2 && std::string_view(argv[1]) == "--summary") {
         std::puts(prismopt::bench::summary_json().c_str());
         return 0;

@@ -1,5 +1,6 @@
 """A search that was stopped or killed and then resumed ends with the results of one that was not."""
 
+import os
 import pathlib
 import random
 import re
@@ -7,6 +8,7 @@ import signal
 import struct
 import subprocess
 import time
+import unittest.mock
 import zlib
 
 import support
@@ -130,6 +132,16 @@ class Stop(CliTest):
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks
         self.assert_stopped(process, "SIGUSR1")
         self.assert_resumes_to_the_end(threads=2)
+
+    def test_threads_wait_as_the_user_says_or_briefly(self):
+        for given, waits in (({}, b"GOMP_SPINCOUNT=1000"), ({"OMP_WAIT_POLICY": "active"}, b"OMP_WAIT_POLICY=active")):
+            with unittest.mock.patch.dict(os.environ, given):
+                process = self.start_and_wait("search", self.toml, "--out", "study.h5", "--force", grow=1_000)
+            told = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            process.kill()
+            process.wait()
+            self.journal.unlink()
+            self.assertEqual([one for one in told if one.startswith((b"GOMP_SPINCOUNT=", b"OMP_WAIT_POLICY="))], [waits])
 
     def test_sigterm(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000)
