@@ -23,8 +23,11 @@ void read_variability_fields(Table& table, Keys keys, const std::string& default
                         {"common_communication", &variability.common_communication},
                         {"stage", &variability.stage},
                         {"microbatch", &variability.microbatch}};
-    if (const auto value = table.find("common_step")) {  // most jobs say it by the regimes of compute and communication
-        variability.common_step = read_law(*value, default_source);
+    // Most jobs say it by the regimes of compute and communication, and by their kernels.
+    for (const Row& row : {Row{"common_step", &variability.common_step}, Row{"operation", &variability.operation}}) {
+        if (const auto value = table.find(row.key)) {
+            *row.law = read_law(*value, default_source);
+        }
     }
     for (const Row& row : rows) {
         if (const auto value = table.find(row.key, keys, fmt::format("{} = {}", row.key, law_example))) {

@@ -148,7 +148,8 @@ Json variability()
 {
     const Json law_here{{"$ref", "#/definitions/law"}};
     Json keys =
-        all({"common_step", "gpu", "node", "site", "common_compute", "common_communication", "stage", "microbatch"}, law_here);
+        all({"common_step", "gpu", "node", "site", "common_compute", "common_communication", "stage", "microbatch", "operation"},
+            law_here);
     keys["profile"] = one_of(catalog_variabilities());
     keys["residual"] = table(all({"gemm", "attention", "elementwise", "tp_collective", "p2p", "dp_collective"}, law_here));
     return table(keys);

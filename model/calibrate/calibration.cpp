@@ -122,9 +122,11 @@ private:
         add_part("microbatch", parts[3], "microbatches",
                  [&] { return fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch")); });
         if (parts[4].unknown.empty()) {
-            add("residual.gemm", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
+            add("operation", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
+            result_.left.push_back(
+                {"residual.gemm", "of each operation there is one duration, of all its kernels; see operation"});
         } else {
-            result_.left.push_back({"residual.gemm", parts[4].unknown});
+            result_.left.push_back({"operation", parts[4].unknown});
         }
     }
 

@@ -13,9 +13,10 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t folds = 5;
-constexpr std::size_t least_values = 20;   // to fit three parameters on four fifths of them
-constexpr std::size_t most_fitted = 4000;  // more do not change a parameter's second digit
-constexpr double usual_cap = 20.0;         // of a law
+constexpr std::size_t least_values = 20;     // to fit three parameters on four fifths of them
+constexpr std::size_t most_compared = 4000;  // for the choice of a family
+constexpr std::size_t most_fitted = 65'536;  // for its parameters: the spread of so many is known to 0.3 %
+constexpr double usual_cap = 20.0;           // of a law
 
 /// Evenly spaced values, in their order.
 std::vector<double> thinned(const std::vector<double>& values, std::size_t most)
@@ -106,19 +107,40 @@ std::vector<double> normalised(const std::vector<double>& values)
     return factors;
 }
 
+/// The law with these parameters, and how it follows all values.
+void take(const FittedFamily& fitted, const std::vector<double>& rising, FamilyFit& fit)
+{
+    fit.law.family = fitted.family;
+    fit.law.cap = cap_for(fitted.family, rising.back());
+    fit.ks = ks_of(fit.law, fitted.unit, rising);
+    fit.beyond = beyond_of(fit.law, fitted.unit, rising);
+}
+
 FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, const std::vector<double>& factors,
                      const std::vector<double>& rising, const FitOptions& options)
 {
     FamilyFit fit;
     fit.family = recipe.name;
-    fit.law.family = fitted.family;
-    fit.law.cap = cap_for(fitted.family, rising.back());
-    fit.ks = ks_of(fit.law, fitted.unit, rising);
-    fit.beyond = beyond_of(fit.law, fitted.unit, rising);
+    take(fitted, rising, fit);
     fit.held_out = held_out_likelihood(recipe, factors);
     fit.fits = std::isfinite(fit.held_out) &&
                (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
     return fit;
+}
+
+/// The family again, by as many values as there are.
+void fit_again(const std::vector<double>& values, const std::vector<double>& rising, FamilyFit& fit)
+{
+    const auto& recipes = family_recipes();
+    const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const FamilyRecipe& r) { return r.name == fit.family; });
+    const auto fitted = recipe->fit(thinned(values, most_fitted));
+    FamilyFit better = fit;
+    if (fitted) {
+        take(*fitted, rising, better);
+    }
+    if (better.ks < fit.ks) {
+        fit = better;
+    }
 }
 
 }  // namespace
@@ -155,7 +177,7 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
     if (rising.back() - rising.front() < no_spread) {
         return result;
     }
-    const std::vector<double> factors = thinned(all, most_fitted);
+    const std::vector<double> factors = thinned(all, most_compared);
     if (values.size() >= least_values) {
         for (const FamilyRecipe& recipe : family_recipes()) {
             try {
@@ -175,6 +197,9 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
         return a.fits != b.fits ? a.fits : a.fits ? a.held_out > b.held_out : a.ks < b.ks;
     });
     if (!result.tried.empty() && result.tried.front().fits) {
+        if (values.size() > most_compared) {
+            fit_again(all, rising, result.tried.front());
+        }
         result.law = result.tried.front().law;
         result.family = result.tried.front().family;
         result.ks = result.tried.front().ks;

@@ -96,8 +96,19 @@ const ComposedPass& ChainLaws::compose(const ChunkPass& pass, const BarrierWidth
         add_repetitions(laws.compute, count, compute);
         add_repetitions(laws.communication, count, communication);
     });
-    return passes_.emplace(key, ComposedPass{composed(longest_of(sum_of(compute), widths.pass)), composed(sum_of(communication))})
-        .first->second;
+    const GridLaw messages = sum_of(communication);
+    const GridLaw own = with_operation(sum_of(compute), messages.mean, widths);
+    return passes_.emplace(key, ComposedPass{composed(longest_of(own, widths.pass)), composed(messages)}).first->second;
+}
+
+GridLaw ChainLaws::with_operation(const GridLaw& compute, double communication_s, const BarrierWidths& widths) const
+{
+    if (operation_.cv() == 0.0) {
+        return compute;
+    }
+    constexpr double finer = 0.25;  // than the product's grid
+    const GridLaw factor = longest_of(kernel_duration(operation_, 1.0, finer * operation_.core()), widths.experts * widths.layer);
+    return shifted(product_of(shifted(compute, communication_s), factor), -communication_s);
 }
 
 /// Equal laws are one object: ops that share a law up to scale share its draws.

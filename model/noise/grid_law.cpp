@@ -226,6 +226,10 @@ private:
 
 }  // namespace
 
+double GridLaw::place(std::size_t node) const { return mass.size() > 1 ? origin + static_cast<double>(node) * step : origin; }
+
+double GridLaw::last() const { return place(mass.size() - 1); }
+
 double GridLaw::deviation() const { return std::sqrt(variance); }
 
 GridLaw kernel_duration(const KernelLaw& residual, double seconds, double core_of_sum)
@@ -277,6 +281,47 @@ GridLaw sum_of(std::span<const GridLaw* const> laws)
         add_masses(regridded(*law, step), sum);
     }
     return sum;
+}
+
+GridLaw product_of(const GridLaw& a, const GridLaw& b)
+{
+    GridLaw product;
+    product.mean = a.mean * b.mean;
+    product.variance = a.variance * b.variance + a.variance * b.mean * b.mean + b.variance * a.mean * a.mean;
+    product.core = a.core * b.core + a.core * b.mean * b.mean + b.core * a.mean * a.mean;
+    product.shortest = a.shortest * b.shortest;
+    product.longest = a.longest * b.longest;
+    // Nodes of both at most half a cell apart, at the mean of the other: masses lie evenly.
+    const double apart = std::max(a.mass.size() > 1 ? a.step * b.mean : 0.0, b.mass.size() > 1 ? b.step * a.mean : 0.0);
+    product.step =
+        std::max({std::sqrt(product.core) / cells_a_deviation, (product.longest - product.shortest) / most_cells, 2.0 * apart});
+    if (product.step == 0.0) {
+        product.origin = product.mean;
+        return product;
+    }
+    // What is narrower than a cell needs few nodes: cubic weights keep its moments.
+    const GridLaw one = regridded(a, std::max(a.step, 0.5 * product.step / b.mean));
+    const GridLaw other = regridded(b, std::max(b.step, 0.5 * product.step / a.mean));
+    const double least = std::min({one.origin * other.origin, one.origin * other.last(), one.last() * other.origin});
+    product.origin = least - margin * product.step;
+    product.mass.assign(static_cast<std::size_t>((one.last() * other.last() - least) / product.step) + 3 * margin, 0.0);
+    for (std::size_t i = 0; i < one.mass.size(); ++i) {
+        for (std::size_t j = 0; j < other.mass.size(); ++j) {
+            const double at = one.place(i) * other.place(j);
+            deposit((at - product.origin) / product.step, one.mass[i] * other.mass[j], product.mass.data());
+        }
+    }
+    trim(product);
+    return product;
+}
+
+GridLaw shifted(GridLaw law, double seconds)
+{
+    law.origin += seconds;
+    law.mean += seconds;
+    law.shortest = std::max(0.0, law.shortest + seconds);
+    law.longest += seconds;
+    return law;
 }
 
 GridLaw longest_of(const GridLaw& law, int n)

@@ -25,6 +25,8 @@ struct GridLaw {
     double shortest = 0.0;  // no draw lies outside these
     double longest = 0.0;
 
+    double place(std::size_t node) const;
+    double last() const;  // place of the last mass
     double deviation() const;
 };
 
@@ -33,6 +35,12 @@ GridLaw kernel_duration(const KernelLaw& residual, double seconds, double core_o
 
 /// Sum of independent durations.
 GridLaw sum_of(std::span<const GridLaw* const> laws);
+
+/// Product of independent laws, one of them of factors. Its grid has 8 to 16 cells a deviation.
+GridLaw product_of(const GridLaw& a, const GridLaw& b);
+
+/// The law with so many seconds added, of which it may lose what it has.
+GridLaw shifted(GridLaw law, double seconds);
 
 /// Longest of n independent durations of this law.
 GridLaw longest_of(const GridLaw& law, int n);

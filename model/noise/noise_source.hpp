@@ -11,7 +11,19 @@
 
 namespace prismopt {
 
-enum class NoiseKind { residual, common_step, common_compute, common_communication, microbatch, gpu, node, stage, site, tier };
+enum class NoiseKind {
+    residual,
+    common_step,
+    common_compute,
+    common_communication,
+    microbatch,
+    operation,
+    gpu,
+    node,
+    stage,
+    site,
+    tier
+};
 
 struct NoiseSource {
     NoiseKind kind = NoiseKind::residual;

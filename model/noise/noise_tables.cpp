@@ -74,6 +74,7 @@ void visit(NoiseTables& tables, Visit&& number)
     for (KernelLaw& law : tables.residual) {
         law.for_numbers(number);
     }
+    tables.operation.for_numbers(number);
     const auto pieces = [&](auto& p) {
         for (auto& row : p.coefficient) {
             for (float& c : row) {
@@ -154,6 +155,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     for (std::size_t k = 0; k < kernel_classes; ++k) {
         tables.residual[k] = KernelLaw(quantile_of(variability.residual[k]));
     }
+    tables.operation = KernelLaw(quantile_of(variability.operation));
     tables.scores = NormalScores(standard_law(0.0));
     tables.node_probability = StandardLaw::node_probabilities();
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {

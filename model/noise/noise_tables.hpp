@@ -32,6 +32,7 @@ struct NoiseTables {
     static constexpr int group_laws = 22;
 
     ResidualLaws residual;  // by kernel class, for composing chains of kernels
+    KernelLaw operation;    // of a whole op
     NormalScores scores;
     StandardLaw::NodeProbabilities node_probability{};
     std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws

@@ -10,8 +10,8 @@ namespace {
 
 std::vector<const Law*> all_laws(const Variability& v, std::span<const NetworkTier> tiers)
 {
-    std::vector<const Law*> laws{&v.gpu,   &v.node,      &v.site, &v.common_step, &v.common_compute, &v.common_communication,
-                                 &v.stage, &v.microbatch};
+    std::vector<const Law*> laws{&v.gpu,   &v.node,       &v.site,     &v.common_step, &v.common_compute, &v.common_communication,
+                                 &v.stage, &v.microbatch, &v.operation};
     for (const Law& law : v.residual) {
         laws.push_back(&law);
     }

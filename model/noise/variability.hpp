@@ -12,7 +12,8 @@
 
 namespace prismopt {
 
-/// d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * residual
+/// d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * operation
+///                    * residual
 ///
 /// Every law is a factor of mean one. Spatial factors persist through a run (drawn once a fleet) and act on compute.
 struct Variability {
@@ -24,6 +25,7 @@ struct Variability {
     Law common_communication;                  // one draw a step, scales all communication
     Law stage;                                 // one draw a step, replica and stage
     Law microbatch;                            // one draw a step, replica and microbatch
+    Law operation;                             // one draw an op: what its kernels share; of collectives inside it too
     std::array<Law, kernel_classes> residual;  // one draw a kernel (or blocking collective)
 };
 

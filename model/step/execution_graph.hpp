@@ -80,7 +80,7 @@ class PlanCompiler {
 public:
     /// The setting's parts must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), chains_(setting.noise.residual, setting.noise.node_probability)
+        : setting_(setting), chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation)
     {
     }
 

@@ -20,7 +20,7 @@ const Component* component_of(const Calibration& calibration, const std::string&
     if (key == "common_communication") {
         return calibration.communication.empty() ? nullptr : &calibration.communication.front();
     }
-    const std::string name = key == "common_compute" ? "step" : key == "residual.gemm" ? "residual" : key;
+    const std::string name = key == "common_compute" ? "step" : key == "operation" ? "residual" : key;
     const auto found = std::find_if(calibration.components.begin(), calibration.components.end(),
                                     [&](const Component& component) { return component.name == name; });
     return found == calibration.components.end() ? nullptr : &*found;
@@ -44,6 +44,7 @@ const Law& law_of(const Variability& variability, const std::string& key)
                                                        {"node", &variability.node},
                                                        {"stage", &variability.stage},
                                                        {"microbatch", &variability.microbatch},
+                                                       {"operation", &variability.operation},
                                                        {"common_communication", &variability.common_communication}};
     for (const auto& [name, law] : laws) {
         if (key == name) {
@@ -69,7 +70,7 @@ KnownJob known_job(const std::string& part, const SyntheticJob& job)
              {"stage", cv_of(job.stage * job.stage)},
              {"microbatch", cv_of(job.microbatch * job.microbatch)},
              {"common_communication", cv_of(job.communication_step * job.communication_step)},
-             {"residual.gemm", cv_of(job.residual * job.residual)},
+             {"operation", cv_of(job.residual * job.residual)},
              {"residual.elementwise", 0.0},
              {"residual.p2p", cv_of(job.communication * job.communication)},
              {"residual.dp_collective", cv_of(job.communication * job.communication)}}};

@@ -29,6 +29,7 @@ Problem all_vary()
 {
     Variability v = lively_variability();
     v.common_step = {Normal{0.01}, {}, 20.0, "test"};
+    v.operation = {LogNormal{0.05}, {}, 20.0, "test"};
     return varied(v);
 }
 

@@ -94,7 +94,7 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
     PartCost layer;
     layer.forward = brute_force_cost(job.passes[0].layers[0]);
     layer.backward = brute_force_cost(job.passes[1].layers[0]);
-    ChainLaws chains(noise.residual, noise.node_probability);
+    ChainLaws chains(noise.residual, noise.node_probability, noise.operation);
     const std::array passes{ChunkPass{layer.forward, layers}, ChunkPass{layer.backward, layers}};
     const std::vector<ComposedDuration> compute = set_durations(chains, passes, job.widths);
     for (std::size_t i = 0; i < job.passes.size(); ++i) {

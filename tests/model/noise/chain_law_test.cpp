@@ -306,6 +306,83 @@ TEST(ChainLaws, AddEmbeddingAndHead)
     same(chains.compose({layer, 3, &embedding, nullptr}, 1).communication, chains.compose({layer, 0, &embedding}, 1).compute);
 }
 
+/// One draw an op: of one lognormal kernel the product is lognormal; of constant ones it is that of all of the op, messages too.
+TEST(ChainLaws, TimesAnOperationsFactorMatchClosedForms)
+{
+    const auto sigma = [](double cv) { return std::sqrt(std::log1p(cv * cv)); };
+    for (const double own : {0.0, 0.003, 0.05, 0.2}) {
+        for (const double cv : {0.01, 0.05, 0.2, 0.5}) {
+            const ResidualLaws residual = all_classes(LogNormal{own}, 1000.0);
+            PassCost layer;
+            layer.segments = {even_segment(1, 2.0)};
+            ChainLaws chains(residual, StandardLaw::node_probabilities(), KernelLaw(quantile_of(LogNormal{cv}, 1000.0)));
+            const ComposedDuration& found = chains.compose({layer, 1}, 1).compute;
+            EXPECT_NEAR(found.mean_s, 2.0, 2e-5);
+            EXPECT_NEAR(found.cv, std::sqrt((1.0 + own * own) * (1.0 + cv * cv) - 1.0), 1e-4 * cv);
+            const double deviation = std::hypot(sigma(own), sigma(cv));
+            for (const double p : {0.01, 0.5, 0.99, 0.999}) {
+                const double z = normal_quantile(std::min(p, 1.0 - p), p > 0.5);
+                const double truth = 2.0 * std::exp(deviation * z - 0.5 * deviation * deviation);
+                EXPECT_NEAR(value(found, p), truth, (accuracy + 0.001 * cv) * found.mean_s) << own << ' ' << cv << ' ' << p;
+            }
+        }
+    }
+    constexpr double cv = 0.1;
+    const ResidualLaws residual = all_classes(Constant{});
+    PassCost layer;
+    layer.segments = {even_segment(1, 2.0)};
+    layer.collectives_s = {0.5};
+    const Quantile factor = quantile_of(LogNormal{cv});
+    ChainLaws chains(residual, StandardLaw::node_probabilities(), KernelLaw(factor));
+    const ComposedPass& pass = chains.compose({layer, 4}, 1);
+    for (const double p : {0.01, 0.5, 0.99, 0.999}) {
+        const double truth = 10.0 * factor(std::min(p, 1.0 - p), p > 0.5);
+        EXPECT_NEAR(value(pass.compute, p) + value(pass.communication, p), truth, 2.0 * accuracy * truth) << p;
+    }
+}
+
+/// Barriers inside, and replicas that meet in each layer, for the longest of whose factors all wait.
+TEST(ChainLaws, TimesAnOperationsFactorMatchIntegrals)
+{
+    constexpr int width = 8;
+    constexpr int layers = 8;
+    constexpr int nodes = 2000;
+    for (const double own : {0.02, 0.1}) {
+        const ResidualLaws residual = all_classes(Gamma{own});
+        PassCost layer;
+        layer.segments = {even_segment(3, 0.4), even_segment(1, 1.0)};
+        const SumOracle chain({largest_of(scaled(0.4, gamma_sum(3, own)), width), largest_of(gamma_sum(1, own), width)}, layers);
+        const double far = 20.0 * own * std::sqrt(layers);  // half of what the oracle repeats after; the deviation is a thirtieth
+        for (const Family& family : {Family{Gamma{0.3}}, Family{LogNormal{0.05}}}) {
+            const Quantile factor = quantile_of(family);
+            ChainLaws chains(residual, StandardLaw::node_probabilities(), KernelLaw(factor));
+            const ComposedDuration& found = chains.compose({layer, layers}, width).compute;
+            EXPECT_NEAR(found.mean_s, chain.mean(), 1e-4 * chain.mean());
+            for (const double p : {0.5, 0.95, 0.99}) {
+                double below = 0.0;
+                for (int i = 0; i < nodes; ++i) {
+                    const double u = (i + 0.5) / nodes;
+                    const double x = value(found, p) / factor(std::min(u, 1.0 - u), u > 0.5);
+                    below += (std::abs(x - chain.mean()) < far ? chain.below(x) : x > chain.mean() ? 1.0 : 0.0) / nodes;
+                }
+                EXPECT_NEAR(below, p, 5e-4) << own << ' ' << p;
+            }
+        }
+    }
+    const ResidualLaws residual = all_classes(Constant{});
+    PassCost layer;
+    layer.segments = {even_segment(1, 1.0)};
+    for (const BarrierWidths& meet : {BarrierWidths{1, 1, 4}, BarrierWidths{1, 1, 2, 2}, BarrierWidths{1, 1, 1, 1, 4}}) {
+        const Quantile one = quantile_of(Gamma{0.1});
+        ChainLaws chains(residual, StandardLaw::node_probabilities(), KernelLaw(one));
+        const ComposedDuration& found = chains.compose({layer, 3}, meet).compute;
+        const Quantile largest = largest_of(one, 4);
+        for (const double p : {0.1, 0.5, 0.99, 0.999}) {
+            EXPECT_NEAR(value(found, p), 3.0 * largest(std::min(p, 1.0 - p), p > 0.5), 3.0 * accuracy) << p;
+        }
+    }
+}
+
 TEST(ChainLaws, AreComposedOnce)
 {
     const ResidualLaws residual = all_classes(Gamma{0.3});

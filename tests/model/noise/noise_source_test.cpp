@@ -27,6 +27,7 @@ Variability all_vary()
 {
     Variability v = lively_variability();
     v.common_step = {Normal{0.01}, {}, 20.0, "test"};
+    v.operation = {LogNormal{0.05}, {}, 20.0, "test"};
     return v;
 }
 
@@ -36,8 +37,8 @@ NoiseTables rebuilt(const NoiseSource& source)
     Variability v = all_vary();
     std::vector<NetworkTier> tiers = lively_tiers();
     const Law* removed = &law_of(source, v, tiers);
-    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,          &v.common_step,  &v.common_compute, &v.common_communication,
-                           &v.stage, &v.microbatch, &tiers[1].regime, &tiers[2].regime};
+    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,   &v.common_compute, &v.common_communication,
+                           &v.stage, &v.microbatch, &v.operation, &tiers[1].regime, &tiers[2].regime};
     for (Law& law : v.residual) {
         laws.push_back(&law);
     }
