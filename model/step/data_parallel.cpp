@@ -10,11 +10,9 @@ constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
 
 bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
 
-/// What is left of `time` after compute of `seconds` beside it, in `buckets` of which one is not beside it.
-double exposed(double time, double seconds, int buckets)
+Exchange beside(double compute_s, double time, int buckets)
 {
-    const double beside = 1.0 - 1.0 / std::max(1, buckets);
-    return time - beside * std::min(time, seconds);
+    return {static_cast<float>(time), static_cast<float>(1.0 - 1.0 / std::max(1, buckets)), static_cast<float>(compute_s)};
 }
 
 }  // namespace
@@ -50,38 +48,39 @@ double DataParallel::time(Collective kind, double bytes_per_parameter, const Chu
            speed;
 }
 
-double DataParallel::left(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
-                          double compute_s) const
+Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
+                                  double compute_s) const
 {
-    double least = exposed(time(kind, bytes_per_parameter, own, layers), compute_s, layers);
+    Exchange best = beside(compute_s, time(kind, bytes_per_parameter, own, layers), layers);
     for (int buckets = layers / 2; crosses_circuits_ && buckets >= 1; buckets /= 2) {
-        least = std::min(least, exposed(time(kind, bytes_per_parameter, own, buckets), compute_s, buckets));
+        const Exchange other = beside(compute_s, time(kind, bytes_per_parameter, own, buckets), buckets);
+        best = other.exposed() < best.exposed() ? other : best;
     }
-    return least;
+    return best;
 }
 
-double DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
+Exchange DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
     if (layerwise(plan_)) {
-        return time(kind, cluster_.stack.gradient_bytes, own, layers) / std::max(1, layers);
+        return {static_cast<float>(time(kind, cluster_.stack.gradient_bytes, own, layers) / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
-    const double beside = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
-    return left(kind, cluster_.stack.gradient_bytes, own, layers, beside);
+    const double compute_s = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
+    return in_buckets(kind, cluster_.stack.gradient_bytes, own, layers, compute_s);
 }
 
-double DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const
+Exchange DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const
 {
     if (plan_.sharding == Sharding::none) {
-        return 0.0;
+        return {};
     }
     if (layerwise(plan_)) {
-        return time(Collective::all_gather, parameter_message, own, layers) / std::max(1, layers);
+        return {static_cast<float>(time(Collective::all_gather, parameter_message, own, layers) / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
-    const double beside = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
-    return left(Collective::all_gather, parameter_message, own, layers, beside);
+    const double compute_s = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
+    return in_buckets(Collective::all_gather, parameter_message, own, layers, compute_s);
 }
 
 double DataParallel::updated(const ChunkParameters& own) const

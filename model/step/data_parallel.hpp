@@ -5,6 +5,7 @@
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/plan.hpp"
+#include "model/step/exchange.hpp"
 #include "model/step/placement.hpp"
 #include "model/workload/memory.hpp"
 
@@ -14,18 +15,18 @@ namespace prismopt {
 ///
 /// With overlap a chunk's gradients leave in buckets of one layer while its last backward pass goes on, and its parameters arrive
 /// in buckets while its first forward pass goes on (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's
-/// distributed optimizer). The part that compute hides is left out here; times are means.
+/// distributed optimizer). How much of it compute hides is found draw by draw (model/step/exchange.hpp); times are means.
 /// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/workload/layer_cost.hpp); here the first gather and the last
 /// reduction, which have nothing to hide behind, remain.
 class DataParallel {
 public:
     DataParallel(const ParallelPlan& plan, const Cluster& cluster);
 
-    /// Seconds of reduction after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
+    /// Reduction beside and after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
     /// for.
-    double reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const;
-    /// Seconds of gathering before the first forward pass of a chunk.
-    double gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const;
+    Exchange reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const;
+    /// Gathering before and beside the first forward pass of a chunk.
+    Exchange gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const;
     /// The network tier that holds all members.
     std::size_t tier() const { return tier_around(replicas_, cluster_); }
     /// Parameters that one GPU updates.
@@ -33,9 +34,9 @@ public:
 
 private:
     double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const;
-    /// What is left of it beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as
-    /// is best.
-    double left(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers, double compute_s) const;
+    /// Beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as is best.
+    Exchange in_buckets(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
+                        double compute_s) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;

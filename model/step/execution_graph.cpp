@@ -237,8 +237,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
 
     graph.law.resize(static_cast<std::size_t>(parts.count()) * graph.passes());
     graph.first_slot.resize(parts.count());
-    graph.reduce_scatter_s.resize(parts.count());
-    graph.all_gather_s.resize(parts.count());
+    graph.reduction.resize(parts.count());
+    graph.gathering.resize(parts.count());
     const DataParallel exchange(plan, cluster);
     graph.exchange_tier = setting.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
     std::vector<double> updated(plan.pp, 0.0);
@@ -276,8 +276,8 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         const bool last = place == 0;  // of the stage's chunks, to have its gradients
         const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
         const ChunkPass ending = chunk_pass(chunk, costs, splits ? Pass::weight_gradient : Pass::backward);
-        graph.reduce_scatter_s[part] = static_cast<float>(exchange.reduction(own, ending, chunk.layers, last));
-        graph.all_gather_s[part] = static_cast<float>(exchange.gathering(own, forward, chunk.layers));
+        graph.reduction[part] = exchange.reduction(own, ending, chunk.layers, last);
+        graph.gathering[part] = exchange.gathering(own, forward, chunk.layers);
     }
     hold_for_circuits(parts, costs.boundary_bytes, cluster, graph);
     for (const double own : updated) {

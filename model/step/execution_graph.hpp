@@ -9,6 +9,7 @@
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
 #include "model/step/coupled_law.hpp"
+#include "model/step/exchange.hpp"
 #include "model/step/given_orders.hpp"
 #include "model/step/op_law.hpp"
 #include "model/step/placement.hpp"
@@ -32,8 +33,8 @@ struct ExecutionGraph {
     std::vector<OpLaw> law;                                  // [part * passes + pass]
     std::vector<std::shared_ptr<const StandardLaw>> shapes;  // that the laws name; none where only means were asked for
     std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding) names it in random keys
-    std::vector<float> reduce_scatter_s;    // [part]: of its gradients (an all-reduce without sharding); 0 with one replica
-    std::vector<float> all_gather_s;        // [part]: of its parameters
+    std::vector<Exchange> reduction;        // [part]: of its gradients; none with one replica
+    std::vector<Exchange> gathering;        // [part]: of its parameters
     std::vector<float> optimizer_s;         // [stage]
     std::vector<float> ahead_s;  // [stage]: by which its next step begins before that of the first; empty: all begin together
     int exchange_tier = 0;       // of the network, that gradients cross, where tiers have regimes

@@ -78,6 +78,20 @@ void scale(float a, const Floats& row, Floats& out)
 }
 
 PRISMOPT_VECTOR_CLONES
+void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out)
+{
+    if (regime == nullptr) {
+        for (int l = 0; l < lanes; ++l) {
+            out.at[l] = exchange.exposed(collective.at[l], compute.at[l]);
+        }
+    } else {
+        for (int l = 0; l < lanes; ++l) {
+            out.at[l] = exchange.exposed(collective.at[l] * regime->at[l], compute.at[l]);
+        }
+    }
+}
+
+PRISMOPT_VECTOR_CLONES
 void multiply(const Floats& a, Floats& out)
 {
     for (int l = 0; l < lanes; ++l) {

@@ -4,6 +4,7 @@
 
 #include "model/noise/quantile_table.hpp"
 #include "model/random.hpp"
+#include "model/step/exchange.hpp"
 
 #include <span>
 
@@ -29,6 +30,8 @@ void wait_for_scaled(float a, const Floats& row, Floats& out);
 void add(const Floats& a, Floats& out);
 /// out = a * row.
 void scale(float a, const Floats& row, Floats& out);
+/// out = what is waited for of the exchange; `regime` of its network may be null.
+void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
 

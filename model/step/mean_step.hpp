@@ -38,7 +38,7 @@ public:
         for (int stage = 0; stage < graph.stages(); ++stage) {
             double gathered = 0.0;
             for (int c = 0; c < graph.chunks(); ++c) {
-                gathered += static_cast<double>(graph.all_gather_s[stage * graph.chunks() + c]);
+                gathered += static_cast<double>(graph.gathering[stage * graph.chunks() + c].exposed());
                 gate_[stage * graph.chunks() + c] = gathered;
             }
             if (graph.dp_overlap == DataParallelOverlap::off) {
@@ -72,7 +72,7 @@ public:
             stage_end_[op.stage] = end;
             slot_end_[op.out] = end;
             if (op.last_of_chunk) {
-                const auto reduce = static_cast<double>(graph_.reduce_scatter_s[part]);
+                const auto reduce = static_cast<double>(graph_.reduction[part].exposed());
                 gradients_end_[op.stage] =
                     overlapped ? std::max(gradients_end_[op.stage], end) + reduce : gradients_end_[op.stage] + reduce;
             }

@@ -7,9 +7,9 @@ namespace prismopt {
 
 namespace {
 
-bool any(const std::vector<float>& seconds)
+bool any(const std::vector<Exchange>& exchanges)
 {
-    return std::any_of(seconds.begin(), seconds.end(), [](float s) { return s > 0.0F; });
+    return std::any_of(exchanges.begin(), exchanges.end(), [](const Exchange& e) { return e.seconds > 0.0F; });
 }
 
 }  // namespace
@@ -47,15 +47,15 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
       members_(graph_.placement.replicas),
       slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())),
-      exchanges_(members_ > 1 || any(graph_.all_gather_s) || any(graph_.reduce_scatter_s)), chosen_(plan.simulated),
+      exchanges_(members_ > 1 || any(graph_.gathering) || any(graph_.reduction)), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.law = plan_.spread.data();
     if (exchanges()) {
-        gathered_.resize(graph_.all_gather_s.size());
-        reduce_.resize(graph_.reduce_scatter_s.size());
+        gathered_.resize(graph_.gathering.size());
+        reduce_.resize(graph_.reduction.size());
         gradients_end_.resize(stages_);
         run_.gathered = gathered_.data();
         run_.reduce = reduce_.data();
@@ -184,19 +184,16 @@ void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
     }
 }
 
-/// Its collectives' seconds times their factors: the end of each gather of parameters, and the time of each gradient sum.
+/// What is waited for of its collectives: the end of each gather of parameters, and the time of each gradient sum.
 void PlanStep::take_collectives(const BlockStep& at)
 {
     const int chunks = graph_.chunks();
     for (int stage = 0; stage < stages_; ++stage) {
         Floats sum{};
         for (int part = stage * chunks; part < (stage + 1) * chunks; ++part) {
-            scale(graph_.reduce_scatter_s[part], at.reduce_scatter[part], reduce_[part]);
-            scale(graph_.all_gather_s[part], at.all_gather[part], gathered_[part]);
-            if (!at.regime.empty()) {
-                multiply(at.regime[graph_.exchange_tier], reduce_[part]);
-                multiply(at.regime[graph_.exchange_tier], gathered_[part]);
-            }
+            const Floats* regime = at.regime.empty() ? nullptr : &at.regime[graph_.exchange_tier];
+            wait_beside(graph_.reduction[part], at.reduce_scatter[part], regime, at.compute, reduce_[part]);
+            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute, gathered_[part]);
             add(gathered_[part], sum);
             gathered_[part] = sum;
         }

@@ -194,12 +194,12 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
         recorder.op(op, start, end, static_cast<double>(graph.law_of(op).transfer_s));
         if (op.last_of_chunk) {
-            recorder.reduction(static_cast<int>(op.part), static_cast<double>(graph.reduce_scatter_s[op.part]),
+            recorder.reduction(static_cast<int>(op.part), static_cast<double>(graph.reduction[op.part].exposed()),
                                run.gradients_end(op.stage));
         }
     });
     record_gathers(
-        graph, [&](int part) { return static_cast<double>(graph.all_gather_s[part]); }, recorder);
+        graph, [&](int part) { return static_cast<double>(graph.gathering[part].exposed()); }, recorder);
     double last = 0.0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
         last = std::max(last, run.gradients_end(stage));

@@ -89,6 +89,29 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
     return sum;
 }
 
+/// What compute hides of the gradients' exchange shrinks as it gets faster, by no more than what it gains: however long a draw of the
+/// exchange, no quantile gets worse.
+TEST(Sensitivity, FasterComputeNeverLengthensAStep)
+{
+    Variability v;
+    v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = {LogNormal{0.5}, {}, 20.0, "test"};
+    Problem problem = varied(v);
+    problem.cluster.tiers.back().bandwidth = BytesPerSecond{problem.cluster.tiers.back().bandwidth.si / 8.0};
+    ParallelPlan plan = plan_of(1, 1, 8);
+    plan.dp_overlap = DataParallelOverlap::on;
+    for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
+        const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, 1.1}}}, {0, 1024, 2}, with_seed(1));
+        for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99}) {
+            EXPECT_LE(combined({{1.0, &found[1]}, {-1.0, &found[0]}}, figure).value, 0.0)
+                << kernel_class_names[static_cast<std::size_t>(kind)];
+        }
+    }
+    const ExecutionGraph graph = graph_of(problem, plan);
+    EXPECT_GT(graph.reduction[0].exposed(),
+              1.2F * (1.0F - graph.reduction[0].beside) * graph.reduction[0].seconds);  // some is left
+    EXPECT_LT(graph.reduction[0].exposed(), 0.8F * graph.reduction[0].seconds);         // of what is hidden
+}
+
 /// One GPU: a step is the sum of its kernels, so a class s times as fast saves (1 - 1/s) of its time.
 TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 {
@@ -124,7 +147,7 @@ TEST(Sensitivity, FasterExchangesSaveTheirShare)
         return combined({{1.0, &found[1]}, {-1.0, &found[0]}}, Figure::p99).value;
     };
     const ExecutionGraph graph = graph_of(problem, plan);
-    const double exchange = static_cast<double>(graph.reduce_scatter_s[0]) + static_cast<double>(graph.all_gather_s[0]);
+    const double exchange = static_cast<double>(graph.reduction[0].exposed()) + static_cast<double>(graph.gathering[0].exposed());
     EXPECT_NEAR(saved(KernelClass::dp_collective), -0.5 * exchange, single_precision * noise_free(problem, plan));
 
     plan.sharding = Sharding::zero3;  // gathers and reductions in each layer

@@ -58,7 +58,7 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
             law.transfer_s = fed ? 0.002F : 0.0F;
         }
         graph.first_slot[part] = static_cast<std::uint16_t>(part);
-        graph.reduce_scatter_s[part] = 0.05F;
+        graph.reduction[part] = {0.05F};
         graph.optimizer_s[part] = 0.01F;
     }
     return sorted(sample_steps(graph, tables, {0, fleets, 1}, {.seed = 3, .replicas_simulated = job.replicas}));

@@ -111,8 +111,8 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
             *out = {static_cast<float>(in->mean_s), static_cast<float>(in->cv), static_cast<int>(at - graph.shapes.begin())};
         }
         graph.first_slot[i / 2] = static_cast<std::uint16_t>(1 + i / 2 * static_cast<std::size_t>(layers));
-        graph.reduce_scatter_s[i / 2] = static_cast<float>(job.reduce_s[i / 2]);
-        graph.all_gather_s[i / 2] = static_cast<float>(job.gather_s[i / 2]);
+        graph.reduction[i / 2] = {static_cast<float>(job.reduce_s[i / 2])};
+        graph.gathering[i / 2] = {static_cast<float>(job.gather_s[i / 2])};
     }
     graph.group = noise.group_factor(graph.placement.tp, segment_cv(layer, noise.residual, job.widths));
     graph.group_mean = graph.group.mean();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <variant>
 #include <vector>
 
@@ -39,8 +40,12 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
     job.replicas = plan.dp;
     job.overlapped = plan.dp_overlap == DataParallelOverlap::on;
     job.passes.assign(2 * chunks.size(), {});
-    job.gather_s.assign(graph.all_gather_s.begin(), graph.all_gather_s.end());
-    job.reduce_s.assign(graph.reduce_scatter_s.begin(), graph.reduce_scatter_s.end());
+    const auto seconds = [](const std::vector<Exchange>& exchanges, std::vector<double>& out) {
+        std::transform(exchanges.begin(), exchanges.end(), std::back_inserter(out),
+                       [](const Exchange& e) { return e.exposed(); });
+    };
+    seconds(graph.gathering, job.gather_s);
+    seconds(graph.reduction, job.reduce_s);
     job.optimizer_s = static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
     job.layer_gather_s = gather_share * costs.layer.forward.compute_s;
     for (std::size_t k = 0; k < chunks.size(); ++k) {

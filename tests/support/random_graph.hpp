@@ -18,8 +18,8 @@ inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverla
     const std::size_t parts = static_cast<std::size_t>(shape.stages) * shape.chunks;
     graph.law.resize(parts * graph.passes());
     graph.first_slot.resize(parts);
-    graph.reduce_scatter_s.resize(parts);
-    graph.all_gather_s.resize(parts);
+    graph.reduction.resize(parts);
+    graph.gathering.resize(parts);
     graph.optimizer_s.resize(shape.stages);
     return graph;
 }
@@ -38,8 +38,8 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
         law.transfer_s = transfer * uniform(random);
     }
     for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
-        graph.reduce_scatter_s[part] = exchange * uniform(random);
-        graph.all_gather_s[part] = exchange * uniform(random);
+        graph.reduction[part] = {exchange * uniform(random), uniform(random), exchange * uniform(random)};
+        graph.gathering[part] = {exchange * uniform(random), uniform(random), exchange * uniform(random)};
     }
     for (float& seconds : graph.optimizer_s) {
         seconds = uniform(random);

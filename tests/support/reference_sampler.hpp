@@ -99,10 +99,13 @@ private:
     std::array<double, 2> collectives(int part) const
     {
         const auto w = words(step_, shared_by_replicas, graph_.first_slot[part], Stream::dp_collective);
-        const auto time = [&](float mean, std::uint32_t bits) {
-            return static_cast<double>(mean) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
+        const auto waited = [&](const Exchange& exchange, std::uint32_t bits) {
+            const double time =
+                static_cast<double>(exchange.seconds) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
+            const double hidden = std::min(time, static_cast<double>(exchange.cover_s) * common_compute_);
+            return time - static_cast<double>(exchange.beside) * hidden;
         };
-        return {time(graph_.reduce_scatter_s[part], w[0]), time(graph_.all_gather_s[part], w[1])};
+        return {waited(graph_.reduction[part], w[0]), waited(graph_.gathering[part], w[1])};
     }
 
     double duration(const DurationLaw& law, std::uint32_t bits) const

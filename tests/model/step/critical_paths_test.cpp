@@ -17,7 +17,7 @@ double gathered(const ExecutionGraph& graph, int part)
     const int last = graph.dp_overlap == DataParallelOverlap::on ? part : first + graph.chunks() - 1;
     double sum = 0.0;
     for (int p = first; p <= last; ++p) {
-        sum += static_cast<double>(graph.all_gather_s[p]);
+        sum += static_cast<double>(graph.gathering[p].exposed());
     }
     return sum;
 }
@@ -31,7 +31,7 @@ double length(const CriticalPath& path, const ExecutionGraph& now, const std::ve
     }
     sum += path.gathered_part >= 0 ? gathered(now, path.gathered_part) : 0.0;
     for (const int part : path.reduced_parts) {
-        sum += static_cast<double>(now.reduce_scatter_s[part]);
+        sum += static_cast<double>(now.reduction[part].exposed());
     }
     return sum;
 }
@@ -45,9 +45,9 @@ double without_optimizer(const ExecutionGraph& graph)
 /// Parameters gathered in time do not cut a path short.
 ExecutionGraph without_late_gathers(ExecutionGraph graph)
 {
-    for (std::size_t part = 0; part < graph.all_gather_s.size(); ++part) {
+    for (std::size_t part = 0; part < graph.gathering.size(); ++part) {
         if (part % static_cast<std::size_t>(graph.chunks()) != 0) {
-            graph.all_gather_s[part] = 0.0F;
+            graph.gathering[part] = {0.0F};
         }
     }
     return graph;
@@ -113,9 +113,9 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                         drawn.law[law].transfer_s *= communication;
                     }
                 }
-                for (std::size_t part = 0; part < drawn.all_gather_s.size(); ++part) {
-                    drawn.all_gather_s[part] *= uniform(random);
-                    drawn.reduce_scatter_s[part] *= uniform(random);
+                for (std::size_t part = 0; part < drawn.gathering.size(); ++part) {
+                    drawn.gathering[part].seconds *= uniform(random);
+                    drawn.reduction[part].seconds *= uniform(random);
                 }
                 const double step = without_optimizer(drawn);
                 for (const CriticalPath& path : paths) {

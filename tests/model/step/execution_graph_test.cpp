@@ -137,18 +137,18 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
         return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
     };
     const ExecutionGraph sharded = graph_of(plan);
-    EXPECT_NEAR(sharded.reduce_scatter_s[1], time(Collective::reduce_scatter, 4.0 * stage_parameters), 1e-6);
-    EXPECT_NEAR(sharded.all_gather_s[1], time(Collective::all_gather, 2.0 * stage_parameters), 1e-6);
+    EXPECT_NEAR(sharded.reduction[1].exposed(), time(Collective::reduce_scatter, 4.0 * stage_parameters), 1e-6);
+    EXPECT_NEAR(sharded.gathering[1].exposed(), time(Collective::all_gather, 2.0 * stage_parameters), 1e-6);
     plan.sharding = Sharding::none;
     const ExecutionGraph whole = graph_of(plan);
-    EXPECT_NEAR(whole.reduce_scatter_s[1], time(Collective::all_reduce, 4.0 * stage_parameters), 1e-6);
-    EXPECT_EQ(whole.all_gather_s[1], 0.0F);
+    EXPECT_NEAR(whole.reduction[1].exposed(), time(Collective::all_reduce, 4.0 * stage_parameters), 1e-6);
+    EXPECT_EQ(whole.gathering[1].exposed(), 0.0F);
     // 38 bytes a parameter at 80 % of 2 TB/s, and a launch; of a quarter of the parameters when sharded.
     EXPECT_NEAR(whole.optimizer_s[1], 38.0 * stage_parameters / 1.6e12 + 4e-6, 1e-8);
     EXPECT_NEAR(sharded.optimizer_s[1], 38.0 * stage_parameters / 4.0 / 1.6e12 + 4e-6, 1e-8);
     const ExecutionGraph alone = graph_of(plan_of(2, 4, 1));
-    EXPECT_EQ(alone.reduce_scatter_s[1], 0.0F);
-    EXPECT_EQ(alone.all_gather_s[1], 0.0F);
+    EXPECT_EQ(alone.reduction[1].exposed(), 0.0F);
+    EXPECT_EQ(alone.gathering[1].exposed(), 0.0F);
 }
 
 TEST(PlanCompiler, SaysWhatCannotWork)

@@ -69,7 +69,7 @@ private:
     {
         double sum = 0.0;
         for (int c = 0; c < (overlapped_ ? chunk + 1 : graph_.chunks()); ++c) {
-            sum += static_cast<double>(graph_.all_gather_s[s * graph_.chunks() + c]);
+            sum += static_cast<double>(graph_.gathering[s * graph_.chunks() + c].exposed());
         }
         return sum;
     }
@@ -99,7 +99,8 @@ private:
             const bool more = std::any_of(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, order.end(),
                                           [&t](const Task& u) { return gives_weight_gradient(u.pass) && u.chunk == t.chunk; });
             if (gives_weight_gradient(t.pass) && !more) {
-                done = std::max(done, overlapped_ ? end_[s][i] : 0.0) + static_cast<double>(graph_.reduce_scatter_s[part(s, t)]);
+                done =
+                    std::max(done, overlapped_ ? end_[s][i] : 0.0) + static_cast<double>(graph_.reduction[part(s, t)].exposed());
             }
         }
         return done;
@@ -131,8 +132,8 @@ TEST(NoiseFreeStep, OfEqualStagesHasTheClosedForm)
                     graph.law[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
                 }
                 EXPECT_NEAR(noise_free_step(graph).step_s, (m + p - 1) * 3.0, 1e-9) << p << " " << m;
-                graph.all_gather_s[0] = 7.0F;      // the first stage waits for its parameters
-                graph.reduce_scatter_s[0] = 5.0F;  // and is the last to finish
+                graph.gathering[0] = {7.0F};  // the first stage waits for its parameters
+                graph.reduction[0] = {5.0F};  // and is the last to finish
                 graph.optimizer_s[p - 1] = 4.0F;
                 EXPECT_NEAR(noise_free_step(graph).step_s, 7.0 + (m + p - 1) * 3.0 + 5.0 + 4.0, 1e-9) << p << " " << m;
             }

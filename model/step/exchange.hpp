@@ -1,0 +1,23 @@
+#pragma once
+
+/// Gradients or parameters of a part on their way between replicas, beside compute.
+
+#include <algorithm>
+
+namespace prismopt {
+
+/// Of b buckets one has nothing to hide behind; the others are waited for by what is left of them after the compute beside them.
+struct Exchange {
+    float seconds = 0.0F;  // mean, of all buckets
+    float beside = 0.0F;   // share that is beside compute: 1 - 1 / b
+    float cover_s = 0.0F;  // mean time of that compute
+
+    /// Seconds that are waited for, at factors of the collective and of the compute. Never longer by more than faster compute gains.
+    float exposed(float collective = 1.0F, float compute = 1.0F) const
+    {
+        const float time = seconds * collective;
+        return time - beside * std::min(time, cover_s * compute);
+    }
+};
+
+}  // namespace prismopt
