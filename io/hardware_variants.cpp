@@ -72,4 +72,19 @@ std::string hardware_text(std::span<const Knob> knobs, std::span<const double> v
     return text;
 }
 
+std::string_view knob_units(KnobTarget target)
+{
+    switch (target) {
+        case KnobTarget::bandwidth:
+        case KnobTarget::aggregate:
+        case KnobTarget::memory_bandwidth: return "B/s";
+        case KnobTarget::latency: return "s";
+        case KnobTarget::group: return "1";
+        case KnobTarget::memory: return "B";
+        case KnobTarget::compute: return "FLOP/s";
+        case KnobTarget::power: return "W";
+    }
+    return {};
+}
+
 }  // namespace prismopt

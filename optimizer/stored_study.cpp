@@ -33,4 +33,9 @@ StoredStudy::StoredStudy(const Results& results)
     }
 }
 
+std::vector<double> StoredStudy::knob_values(std::span<const int> point) const
+{
+    return scenario_.knobs.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
+}
+
 }  // namespace prismopt
