@@ -87,6 +87,35 @@ std::string trust(const FrontPoint& point)
     return text;
 }
 
+bool equal_in_objectives(const FrontPoint& a, const FrontPoint& b)
+{
+    return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(), b.objectives.end(),
+                      [](const Estimate& one, const Estimate& other) { return one.value == other.value; });
+}
+
+/// Plans that are equal in all that is minimised, such as those that differ in the memory they leave free.
+std::string ties(const Results& results)
+{
+    std::vector<std::string> groups;
+    std::vector<bool> told(results.front.size(), false);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        std::vector<std::uint64_t> group;
+        for (std::size_t j = i; j < results.front.size(); ++j) {
+            if (!told[j] && equal_in_objectives(results.front[i], results.front[j])) {
+                told[j] = true;
+                group.push_back(results.front[j].index);
+            }
+        }
+        if (group.size() > 1) {
+            groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
+        }
+    }
+    return groups.empty()
+               ? ""
+               : fmt::format("Ties, equal in all that is minimised: points {}. Choose among them by the other columns.\n",
+                             fmt::join(groups, ", "));
+}
+
 std::string front_section(const Results& results)
 {
     if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
@@ -102,6 +131,7 @@ std::string front_section(const Results& results)
             "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
             "it.\n";
     }
+    text += ties(results);
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "

@@ -95,6 +95,18 @@ Search: nothing to search
 )");
 }
 
+TEST(TextReport, TellsTiesFromPlansThatAreBetter)
+{
+    Results results = plain();
+    EXPECT_THAT(text_report(results), Not(HasSubstr("Ties")));
+    FrontPoint third = results.front[0];
+    third.index = 22;
+    third.prediction.memory_headroom = 0.2;  // not minimised
+    results.front.push_back(third);
+    EXPECT_THAT(text_report(results),
+                HasSubstr("\nTies, equal in all that is minimised: points 30 = 22. Choose among them by the other columns.\n"));
+}
+
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
 {
     Results results = plain();

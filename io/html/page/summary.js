@@ -39,8 +39,10 @@ function marginText(point) {
     if (others.length === 0) return "";
     const [next] = others;
     const more = next.objectives[0][0] / point.objectives[0][0] - 1;
+    const tied = tiesOf(point);
+    if (tied.length > 0) return `A tie with ${tied.map((other) => other.label).join(", ")}: equal in all that is minimised, so choose by the other columns of the table. `;
     if (more === 0) return `As good in this: ${next.label}. `;
-    return `Next on the front: ${next.label}, ${percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
+    return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
 }
 
 function startSummary() {

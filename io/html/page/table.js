@@ -88,6 +88,7 @@ function tagPoints() {
     for (const study of studies) {
         best(study)?.tags.push(`best ${study.objectives[0].name.replaceAll("_", " ")}`);
         if (study.objectives.length > 1) knee(study)?.tags.push("knee");
+        for (const point of kept(study)) for (const other of tiesOf(point)) point.tags.push(`ties with ${other.id}`);
     }
 }
 
