@@ -10,7 +10,7 @@ function modelLimits(point, objective, unit) {
     const { model_low: low, model_high: high, model_fitted: fitted } = point.numbers;
     if (objective.units !== "s" || low === null || high === null || low === high) return null;
     const [value] = point.objectives[0];
-    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})`);
+    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})${point.study.mixtures_note ? `; ${point.study.mixtures_note}` : ""}`);
 }
 
 function card(title, point, more) {
@@ -31,7 +31,7 @@ function limitText(point) {
     const { compute, ...rest } = stepParts(point);
     const all = Object.values(rest).reduce((sum, value) => sum + value, compute);
     const [name, seconds] = Object.entries(rest).filter(([, value]) => Number.isFinite(value)).sort(([, a], [, b]) => b - a)[0];
-    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}.`;
+    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}${point.study.step_of ? ` (${point.study.step_of})` : ""}.`;
 }
 
 function marginText(point) {
