@@ -130,12 +130,13 @@ void print_phases(const std::vector<PhasePrediction>& phases)
     constexpr double gigabyte = 1e9;
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
+        const auto [unit, size] = reading_unit("s", p.step.p99.value);
         fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan), p.plan.dp);
         fmt::print(
-            "  {:.0f} steps, mean {:.4g} s, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
+            "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
-            p.steps, p.step.mean.value, p.step.p50.value, p.step.p95.value, p.step.p99.value, time_text(p.productive_s),
-            p.tflops_per_gpu, p.memory.total().si / gigabyte);
+            p.steps, p.step.mean.value / size, unit, p.step.p50.value / size, p.step.p95.value / size, p.step.p99.value / size,
+            time_text(p.productive_s), p.tflops_per_gpu, p.memory.total().si / gigabyte);
     }
 }
 
@@ -232,7 +233,7 @@ void print_text(const PlanPrediction& of)
         fmt::print("  {}\n", of.mixtures);
     }
     print_phases(of.phases);
-    fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
+    fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);

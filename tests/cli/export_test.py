@@ -69,14 +69,14 @@ class Export(CliTest):
     def test_hardware_that_was_tuned_is_told(self):
         knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nrange = ["12.5 GB/s", "50 GB/s"]\n' \
             'price = { per = "25 GB/s", cost = "0.10 USD/h" }\n'
-        text = self.scenario().read_text().replace("[search]", '[search]\nstrategy = "nlopt"') + knob
+        text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text().replace("[search]", '[search]\nstrategy = "nlopt"') + knob
         (self.folder / "tuned.toml").write_text(text)
         self.output("search", "tuned.toml", "--out", "tuned.h5")
         self.output("report", "tuned.h5", "--csv", "tuned.csv")
         with open(self.folder / "tuned.csv", newline="") as file:
             hardware = {row["hardware"]: row["point"] for row in csv.DictReader(file)}
         self.assertGreater(len(hardware), 3)  # more than the two ends and their middle
-        for told, point in hardware.items():
+        for told, point in sorted(hardware.items())[:3]:  # each takes a second
             plan = json.loads(self.output("export", "tuned.h5", "--point", point, "--target", "json"))
             self.assertEqual([one["text"] for one in plan["hardware"]], [told])
             self.assertAlmostEqual(plan["hardware"][0]["value"] / 1e9, float(told.split("=")[1].removesuffix("GB/s")), 9)

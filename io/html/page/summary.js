@@ -10,7 +10,7 @@ function modelLimits(point, objective, unit) {
     const { model_low: low, model_high: high, model_fitted: fitted } = point.numbers;
     if (objective.units !== "s" || low === null || high === null || low === high) return null;
     const [value] = point.objectives[0];
-    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})${point.study.mixtures_note ? `; ${point.study.mixtures_note}` : ""}`);
+    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})`);
 }
 
 function card(title, point, more) {
@@ -61,6 +61,8 @@ function startSummary() {
         if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
         if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
         place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
-            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`), cards);
+            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`));
+        if (study.mixtures_note) place.append(element("p", { class: "note" }, `What the model may be off: ${study.mixtures_note}.`));
+        place.append(cards);
     }
 }
