@@ -36,8 +36,17 @@ std::vector<std::vector<double>> front_values(const Results& results)
     return values;
 }
 
+bool train_the_same(const std::vector<NamedResults>& studies)
+{
+    return std::all_of(studies.begin(), studies.end(),
+                       [&studies](const NamedResults& study) { return same_job(study, studies.front()); });
+}
+
 std::string hypervolumes_text(const std::vector<NamedResults>& studies)
 {
+    if (!train_the_same(studies)) {
+        return "no hypervolumes and no gains between studies that do not train the same thing\n";
+    }
     const std::vector<double> volumes = joint_hypervolumes(studies);
     std::string text = "hypervolume in the box of all fronts:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
@@ -101,9 +110,7 @@ std::string populations_text(const std::vector<NamedResults>& studies)
 /// A warning where the studies do not train the same thing.
 std::string jobs_text(const std::vector<NamedResults>& studies)
 {
-    const bool same = std::all_of(studies.begin(), studies.end(),
-                                  [&studies](const NamedResults& study) { return same_job(study, studies.front()); });
-    if (same) {
+    if (train_the_same(studies)) {
         return "";
     }
     std::string text = "Warning: these studies do not train the same thing:";

@@ -2,7 +2,7 @@
 
 #include "io/aligned.hpp"
 #include "io/plan_words.hpp"
-#include "io/report.hpp"
+#include "io/reading_units.hpp"
 
 #include <fmt/format.h>
 
@@ -15,29 +15,9 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-struct Unit {
-    std::string name;
-    double size = 1.0;
-};
-
-/// In which numbers up to `largest` are easily read.
-Unit unit_for(const std::string& units, double largest)
+std::vector<ReadingUnit> units_of(const std::vector<NamedResults>& studies)
 {
-    constexpr double hour = 3600.0;
-    constexpr double day = 86400.0;
-    if (units == "s") {
-        return largest >= 2.0 * day ? Unit{"days", day} : largest >= 2.0 * hour ? Unit{"h", hour} : Unit{"s", 1.0};
-    }
-    if (units == "USD") {
-        const CostUnit cost = cost_unit(largest);
-        return {cost.name, cost.usd};
-    }
-    return units == "B" ? Unit{"GB", 1e9} : Unit{units == "1" ? "" : units, 1.0};
-}
-
-std::vector<Unit> units_of(const std::vector<NamedResults>& studies)
-{
-    std::vector<Unit> units;
+    std::vector<ReadingUnit> units;
     const std::vector<ObjectiveInfo>& objectives = studies.front().results.objectives;
     for (std::size_t k = 0; k < objectives.size(); ++k) {
         double largest = 0.0;
@@ -46,17 +26,17 @@ std::vector<Unit> units_of(const std::vector<NamedResults>& studies)
                 largest = std::max(largest, point.objectives[k].value);
             }
         }
-        units.push_back(unit_for(objectives[k].units, largest));
+        units.push_back(reading_unit(objectives[k].units, largest));
     }
     return units;
 }
 
-std::string named(const ObjectiveInfo& objective, const Unit& unit)
+std::string named(const ObjectiveInfo& objective, const ReadingUnit& unit)
 {
     return unit.name.empty() ? objective.name : fmt::format("{}, {}", objective.name, unit.name);
 }
 
-std::string limited(const Estimate& e, const Unit& unit)
+std::string limited(const Estimate& e, const ReadingUnit& unit)
 {
     return e.high > e.low ? fmt::format("{:.5g} ({:.5g} to {:.5g})", e.value / unit.size, e.low / unit.size, e.high / unit.size)
                           : fmt::format("{:.5g}", e.value / unit.size);
@@ -71,11 +51,13 @@ const Estimate& best(const Results& results, std::size_t objective)
         ->objectives[objective];
 }
 
+constexpr const char* another_job = "of another job";
+
 /// Why limits of the two say nothing of their plans; empty: they do.
 std::string unlike(const NamedResults& a, const NamedResults& b)
 {
     if (!same_job(a, b)) {
-        return "of another job";
+        return another_job;
     }
     if (a.results.study.nodes_known != b.results.study.nodes_known) {
         return "over other nodes";
@@ -86,6 +68,9 @@ std::string unlike(const NamedResults& a, const NamedResults& b)
 /// How `b` does against `a`, both to be minimised, and how much that says.
 std::string gain(const Estimate& a, const Estimate& b, const std::string& why_unlike)
 {
+    if (why_unlike == another_job) {
+        return why_unlike;  // no plan gained that
+    }
     if (a.value == b.value) {
         return "equal";
     }
@@ -141,7 +126,7 @@ std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>&
             rows.front().push_back(fmt::format("{} against A", study_letter(s)));
         }
     }
-    const std::vector<Unit> units = units_of(studies);
+    const std::vector<ReadingUnit> units = units_of(studies);
     const NamedResults& first = studies.front();
     for (std::size_t k = 0; k < units.size(); ++k) {
         rows.push_back({named(first.results.objectives[k], units[k])});
@@ -158,7 +143,7 @@ std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>&
 std::string fronts_text(const std::vector<NamedResults>& studies)
 {
     Rows rows{{"", "point", "GPUs", "plan"}};
-    const std::vector<Unit> units = units_of(studies);
+    const std::vector<ReadingUnit> units = units_of(studies);
     for (std::size_t k = 0; k < units.size(); ++k) {
         rows.front().push_back(named(studies.front().results.objectives[k], units[k]));
     }

@@ -5,12 +5,15 @@
 #include "io/toml.hpp"
 #include "model/hardware/kernel_time.hpp"
 
+#include <fmt/format.h>
+
 namespace prismopt {
 
 namespace {
 
 constexpr const char* file_name = "fit.toml";
 constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
+constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 
 FittedConstant read_constant(const Value& name, const Value& entries)
@@ -23,9 +26,22 @@ FittedConstant read_constant(const Value& name, const Value& entries)
     return constant;
 }
 
+FittedMixtures read_mixtures(Table table)
+{
+    return {table.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"),
+            table.at("stack", "stack = \"megatron-bridge\"").text("megatron-bridge"),
+            table.at("rows", "rows = 7").count(rows_range)};
+}
+
 FittedModel read_fit(Table table)
 {
     FittedModel model;
+    model.rows = table.at("rows", "rows = 1235").count(rows_range);
+    if (const auto mixtures = table.find("mixtures")) {
+        for (const Value& value : mixtures->list("[{ ... }]")) {
+            model.mixtures.push_back(read_mixtures(value.table("{ ... }")));
+        }
+    }
     const std::vector<Value> names = table.at("names", "names = [...]").list("[\"h100-sxm.gemm\"]");
     const Value all_entries = table.at("entries", "entries = [[...]]");
     const std::vector<Value> entries = all_entries.list("[[\"h100-sxm\"]]");
@@ -78,6 +94,23 @@ const char* name(RunKind kind)
         case RunKind::dense: break;
     }
     return "dense, 16 bits or more";
+}
+
+std::string mixtures_text(const FittedModel& model, const Workload& workload, const Cluster& cluster)
+{
+    if (!workload.mixture()) {
+        return "";
+    }
+    int all = 0;
+    int alike = 0;
+    for (const FittedMixtures& mixtures : model.mixtures) {
+        all += mixtures.rows;
+        alike += mixtures.accelerator == cluster.accelerator.name && mixtures.stack == cluster.stack.name ? mixtures.rows : 0;
+    }
+    return fmt::format(
+        "{} of the fit's {} runs are mixtures of experts, {} of them on {} with {}; all-to-alls beside experts are not modelled: "
+        "software that has them, as DualPipe's own, may be faster than the interval says",
+        all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
 }
 
 FittedModel fitted_model()

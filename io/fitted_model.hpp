@@ -2,6 +2,7 @@
 
 /// What the catalog's fit (fit.toml) tells of its constants: which there are, how well they are known, and what they leave unexplained.
 
+#include "model/hardware/hardware.hpp"
 #include "model/workload/workload.hpp"
 
 #include <string>
@@ -23,7 +24,16 @@ inline constexpr int run_kinds = 3;
 RunKind kind_of(const Workload& workload);
 const char* name(RunKind kind);
 
+/// Runs of mixtures of experts among those of the fit.
+struct FittedMixtures {
+    std::string accelerator;
+    std::string stack;
+    int rows = 0;
+};
+
 struct FittedModel {
+    int rows = 0;
+    std::vector<FittedMixtures> mixtures;
     std::vector<FittedConstant> constants;
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms
     std::vector<double> scatter;     // [kind]: 1.96 times as much holds 95 % of |log(measured / predicted)|
@@ -31,5 +41,8 @@ struct FittedModel {
 
 /// The catalog's. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
 FittedModel fitted_model();
+
+/// What the fit's interval of a mixture of experts rests on, and what it does not cover; empty for dense networks.
+std::string mixtures_text(const FittedModel& model, const Workload& workload, const Cluster& cluster);
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "io/front_columns.hpp"
 #include "io/report.hpp"
+#include "io/study_notes.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ std::string header(const Results& results)
     for (const Axis& axis : results.axes) {
         line += fmt::format(",{}", quoted(axis.name));
     }
-    line += ",total_gpus,dominated,provisional,quantiles_of,draws";
+    line += ",total_gpus,dominated,provisional,quantiles_of,step_of_phase,draws";
     for (const auto& column : front_estimates()) {
         for (const std::string_view limit : {"", "_low", "_high"}) {
             line += fmt::format(",{}", with_units(column.name, limit, column.units));
@@ -45,14 +46,15 @@ std::string header(const Results& results)
     return line + "\n";
 }
 
-std::string row(const Results& results, const FrontPoint& point)
+std::string row(const Results& results, const FrontPoint& point, int phases)
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         line += fmt::format(",{}", quoted(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
     }
-    line += fmt::format(",{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
-                        quantiles_of(results.study.nodes_known), point.prediction.draws);
+    line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
+                        quantiles_of(results.study.nodes_known), phases > 0 ? fmt::format("1 of {}", phases) : "",
+                        point.prediction.draws);
     for (const auto& column : front_estimates()) {
         const Estimate& estimate = column.in(point);
         line += fmt::format(",{},{},{}", estimate.value, estimate.low, estimate.high);
@@ -68,8 +70,9 @@ std::string row(const Results& results, const FrontPoint& point)
 std::string front_csv(const Results& results)
 {
     std::string text = header(results);
+    const int phases = study_notes(results).phases;
     for (const FrontPoint& point : results.front) {
-        text += row(results, point);
+        text += row(results, point, phases);
     }
     return text;
 }

@@ -2,23 +2,50 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <sstream>
+
 namespace prismopt {
 
 namespace {
 
-std::string value_text(KnobTarget target, double value)
+/// In which a knob's values are written, and how many SI units that is; a count has none.
+struct KnobWriting {
+    const char* unit;
+    double size;
+};
+
+KnobWriting writing(KnobTarget target)
 {
     switch (target) {
         case KnobTarget::bandwidth:
         case KnobTarget::aggregate:
-        case KnobTarget::memory_bandwidth: return fmt::format("{:.6g}GB/s", value / 1e9);
-        case KnobTarget::latency: return fmt::format("{:.6g}us", value * 1e6);
-        case KnobTarget::group: return fmt::format("{:.0f}", value);
-        case KnobTarget::memory: return fmt::format("{:.6g}GB", value / 1e9);
-        case KnobTarget::compute: return fmt::format("{:.6g}TFLOP/s", value / 1e12);
-        case KnobTarget::power: return fmt::format("{:.6g}W", value);
+        case KnobTarget::memory_bandwidth: return {"GB/s", 1e9};
+        case KnobTarget::latency: return {"us", 1e-6};
+        case KnobTarget::group: break;
+        case KnobTarget::memory: return {"GB", 1e9};
+        case KnobTarget::compute: return {"TFLOP/s", 1e12};
+        case KnobTarget::power: return {"W", 1.0};
     }
-    return {};
+    return {"", 1.0};
+}
+
+std::string knob_text(const Knob& knob, double value)
+{
+    const KnobWriting in = writing(knob.target);
+    return fmt::format("{}={:.6g}{}", knob.name, value / in.size, in.unit);
+}
+
+/// The value in what knob_text() wrote.
+std::optional<double> knob_value(const Knob& knob, const std::string& text)
+{
+    const std::size_t from = knob.name.size() + 1;
+    double value = 0.0;
+    if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    value *= writing(knob.target).size;
+    return knob_text(knob, value) == text ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -67,9 +94,41 @@ std::string hardware_text(std::span<const Knob> knobs, std::span<const double> v
 {
     std::string text;
     for (std::size_t k = 0; k < knobs.size(); ++k) {
-        text += fmt::format("{}{}={}", k == 0 ? "" : " ", knobs[k].name, value_text(knobs[k].target, values[k]));
+        text += k == 0 ? "" : " ";
+        text += knob_text(knobs[k], values[k]);
     }
     return text;
+}
+
+std::optional<std::vector<double>> hardware_values(std::span<const Knob> knobs, const std::string& text)
+{
+    std::vector<double> values;
+    std::istringstream words(text);
+    for (const Knob& knob : knobs) {
+        std::string word;
+        words >> word;
+        const auto value = knob_value(knob, word);
+        if (!value) {
+            return std::nullopt;
+        }
+        values.push_back(*value);
+    }
+    return words >> std::ws && !words.eof() ? std::nullopt : std::optional(values);
+}
+
+std::string_view knob_units(KnobTarget target)
+{
+    switch (target) {
+        case KnobTarget::bandwidth:
+        case KnobTarget::aggregate:
+        case KnobTarget::memory_bandwidth: return "B/s";
+        case KnobTarget::latency: return "s";
+        case KnobTarget::group: return "1";
+        case KnobTarget::memory: return "B";
+        case KnobTarget::compute: return "FLOP/s";
+        case KnobTarget::power: return "W";
+    }
+    return {};
 }
 
 }  // namespace prismopt

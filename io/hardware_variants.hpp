@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -19,5 +20,11 @@ std::vector<std::vector<double>> hardware_grid(const Scenario& scenario);
 
 /// "node.bandwidth=900GB/s node.group=72"
 std::string hardware_text(std::span<const Knob> knobs, std::span<const double> values);
+
+/// The values in what hardware_text() wrote, to six digits; nothing where it is of other knobs.
+std::optional<std::vector<double>> hardware_values(std::span<const Knob> knobs, const std::string& text);
+
+/// What a knob's value is in, SI; "1" for a count.
+std::string_view knob_units(KnobTarget target);
 
 }  // namespace prismopt

@@ -2,20 +2,20 @@
 
 #include "io/aligned.hpp"
 #include "io/plan_words.hpp"
+#include "io/reading_units.hpp"
+#include "io/study_notes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace prismopt {
 
 namespace {
 
-using namespace literals;
-
-double days(double seconds) { return Seconds{seconds} / 1_day; }
 double percent(double share) { return 100.0 * share; }
 
 /// Decimals that show `digits` significant digits of a number.
@@ -41,26 +41,39 @@ std::string interval(double low, double high, int places) { return fmt::format("
 
 using Row = std::vector<std::string>;
 
+/// Of the largest figure of the front.
+template <class Figure>
+ReadingUnit unit_of_front(const Results& results, std::string_view units, Figure figure)
+{
+    double largest = 0.0;
+    for (const FrontPoint& point : results.front) {
+        largest = std::max(largest, figure(point.prediction));
+    }
+    return reading_unit(units, largest);
+}
+
+/// Value and limits in a unit.
+std::array<double, 3> limited(const Estimate& e, const ReadingUnit& unit)
+{
+    return {e.value / unit.size, e.low / unit.size, e.high / unit.size};
+}
+
 std::string front_table(const Results& results)
 {
     constexpr std::size_t plan_column = 2;
-    double dearest = 0.0;
-    for (const FrontPoint& point : results.front) {
-        dearest = std::max(dearest, point.prediction.cost_usd.value);
-    }
-    const CostUnit cost = cost_unit(dearest);
+    const ReadingUnit cost = unit_of_front(results, "USD", [](const Prediction& p) { return p.cost_usd.value; });
+    const ReadingUnit training = unit_of_front(results, "s", [](const Prediction& p) { return p.training.p99.value; });
+    const ReadingUnit step = unit_of_front(results, "s", [](const Prediction& p) { return p.step.p99.value; });
     std::vector<Row> rows{{"point", "GPUs", "plan", "p99 training time", "cost", "step p50/p99", "mem", "MFU", "ETTR"},
-                          {"", "", "", "days (95 %)", cost.name, "s", "free %", "%", "%"}};
+                          {"", "", "", training.name + " (95 %)", cost.name, step.name, "free %", "%", "%"}};
     for (const FrontPoint& point : results.front) {
         const Prediction& p = point.prediction;
-        const double time = days(p.training.p99.value);
-        const double low = days(p.training.p99.low);
-        const double high = days(p.training.p99.high);
+        const auto [time, low, high] = limited(p.training.p99, training);
         const int places = decimals_between(time, low, high);
         rows.push_back({fmt::format("{}{}", point.dominated ? "*" : "", point.index), std::to_string(p.gpus),
                         plan_words(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
-                        significant(p.cost_usd.value / cost.usd, 4),
-                        significant(p.step.p50.value, 4) + "/" + significant(p.step.p99.value, 4),
+                        significant(p.cost_usd.value / cost.size, 4),
+                        significant(p.step.p50.value / step.size, 4) + "/" + significant(p.step.p99.value / step.size, 4),
                         fmt::format("{:.0f}", percent(p.memory_headroom)), fmt::format("{:.1f}", percent(p.mfu)),
                         fmt::format("{:.1f}", percent(p.ettr))});
     }
@@ -68,23 +81,52 @@ std::string front_table(const Results& results)
 }
 
 /// Both kinds of error of one point: of the draws, and of the model.
-std::string trust(const FrontPoint& point)
+std::string trust(const FrontPoint& point, const StudyNotes& notes)
 {
-    const double time = days(point.prediction.training.p99.value);
-    const double low = days(point.prediction.training.p99.low);
-    const double high = days(point.prediction.training.p99.high);
+    const ReadingUnit unit = reading_unit("s", point.prediction.training.p99.value);
+    const auto [time, low, high] = limited(point.prediction.training.p99, unit);
     const int places = decimals_between(time, low, high);
     std::string text =
-        fmt::format("How far to trust it (point {}, p99 training time {:.{}f} days):\n", point.index, time, places);
-    text += fmt::format("  sampling interval  {} days: 95 % limits for the number of draws, were the model exact\n",
-                        interval(low, high, places));
+        fmt::format("How far to trust it (point {}, p99 training time {:.{}f} {}):\n", point.index, time, places, unit.name);
+    text += fmt::format("  sampling interval  {} {}: 95 % limits for the number of draws, were the model exact\n",
+                        interval(low, high, places), unit.name);
     if (std::isfinite(point.model_low)) {
-        text += fmt::format("  model interval     {} days: {}\n",
-                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)),
+        text += fmt::format("  model interval     {} {}: {}\n",
+                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
                             point.model_fitted > 0.0 ? "95 % limits of the mean model, by its fit to measured runs"
                                                      : "the error that the accelerator's entry declares for the mean model");
+        text += notes.mixtures.empty() ? "" : fmt::format("                     {}\n", notes.mixtures);
     }
     return text;
+}
+
+bool equal_in_objectives(const FrontPoint& a, const FrontPoint& b)
+{
+    return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(), b.objectives.end(),
+                      [](const Estimate& one, const Estimate& other) { return one.value == other.value; });
+}
+
+/// Plans that are equal in all that is minimised, such as those that differ in the memory they leave free.
+std::string ties(const Results& results)
+{
+    std::vector<std::string> groups;
+    std::vector<bool> told(results.front.size(), false);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        std::vector<std::uint64_t> group;
+        for (std::size_t j = i; j < results.front.size(); ++j) {
+            if (!told[j] && equal_in_objectives(results.front[i], results.front[j])) {
+                told[j] = true;
+                group.push_back(results.front[j].index);
+            }
+        }
+        if (group.size() > 1) {
+            groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
+        }
+    }
+    return groups.empty()
+               ? ""
+               : fmt::format("Ties, equal in all that is minimised: points {}. Choose among them by the other columns.\n",
+                             fmt::join(groups, ", "));
 }
 
 std::string front_section(const Results& results)
@@ -102,12 +144,15 @@ std::string front_section(const Results& results)
             "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
             "it.\n";
     }
+    text += ties(results);
+    const StudyNotes notes = study_notes(results);
+    text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "
             "(which flatter),\nsome of them by few; the front is confirmed on fresh draws when the search has ended.\n";
     }
-    return text + "\n" + trust(results.front.front());
+    return text + "\n" + trust(results.front.front(), notes);
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t whole)
@@ -218,14 +263,6 @@ std::string_view population(bool nodes_known)
     return nodes_known ? "this cluster (its nodes are known)" : "the fleet (over the GPUs that one may get)";
 }
 
-CostUnit cost_unit(double usd)
-{
-    if (usd >= 1e6) {
-        return {"M USD", 1e6};
-    }
-    return usd >= 1e3 ? CostUnit{"k USD", 1e3} : CostUnit{"USD", 1.0};
-}
-
 std::string text_report(const Results& results)
 {
     return fmt::format("Study {}: {}front of {} points, minimising {}\nQuantiles are of {}.\n\n", results.study.scenario_name,
@@ -246,11 +283,12 @@ std::string summary(const Results& results)
             return a.prediction.training.p99.value < b.prediction.training.p99.value;
         };
         const auto ends = std::minmax_element(results.front.begin(), results.front.end(), order);
-        const double least = days(ends.first->prediction.training.p99.value);
-        const double most = days(ends.second->prediction.training.p99.value);
-        text +=
-            fmt::format(" {} of {} points, p99 training time {} days ({}).", results.provisional ? "Provisional front" : "Front",
-                        results.front.size(), interval(least, most, decimals(most, 3)), quantiles_of(results.study.nodes_known));
+        const ReadingUnit unit = reading_unit("s", ends.second->prediction.training.p99.value);
+        const double least = ends.first->prediction.training.p99.value / unit.size;
+        const double most = ends.second->prediction.training.p99.value / unit.size;
+        text += fmt::format(" {} of {} points, p99 training time {} {} ({}).",
+                            results.provisional ? "Provisional front" : "Front", results.front.size(),
+                            interval(least, most, decimals(most, 3)), unit.name, quantiles_of(results.study.nodes_known));
     } else {
         text += " The front is empty.";
     }

@@ -16,13 +16,6 @@ std::string text_report(const Results& results);
 /// What quantiles are taken over, in words.
 std::string_view population(bool nodes_known);
 
-/// The unit in which a sum of money is easily read.
-struct CostUnit {
-    const char* name;
-    double usd;
-};
-CostUnit cost_unit(double usd);
-
 /// The front as CSV: one line a point, a header with units in the column names.
 std::string front_csv(const Results& results);
 

@@ -1,5 +1,7 @@
 #include "io/plan_words.hpp"
+#include "io/reading_units.hpp"
 #include "io/report.hpp"
+#include "io/study_notes.hpp"
 #include "io/xy_plots.hpp"
 
 #include <fmt/format.h>
@@ -12,25 +14,7 @@ namespace {
 
 constexpr std::size_t most_curves = 7;  // as many as there are colours
 
-struct Unit {
-    std::string name;
-    double size;
-};
-
-Unit unit_of(const std::string& units, double largest)
-{
-    using namespace literals;
-    if (units == "s") {
-        return largest >= (2_day).si ? Unit{"days", (1_day).si} : largest >= (2_h).si ? Unit{"h", (1_h).si} : Unit{"s", 1.0};
-    }
-    if (units == "USD") {
-        const CostUnit cost = cost_unit(largest);
-        return {cost.name, cost.usd};
-    }
-    return {units == "1" ? "" : units, 1.0};
-}
-
-std::string titled(const std::string& name, const Unit& unit)
+std::string titled(const std::string& name, const ReadingUnit& unit)
 {
     return unit.name.empty() ? name : fmt::format("{} ({})", name, unit.name);
 }
@@ -52,10 +36,10 @@ Plot front_plot(const Results& results)
         for (const FrontPoint& point : results.front) {
             largest = std::max(largest, point.objectives[k].value);
         }
-        return unit_of(results.objectives[k].units, largest);
+        return reading_unit(results.objectives[k].units, largest);
     };
-    const Unit x = unit(0);
-    const Unit y = unit(second);
+    const ReadingUnit x = unit(0);
+    const ReadingUnit y = unit(second);
     Plot plot{results.provisional ? "Provisional front, 95 % limits" : "Pareto front, 95 % limits",
               titled(results.objectives[0].long_name, x),
               titled(results.objectives[second].long_name, y),
@@ -81,7 +65,7 @@ Plot training_plot(const Results& results)
     for (const FrontPoint& point : results.front) {
         largest = std::max(largest, point.prediction.training.p50.value);
     }
-    const Unit unit = unit_of("s", largest);
+    const ReadingUnit unit = reading_unit("s", largest);
     Plot plot{of_population("Distribution of the training time", results), titled("training time", unit), "probability", {}};
     for (std::size_t i = 0; i < std::min(most_curves, results.front.size()); ++i) {
         const FrontPoint& point = results.front[i];
@@ -95,7 +79,12 @@ Plot training_plot(const Results& results)
 /// Of the same: shapes, which times far apart would hide. The colours are those of the other plot, whose legend names them.
 Plot step_plot(const Results& results)
 {
-    Plot plot{of_population("Distribution of the step time", results), "step time / its median", "probability", {}};
+    const int phases = study_notes(results).phases;
+    Plot plot{of_population("Distribution of the step time", results) +
+                  (phases > 1 ? fmt::format(", phase 1 of {}", phases) : ""),
+              "step time / its median",
+              "probability",
+              {}};
     for (std::size_t i = 0; i < std::min(most_curves, results.front.size()); ++i) {
         const TimeDistribution& step = results.front[i].prediction.step;
         plot.series.push_back(curve("", step, step.p50.value));

@@ -3,6 +3,7 @@
 #include "io/hardware_variants.hpp"
 #include "model/phase.hpp"
 #include "model/step/node_order.hpp"
+#include "model/workload/layout.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
@@ -10,7 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
+#include <variant>
 
 namespace prismopt {
 
@@ -106,6 +109,41 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
 /// A job of one building is the same whatever would cross.
 bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return plan.gpus() <= cluster.building_gpus(); }
 
+/// Microbatches of a chunk in a row, for plans that interleave; nothing where no such order is defined.
+std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& phase)
+{
+    if (plan.schedule != Schedule::interleaved) {
+        return 0;
+    }
+    if (undefined_schedule(plan, phase)) {
+        return std::nullopt;
+    }
+    return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
+}
+
+/// Layers of each chunk; nothing where there are fewer than chunks.
+std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
+{
+    const auto chunks = layout(workload.layers, plan);
+    if (std::holds_alternative<Infeasible>(chunks)) {
+        return std::nullopt;
+    }
+    std::vector<int> layers;
+    for (const Chunk& chunk : std::get<std::vector<Chunk>>(chunks)) {
+        layers.push_back(chunk.layers);
+    }
+    return layers;
+}
+
+/// Layers that recompute all.
+std::optional<int> recomputed_in_full(const ParallelPlan& plan, const Workload& workload)
+{
+    if (plan.recompute != Recompute::full) {
+        return 0;
+    }
+    return plan.recomputed_layers > 0 ? plan.recomputed_layers : workload.layers;
+}
+
 /// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.
 std::vector<std::vector<double>> factors_by_place(const ParallelPlan& plan, const std::vector<Phase>& phases,
                                                   const Cluster& cluster)
@@ -155,6 +193,22 @@ std::vector<Constraint> constraints(const Scenario& scenario)
                               return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
                           }};
     };
+    // Where values of a choice have the same effect, `effect(plan in the phase, phase)` in every phase, only the first of them stays.
+    // Values without an effect (nothing) are left to other rules.
+    const auto first_of_its_effect = [&s, &phases](AxisPosition axis, auto choice, const auto& values, auto effect) {
+        return Constraint{"same plan under another name", static_cast<std::size_t>(axis) + 1,
+                          [s, phases, axis, choice, values, effect](std::span<const int> point) {
+                              const ParallelPlan plan = partial_plan(s, point);
+                              return std::none_of(values.begin(), values.begin() + point[axis], [&](const auto& earlier) {
+                                  ParallelPlan other = plan;
+                                  other.*choice = earlier;
+                                  return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+                                      const auto own = effect(plan_in_phase(plan, phase), phase);
+                                      return own && own == effect(plan_in_phase(other, phase), phase);
+                                  });
+                              });
+                          }};
+    };
     const auto microbatch_of_one = [](ParallelPlan plan) {
         plan.microbatch = 1;
         return plan;
@@ -186,7 +240,10 @@ std::vector<Constraint> constraints(const Scenario& scenario)
                   [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
                       return experts_divide(plan, workload);
                   }),
-        first_unless(order, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1 && plan.pp > 1; }),
+        first_unless(order,
+                     [node = scenario.cluster.gpus_per_node()](const ParallelPlan& plan, const Phase&) {
+                         return plan.gradient_gpus() > 1 && plan.pp > 1 && plan.gpus() > node;  // GPUs of a node are alike
+                     }),
         on_plan("does not lie across buildings so", crossing,
                 [cluster = scenario.cluster](const ParallelPlan& plan) { return !placement_problem(plan, cluster); }),
         first_unless(crossing, [cluster = scenario.cluster](const ParallelPlan& plan,
@@ -206,14 +263,20 @@ std::vector<Constraint> constraints(const Scenario& scenario)
                         return in_every_phase(plan, phases, defined);
                     });
                 }),
-        first_unless(group, [](const ParallelPlan& plan, const Phase&) { return plan.group > 0; }),
+        first_of_its_effect(group, &ParallelPlan::group, s.group, microbatches_in_a_row),
         in_phases("schedule not defined", group, defined),
-        first_unless(split, [](const ParallelPlan& plan, const Phase&) { return plan.pp * plan.chunks > 1; }),
+        first_of_its_effect(split, &ParallelPlan::split, s.split,
+                            [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                                return layers_of_chunks(plan, workload);
+                            }),
         in_phases("fewer layers than chunks", split,
                   [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
                       return chunks_have_layers(plan, workload);
                   }),
-        first_unless(recomputed_layers, [](const ParallelPlan& plan, const Phase&) { return plan.recompute == Recompute::full; }),
+        first_of_its_effect(recomputed_layers, &ParallelPlan::recomputed_layers, s.recomputed_layers,
+                            [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                                return recomputed_in_full(plan, workload);
+                            }),
         first_unless(sharding, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
         first_unless(dp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
         first_unless(tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; }),

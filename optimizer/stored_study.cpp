@@ -1,5 +1,7 @@
 #include "optimizer/stored_study.hpp"
 
+#include "io/hardware_variants.hpp"
+
 #include <algorithm>
 
 namespace prismopt {
@@ -19,18 +21,40 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
                       [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
 }
 
+/// The scenario with the kinds of hardware that the search had tuned, which only the labels of that axis tell.
+Scenario scenario_of(const Results& results)
+{
+    Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+    if (scenario.knobs.empty() || results.axes.empty()) {
+        return scenario;
+    }
+    const std::vector<std::string>& labels = results.axes.front().labels;
+    for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
+        const auto values = hardware_values(scenario.knobs, labels[kind]);
+        if (!values || !hardware_at(scenario, *values)) {
+            break;  // not this program's, which the axes tell
+        }
+        scenario.hardware.push_back(*values);
+    }
+    return scenario;
+}
+
 }  // namespace
 
 StoredStudy::StoredStudy(const Results& results)
-    : scenario_(parse_scenario(results.study.scenario_text, results.study.scenario_path)), model_(scenario_),
-      bench_(scenario_, model_.problem)
+    : scenario_(scenario_of(results)), model_(scenario_), bench_(scenario_, model_.problem)
 {
     if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
         throw InputError(
             results.study.scenario_path +
-            ": its space is not that of the results (they are of another version of the program, or the search tuned "
-            "hardware that no file names); search again, or use the version that wrote them");
+            ": its space is not that of the results, which are of another version of the program; search again, or use the "
+            "version that wrote them");
     }
+}
+
+std::vector<double> StoredStudy::knob_values(std::span<const int> point) const
+{
+    return scenario_.knobs.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
 }
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "io/export/launch.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "io/orders_file.hpp"
 #include "io/results.hpp"
 #include "model/step/node_order.hpp"
@@ -51,6 +52,31 @@ std::string slowest(const std::vector<int>& nodes, const std::vector<double>& fa
 {
     const int node = *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
     return fmt::format("the slowest, {}, takes {:.4g} times as long", node, factors[static_cast<std::size_t>(node)]);
+}
+
+/// Of which hardware the plan is, where a scenario has a choice.
+std::string hardware_line(const Launch& launch)
+{
+    if (launch.knobs.empty()) {
+        return "";
+    }
+    return fmt::format("# Judged for this hardware, by the scenario's knobs: {}\n",
+                       hardware_text(launch.knobs, launch.knob_values));
+}
+
+/// [knob]: its value, SI; null where there is no choice.
+nlohmann::json hardware_json(const Launch& launch)
+{
+    nlohmann::json json;
+    for (std::size_t k = 0; k < launch.knobs.size(); ++k) {
+        const Knob& knob = launch.knobs[k];
+        const double value = launch.knob_values[k];
+        json.push_back({{"name", knob.name},
+                        {"value", value},
+                        {"units", knob_units(knob.target)},
+                        {"text", hardware_text({&knob, 1}, {&value, 1})}});
+    }
+    return json;
 }
 
 /// Which known nodes the predicted times are of.
@@ -106,9 +132,9 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
         launch.phases > 1 ? fmt::format("# Phase {} of {}, which are launched one after the other: --phase K writes another\n",
                                         launch.phase_number, launch.phases)
                           : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, phase, launch.provisional ? provisional : "", version, source, launch.program,
-                       nodes_text(launch));
+    return fmt::format("# Study {}, point {}: {}\n{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, hardware_line(launch), phase, launch.provisional ? provisional : "", version, source,
+                       launch.program, nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -163,6 +189,7 @@ Exported launch_json(const Launch& launch)
                           {"experts", w.experts.count},
                           {"active_experts", w.experts.active}}},
                         {"cluster", {{"name", launch.cluster.name}, {"gpus_per_node", launch.cluster.gpus_per_node()}}},
+                        {"hardware", hardware_json(launch)},
                         {"nodes", nodes_json(launch)},
                         {"quantiles_of", quantiles_of(launch.cluster.nodes_known())},
                         {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},

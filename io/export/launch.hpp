@@ -4,6 +4,7 @@
 /// with the reason; nothing is approximated.
 
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/knob.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/step/given_orders.hpp"
@@ -27,14 +28,17 @@ struct Launch {
     int phase_number = 1;  // from 1
     int phases = 1;        // of the run
     Cluster cluster;
+    std::vector<Knob> knobs;             // of the scenario
+    std::vector<double> knob_values;     // SI, [knob]: those of the cluster
     PartOrders orders;                   // in which each stage runs its tasks
     bool provisional = false;            // the search was stopped before it had confirmed its front
     double step_s = 0.0;                 // median step time; 0: not known
     double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: not known
+    std::string stem = "plan";           // which names of further files begin with
 };
 
 struct ExportFile {
-    std::string suffix;  // of its name, behind what the user names; empty: the main file
+    std::string name;  // of a file beside the main one; empty: the main file
     std::string text;
 };
 
@@ -55,7 +59,8 @@ Exported torchtitan_config(const Launch& launch);
 Exported slurm_script(const Launch& launch);
 Exported launch_json(const Launch& launch);
 
-/// Lines that say what was exported from where, for which version of the target, and for which nodes where they are known.
+/// Lines that say what was exported from where, for which version of the target, and for which hardware and nodes where
+/// there is a choice.
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
 
 }  // namespace prismopt

@@ -72,7 +72,7 @@ std::string job_name(std::string study)
 constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
 /// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs in turn.
-constexpr auto by_table = R"(ranks=${RANKS:?name the file with the ranks: sbatch --export=ALL,RANKS=... }
+constexpr auto by_table = R"(ranks=${RANKS:?name the file with the ranks (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export SLURM_HOSTFILE=$PWD/hosts.$SLURM_JOB_ID
 tail -n +2 "$ranks" | while IFS=, read -r _ node _; do echo "${hosts[$node]}"; done >"$SLURM_HOSTFILE"
@@ -84,6 +84,10 @@ constexpr auto known_nodes =
     "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS of the nodes in the job, or --exclude=HOSTS of those kept "
     "out.\n"
     "#   It numbers hosts as its configuration lists them, so the scenario has to number nodes in that order.\n";
+
+constexpr auto judged_hardware =
+    "#   Slurm does not check that: on other hardware the plan may be slow, or not fit. Choose nodes that have it (--partition,\n"
+    "#   --constraint), or export the plan of the hardware that you have.\n";
 
 }  // namespace
 
@@ -106,6 +110,7 @@ Exported slurm_script(const Launch& launch)
                         job_name(launch.study), last + 1, plan.gpus(), node);
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
+    text += launch.knobs.empty() ? "" : judged_hardware;
     text += launch.cluster.nodes_known() ? known_nodes : "";
     text +=
         "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
@@ -119,7 +124,7 @@ export MASTER_ADDR MASTER_PORT=29500 WORLD_SIZE=$SLURM_NTASKS
 # shellcheck disable=SC2016  # expanded in each task
 srun "${distribution[@]}" --kill-on-bad-exit=1 bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec "$@"' task "$@"
 )";
-    return std::vector<ExportFile>{{"", std::move(text)}, {"ranks.csv", table(all)}};
+    return std::vector<ExportFile>{{"", std::move(text)}, {launch.stem + ".ranks.csv", table(all)}};
 }
 
 }  // namespace prismopt

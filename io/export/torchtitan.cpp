@@ -3,6 +3,7 @@
 #include "io/orders_file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <map>
@@ -22,6 +23,12 @@ std::string own_schedule(const ParallelPlan& plan)
         case Schedule::dualpipe_v: return "DualPipeV";
         default: return "";
     }
+}
+
+/// A string of TOML; those of JSON are.
+std::string quoted(const std::string& text)
+{
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 int stages(const ParallelPlan& plan) { return plan.pp * plan.chunks; }
@@ -103,7 +110,7 @@ void set_pipeline(const Launch& launch, const std::string& csv, Settings& s)
     const std::string own = own_schedule(plan);
     s.set("parallelism.pipeline_parallel_schedule", own.empty() ? "\"PipelineScheduleMulti\"" : fmt::format("\"{}\"", own));
     if (own.empty()) {
-        s.set("parallelism.pipeline_parallel_schedule_csv", fmt::format("\"{}\"", csv));
+        s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
     }
     s.set("parallelism.pipeline_parallel_microbatch_size", plan.microbatch);
     const int less = plan.split == LayerSplit::slots ? 1 : 0;
@@ -134,7 +141,7 @@ Exported torchtitan_config(const Launch& launch)
     if (Refusals why = refusals(launch); !why.empty()) {
         return why;
     }
-    constexpr auto csv = "schedule.csv";
+    const std::string csv = launch.stem + ".schedule.csv";
     const ParallelPlan& plan = launch.plan;
     const TargetNames& names = torchtitan_names();
     Settings s(names);

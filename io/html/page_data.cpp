@@ -3,7 +3,9 @@
 #include "io/front_columns.hpp"
 #include "io/html/packed.hpp"
 #include "io/plan_words.hpp"
+#include "io/reading_units.hpp"
 #include "io/report.hpp"
+#include "io/study_notes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -130,6 +132,16 @@ Json trust(const Results& results)
     return json;
 }
 
+/// The page reads quantities in the units of texts.
+Json units_json()
+{
+    Json json = Json::object();
+    for (const ReadingRow& row : reading_rows()) {
+        json[std::string(row.units)].push_back({std::string(row.name), row.from, row.size});
+    }
+    return json;
+}
+
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
@@ -142,6 +154,10 @@ Json study_json(const ReportedStudy& study)
     }
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["population"] = population(results.study.nodes_known);
+    const StudyNotes notes = study_notes(results);
+    json["step_of"] = of_first_phase(notes.phases);
+    json["phases_note"] = first_phase_text(notes.phases);
+    json["mixtures_note"] = notes.mixtures;
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }
@@ -206,6 +222,7 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelC
 {
     constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
     Json json{{"program", program},
+              {"units", units_json()},
               {"probabilities", reported_probabilities},
               {"check_model", check_json(check)},
               {"estimates", Json::array()},

@@ -109,6 +109,11 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.design = design_text(launch.plan);
     launch.workload = problem.workload;
     launch.cluster = problem.cluster;
+    launch.knobs = study.scenario().knobs;
+    launch.knob_values = study.knob_values(point);
+    if (values.count("out") > 0) {
+        launch.stem = std::filesystem::path(values["out"].as<std::string>()).stem().string();
+    }
     PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
     const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
@@ -128,10 +133,15 @@ Launch launch_of(const po::variables_map& values, const Results& results)
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
 {
     const auto path_of = [&out](const ExportFile& file) {
-        return file.suffix.empty() ? out : (std::filesystem::path(out).parent_path() / file.suffix).string();
+        return file.name.empty() ? out : (std::filesystem::path(out).parent_path() / file.name).string();
     };
+    std::error_code error;
+    if (files.size() > 1 && std::filesystem::is_character_file(out, error)) {
+        throw InputError(
+            fmt::format("--out {} is no file, and this target writes {} files; name one in a folder", out, files.size()));
+    }
     for (const ExportFile& file : files) {
-        if (!file.suffix.empty()) {
+        if (!file.name.empty()) {
             refuse_same_outputs({{"out", out}, {"target's own file", path_of(file)}});
         }
     }
@@ -151,7 +161,8 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
                           "which plan, as reports number them (default: the first of the front)")(
         "phase", po::value<int>()->value_name("N")->default_value(1), "which phase of the training")(
-        "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; further files go beside it");
+        "out", po::value<std::string>()->value_name("FILE"),
+        "write here instead of standard output; further files go beside it, with its name without the ending");
     const auto values = parse_options("export", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

@@ -248,7 +248,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         if (scenario.phases.size() > 1) {
             of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
         }
-        of.model = model_interval(model.problem, of.plan, fitted_model());
+        const FittedModel fitted = fitted_model();
+        of.model = model_interval(model.problem, of.plan, fitted);
+        of.mixtures = of.model.fitted ? mixtures_text(fitted, model.problem.workload, model.problem.cluster) : "";
         write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

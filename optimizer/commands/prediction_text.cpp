@@ -1,5 +1,6 @@
 #include "optimizer/commands/prediction_text.hpp"
 
+#include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "optimizer/design_text.hpp"
 
@@ -85,9 +86,9 @@ const char* origin(const ModelInterval& model)
     return model.fitted ? "95 % by the fit's covariance and scatter" : "the error that the accelerator declares (not fitted)";
 }
 
-void print_distribution(const char* title, const char* unit_name, double unit, const TimeDistribution& d,
-                        const ModelInterval& model)
+void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
 {
+    const auto [unit_name, unit] = reading_unit("s", d.p99.value);
     fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
                d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
     fmt::print("  p99 sampling: {}; model: {:.4g} .. {:.4g}, {}\n", limits(d.p99, unit), d.p99.value * model.low / unit,
@@ -99,15 +100,15 @@ void print_run(const Prediction& p)
     const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
     constexpr double megawatt_hour = 3.6e9;
-    const auto minutes = [](double s) { return std::isfinite(s) ? fmt::format("{:.3g} min", s / 60.0) : std::string("never"); };
+    const auto time = [](double seconds) { return time_text(seconds, 3); };
     const std::string checkpoints =
         !std::isfinite(run.interval_s) ? "no checkpoints"
         : run.writes_checkpoints
-            ? fmt::format("a checkpoint every {}", minutes(run.interval_s))
-            : fmt::format("no checkpoint, as no part of the run is longer than the interval of {}", minutes(run.interval_s));
+            ? fmt::format("a checkpoint every {}", time(run.interval_s))
+            : fmt::format("no checkpoint, as no part of the run is longer than the interval of {}", time(run.interval_s));
     if (std::isfinite(run.mean_time_between_failures_s)) {
-        fmt::print("a failure every {:.3g} h; {} (Young {}, Daly {}, optimal {})\n", run.mean_time_between_failures_s / 3600.0,
-                   checkpoints, minutes(run.young_s), minutes(run.daly_s), minutes(run.optimal_s));
+        fmt::print("a failure every {}; {} (Young {}, Daly {}, optimal {})\n", time(run.mean_time_between_failures_s),
+                   checkpoints, time(run.young_s), time(run.daly_s), time(run.optimal_s));
     } else {
         fmt::print("no failures; {}\n", checkpoints);
     }
@@ -118,24 +119,24 @@ void print_run(const Prediction& p)
                    row.loss.waiting_gpu_s / gpu_hour);
     }
     if (run.deadline.si > 0.0) {
-        fmt::print("longer than {:.4g} days with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n",
-                   run.deadline.si / 86400.0, run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
+        fmt::print("longer than {} with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n", time_text(run.deadline.si),
+                   run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
 }
 
 void print_phases(const std::vector<PhasePrediction>& phases)
 {
-    constexpr double day = 86400.0;
     constexpr double gigabyte = 1e9;
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
+        const auto [unit, size] = reading_unit("s", p.step.p99.value);
         fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan), p.plan.dp);
         fmt::print(
-            "  {:.0f} steps, mean {:.4g} s, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {:.4g} days without failures and checkpoints; "
+            "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
-            p.steps, p.step.mean.value, p.step.p50.value, p.step.p95.value, p.step.p99.value, p.productive_s / day,
-            p.tflops_per_gpu, p.memory.total().si / gigabyte);
+            p.steps, p.step.mean.value / size, unit, p.step.p50.value / size, p.step.p95.value / size, p.step.p99.value / size,
+            time_text(p.productive_s), p.tflops_per_gpu, p.memory.total().si / gigabyte);
     }
 }
 
@@ -171,6 +172,9 @@ nlohmann::json to_json(const PlanPrediction& of)
         return json;
     }
     json["model_interval"] = of.model.fitted ? "fitted" : "declared";
+    if (!of.mixtures.empty()) {
+        json["model_interval_of_mixtures"] = of.mixtures;
+    }
     json["quantiles_of"] = quantiles_of(of.nodes_known);
     json["step_time_s"] = to_json(p.step, of.model);
     json["training_time_s"] = to_json(p.training, of.model);
@@ -213,7 +217,6 @@ nlohmann::json to_json(const PlanPrediction& of)
 void print_text(const PlanPrediction& of)
 {
     const Prediction& p = of.prediction;
-    constexpr double day = 86400.0;
     constexpr double gigabyte = 1e9;
     fmt::print("{} dp={}\n", design_text(of.plan), of.plan.dp);
     if (p.infeasible) {
@@ -224,10 +227,13 @@ void print_text(const PlanPrediction& of)
     if (of.seats) {
         print_seats(*of.seats);
     }
-    print_distribution("step time", "s", 1.0, p.step, of.model);
-    print_distribution("training time", "days", day, p.training, of.model);
+    print_distribution(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step, of.model);
+    print_distribution("training time", p.training, of.model);
+    if (!of.mixtures.empty()) {
+        fmt::print("  {}\n", of.mixtures);
+    }
     print_phases(of.phases);
-    fmt::print("noise-free step {:.4g} s; bubble {:.1f} %, exposed communication {:.1f} % of it\n", p.noise_free_step_s,
+    fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
@@ -238,9 +244,9 @@ void print_text(const PlanPrediction& of)
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
         p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
-    const CostUnit unit = cost_unit(p.cost_usd.value);
-    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected; {} step draws\n", p.cost_usd.value / unit.usd, unit.name,
-               p.expected_cost_usd.value / unit.usd, unit.name, p.draws);
+    const ReadingUnit unit = reading_unit("USD", p.cost_usd.value);
+    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected; {} step draws\n", p.cost_usd.value / unit.size, unit.name,
+               p.expected_cost_usd.value / unit.size, unit.name, p.draws);
 }
 
 }  // namespace prismopt

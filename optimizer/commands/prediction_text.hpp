@@ -26,6 +26,7 @@ struct PlanPrediction {
     std::vector<PhasePrediction> phases;  // where there are several
     bool nodes_known = false;
     std::optional<SeatsWritten> seats;
+    std::string mixtures = {};  // what the model's interval rests on for a mixture of experts; empty: nothing to say
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

@@ -76,6 +76,22 @@ std::string replaced(const std::string& text, const std::string& section, const 
     return result;
 }
 
+/// Runs of mixtures of experts by what they ran on: what intervals of mixtures rest on.
+std::string mixtures_text(const std::vector<FittedRow>& rows)
+{
+    std::map<std::pair<std::string, std::string>, int> counts;
+    for (const FittedRow& row : rows) {
+        if (row.run.workload.mixture()) {
+            ++counts[{row.run.cluster.accelerator.name, row.run.cluster.stack.name}];
+        }
+    }
+    std::string text;
+    for (const auto& [on, count] : counts) {
+        text += fmt::format("    {{ accelerator = \"{}\", stack = \"{}\", rows = {} }},\n", on.first, on.second, count);
+    }
+    return text.empty() ? "" : "mixtures = [\n" + text + "]\n";
+}
+
 std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date, double mean_error,
                      double median_error, double widening)
 {
@@ -91,7 +107,9 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "of runs\n"
         "# in fewer than 16 bits, of mixtures of experts. The covariance is `widening` times that of independent rows: so much "
         "that 95 %\n"
-        "# of the rows of sources that were left out of the fit are inside their limits.\n\n";
+        "# of the rows of sources that were left out of the fit are inside their limits. `mixtures`: rows of mixtures of "
+        "experts, "
+        "on what.\n\n";
     text += fmt::format(
         "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
         "{:.3f}\n",
@@ -100,7 +118,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const auto& [source, count] : sources) {
         text += fmt::format("    \"{}: {} rows\",\n", source, count);
     }
-    text += "]\nnames = [\n";
+    text += "]\n" + mixtures_text(rows) + "names = [\n";
     for (const FitConstant& constant : fit.constants) {
         text += fmt::format("    \"{}\",\n", constant.name());
     }

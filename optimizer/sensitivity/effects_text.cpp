@@ -1,5 +1,6 @@
 #include "optimizer/sensitivity/effects_text.hpp"
 
+#include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "io/results.hpp"
 #include "io/tornado.hpp"
@@ -33,6 +34,17 @@ std::string title(EffectKind kind, const SensitivityOptions& options)
         case EffectKind::hardware: return fmt::format("Hardware {:g} % better", options.percent);
     }
     return {};
+}
+
+/// What changed, where kinds stand together: a class of kernels may lose its variance, or be faster.
+std::string labelled(const Effect& effect)
+{
+    switch (effect.kind) {
+        case EffectKind::variance: return effect.name + ", no variance";
+        case EffectKind::speed: return effect.name + ", faster";
+        case EffectKind::hardware: return effect.name + ", better";
+    }
+    return effect.name;
 }
 
 /// Of every table but that of pairs.
@@ -77,11 +89,11 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
 {
     const Effect& a = found.effects[pair.a];
     const Effect& b = found.effects[pair.b];
-    const std::string names = fmt::format("{} & {}", a.name, b.name);
+    const std::string names = fmt::format("{} & {}", labelled(a), labelled(b));
     if (pair.infeasible) {
-        return fmt::format("{:<40} cannot run: {}: {}", names, pair.infeasible->reason, pair.infeasible->detail);
+        return fmt::format("{:<56} cannot run: {}: {}", names, pair.infeasible->reason, pair.infeasible->detail);
     }
-    return fmt::format("{:<40} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
+    return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
                        at(b.difference, Figure::p99).value / ms, at(pair.joint, Figure::p99).value / ms,
                        at(pair.interaction, Figure::p99).value / ms, limits(at(pair.interaction, Figure::p99), ms));
 }
@@ -128,11 +140,10 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
 {
     const Consequence& plan = found.plan;
     std::string text = fmt::format(
-        "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {:.4g} days; {} draws\n"
+        "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
         "quantiles of {}; changes against this plan on the same draws, 95 % limits from sections\n",
         design_text(of.plan), value_of(plan, Figure::p50), value_of(plan, Figure::p95), value_of(plan, Figure::p99),
-        value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
-        value_of(plan, Figure::training_p99) / Seconds{literals::operator""_day(1ULL)}.si,
+        value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent, time_text(value_of(plan, Figure::training_p99)),
         of.options.range.fleets * of.options.range.steps, population(of.scenario.cluster.nodes_known()));
     const Effect* last = nullptr;
     for (const Effect& effect : found.effects) {
@@ -151,7 +162,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
         }
     }
     if (!found.pairs.empty()) {
-        text += fmt::format("\n{:<40} {:>9} {:>9} {:>9} {:>12}\n", "Pairs: p99 ms", "first", "second", "both", "interaction");
+        text += fmt::format("\n{:<56} {:>9} {:>9} {:>9} {:>12}\n", "Pairs: p99 ms", "first", "second", "both", "interaction");
     }
     for (const Pair& pair : found.pairs) {
         text += pair_row(pair, found) + "\n";
@@ -206,7 +217,7 @@ std::string sensitivity_svg(const Sensitivity& found, const SensitivityOf& of)
         }
         const Estimate& p99 = at(effect.difference, Figure::p99);
         const double unit = percent * value_of(found.plan, Figure::p99);
-        panels.back().bars.push_back({effect.name, p99.value / unit, p99.low / unit, p99.high / unit});
+        panels.back().bars.push_back({labelled(effect), p99.value / unit, p99.low / unit, p99.high / unit});
     }
     return tornado_svg(panels, "change of the step's p99, % (95 % limits)");
 }

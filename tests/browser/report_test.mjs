@@ -95,6 +95,8 @@ const tests = {
             assert.match(await page.locator(place).textContent(), /the fleet \(over the GPUs that one may get\)/, place);
         }
         assert.ok(await page.locator("#timeline-chart canvas").count() > 0, "a timeline is drawn");
+        const [, unit] = csv.match(/ (\w+) \(95 %\)/);
+        assert.match(await page.locator("#summary-text .card .figure").first().textContent(), new RegExp(`^[\\d.]+ ${unit}$`), "times in the unit of the text");
         await close(page);
     },
 
@@ -238,6 +240,9 @@ const tests = {
         await page.selectOption("#sensitivity-figure", "training_p99");
         assert.ok(Math.abs(Math.max(...(await bars()).map(Math.abs)) - most("training_p99")) < 1e-9);
         assert.ok(await page.locator("#sensitivity").isVisible());
+        const labels = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("sensitivity-chart")).getOption().yAxis[0].data);
+        assert.equal(new Set(labels).size, labels.length, "each bar has a name of its own");
+        assert.ok(labels.includes("gemm, no variance") && labels.includes("gemm, faster"), labels.join("; "));
         await close(page);
         const without = await open(browser, urls.small);
         assert.ok(await without.locator("#sensitivity").isHidden() && await without.locator("#gains").isHidden());
@@ -273,6 +278,44 @@ const tests = {
         assert.ok(series.includes("front of A small") && series.includes("front of B small"));
         assert.deepEqual([...new Set(await page.locator("#points-table tbody tr td:nth-child(2)").allTextContents())].sort(), ["A small", "B small"]);
         if (screenshots) await page.screenshot({ path: join(screenshots, "both.png"), fullPage: true });
+        await close(page);
+    },
+
+    async "colours are of selected plans, in all charts"(browser, urls) {
+        for (const colorScheme of ["light", "dark"]) {
+            const page = await open(browser, urls.both, { colorScheme });
+            const [ofPlans, ofStudies, ofFronts] = await page.evaluate(() => {
+                const option = (id) => echarts.getInstanceByDom(document.getElementById(id)).getOption();
+                const colours = (id) => option(id).series.map((one) => one.itemStyle?.color ?? one.color);
+                const plans = option("training-chart").series.map((one) => [one.name, one.color]);
+                return [plans, ["infeasible-chart", "progress-chart"].map(colours),
+                    option("front-chart").series.filter((one) => one.id.startsWith("front")).map((one) => one.itemStyle.color)];
+            });
+            const taken = new Set(ofPlans.map(([, colour]) => colour));
+            assert.ok(taken.size > 1 && taken.size === new Set(ofPlans.map(([name]) => name)).size, "a colour a plan");
+            for (const colours of [...ofStudies, ofFronts]) {
+                assert.equal(new Set(colours).size, 2, `two studies, ${colours}`);
+                assert.ok(colours.every((colour) => /^#/.test(colour) && !taken.has(colour)), `${colours} beside plans' ${[...taken]}`);
+                assert.deepEqual(colours, ofStudies[0], "a study looks the same everywhere");
+            }
+            await close(page);
+        }
+    },
+
+    async "reasons can be read in a narrow window"(browser, urls) {
+        const page = await open(browser, urls.small, { viewport: { width: 400, height: 900 } });
+        const [reasons, shown, left] = await page.evaluate(() => {
+            const chart = echarts.getInstanceByDom(document.getElementById("infeasible-chart"));
+            const texts = chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && !one.invisible);
+            return [chart.getOption().yAxis[0].data, texts.map((one) => one.style.text).join(""), Math.min(...texts.map((one) => {
+                const box = one.getBoundingRect().clone();
+                if (one.transform) box.applyTransform(one.transform);
+                return box.x;
+            }))];
+        });
+        const bare = (text) => text.replaceAll(/\s/g, "");
+        for (const reason of reasons) assert.ok(bare(shown).includes(bare(reason)), `${reason} is not in ${shown}`);
+        assert.ok(left >= 0, `cut at the left edge: ${left}`);
         await close(page);
     },
 

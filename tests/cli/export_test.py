@@ -37,11 +37,11 @@ class Export(CliTest):
 
     def test_a_job_script_that_bash_reads(self):
         printed = self.output("export", "small.h5", "--target", "slurm", "--out", "job.sbatch")
-        self.assertEqual(printed.split(), ["job.sbatch", "ranks.csv"])
+        self.assertEqual(printed.split(), ["job.sbatch", "job.ranks.csv"])
         subprocess.run(["bash", "-n", self.folder / "job.sbatch"], check=True)
         if shutil.which("shellcheck"):
             subprocess.run(["shellcheck", self.folder / "job.sbatch"], check=True)
-        with open(self.folder / "ranks.csv", newline="") as file:
+        with open(self.folder / "job.ranks.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([int(row["rank"]) for row in rows], list(range(self.gpus[0])))
         self.assertEqual(len({(row["node"], row["local_rank"]) for row in rows}), self.gpus[0])
@@ -57,8 +57,29 @@ class Export(CliTest):
         self.assertIn("say where with --out", self.refusal("export", "small.h5", "--target", "slurm"))
 
     def test_files_of_one_export_do_not_overwrite_each_other(self):
-        self.assertIn("only one would be left", self.refusal("export", "small.h5", "--target", "slurm", "--out", "./ranks.csv"))
-        self.assertFalse((self.folder / "ranks.csv").exists())
+        for name in ("one.sbatch", "two.sbatch"):
+            self.output("export", "small.h5", "--target", "slurm", "--out", name)
+        self.assertTrue((self.folder / "one.ranks.csv").exists() and (self.folder / "two.ranks.csv").exists())
+        (self.folder / "link.ranks.csv").write_text("mine")
+        (self.folder / "link.sbatch").symlink_to("link.ranks.csv")
+        self.assertIn("only one would be left", self.refusal("export", "small.h5", "--target", "slurm", "--out", "link.sbatch"))
+        self.assertEqual((self.folder / "link.ranks.csv").read_text(), "mine")
+        self.assertIn("is no file", self.refusal("export", "small.h5", "--target", "slurm", "--out", "/dev/null"))
+
+    def test_hardware_that_was_tuned_is_told(self):
+        knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nrange = ["12.5 GB/s", "50 GB/s"]\n' \
+            'price = { per = "25 GB/s", cost = "0.10 USD/h" }\n'
+        text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text().replace("[search]", '[search]\nstrategy = "nlopt"') + knob
+        (self.folder / "tuned.toml").write_text(text)
+        self.output("search", "tuned.toml", "--out", "tuned.h5")
+        self.output("report", "tuned.h5", "--csv", "tuned.csv")
+        with open(self.folder / "tuned.csv", newline="") as file:
+            hardware = {row["hardware"]: row["point"] for row in csv.DictReader(file)}
+        self.assertGreater(len(hardware), 3)  # more than the two ends and their middle
+        for told, point in sorted(hardware.items())[:3]:  # each takes a second
+            plan = json.loads(self.output("export", "tuned.h5", "--point", point, "--target", "json"))
+            self.assertEqual([one["text"] for one in plan["hardware"]], [told])
+            self.assertAlmostEqual(plan["hardware"][0]["value"] / 1e9, float(told.split("=")[1].removesuffix("GB/s")), 9)
 
     def test_results_are_not_overwritten(self):
         before = (self.folder / "small.h5").read_bytes()

@@ -105,6 +105,13 @@ class Init(CliTest):
             self.assertEqual((toml["workload"]["model"], toml["cluster"]["gpus"], toml["cluster"]["accelerator"]), (workload, gpus, accelerator))
             self.assertRegex(self.output("validate", name), r"(?m)^ +(about )?[1-9]\S* feasible$")
 
+    def test_the_starter_of_the_quick_tour_is_searched_to_its_end(self):
+        self.output("init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024, "--out", "my.toml")
+        found = self.run_program("search", "my.toml", "--out", "my.h5")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertNotIn("too few for upper limits", found.stderr)
+        self.assertRegex(found.stdout, r"proved complete: [\d,]+ feasible plans, [\d,]{5,} excluded by their bound")
+
     def test_it_says_what_it_needs(self):
         self.assertIn("needs --workload", self.refusal("init"))
         self.assertIn("needs --gpus", self.refusal("init", "--workload", "llama3-8b"))

@@ -78,7 +78,7 @@ class Predict(CliTest):
         p = self.predict()
         text = self.output("predict", support.SMALL, "--design", DESIGN)
         self.assertTrue(text.startswith(p["design"]))
-        self.assertIn(f"p99 {p['step_time_s']['p99']:.4g}", text)
+        self.assertIn(f"p99 {1e3 * p['step_time_s']['p99']:.4g}", text)
         self.assertIn(f"MFU {100 * p['mfu']:.1f} %", text)
 
     def test_phases_are_told_apart(self):

@@ -76,7 +76,7 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
             self.assertIn(part, text)
         picture = xml.etree.ElementTree.parse(self.folder / "tornado.svg").getroot()
         labels = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-        for label in ("gemm", "cluster.bandwidth", "change of the step's p99, % (95 % limits)"):
+        for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change of the step's p99, % (95 % limits)"):
             self.assertIn(label, labels)
 
     def test_few_draws_have_no_limits(self):

@@ -95,6 +95,18 @@ Search: nothing to search
 )");
 }
 
+TEST(TextReport, TellsTiesFromPlansThatAreBetter)
+{
+    Results results = plain();
+    EXPECT_THAT(text_report(results), Not(HasSubstr("Ties")));
+    FrontPoint third = results.front[0];
+    third.index = 22;
+    third.prediction.memory_headroom = 0.2;  // not minimised
+    results.front.push_back(third);
+    EXPECT_THAT(text_report(results),
+                HasSubstr("\nTies, equal in all that is minimised: points 30 = 22. Choose among them by the other columns.\n"));
+}
+
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
 {
     Results results = plain();
@@ -131,16 +143,25 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     EXPECT_THAT(text_report(results), HasSubstr("2176 step draws, none to confirm the front"));
     EXPECT_THAT(summary(results), HasSubstr("Provisional front of 2 points"));
     EXPECT_THAT(summary(results), HasSubstr("Counts: " + counts));
-    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,this cluster,8192,"));
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,this cluster,,8192,"));
 }
 
-TEST(TextReport, ChoosesTheUnitOfCostsByTheirSize)
+/// Half an hour is no fraction of a day.
+TEST(TextReport, ReadsShortRunsInMinutes)
 {
-    EXPECT_STREQ(cost_unit(0.3).name, "USD");
-    EXPECT_STREQ(cost_unit(999.0).name, "USD");
-    EXPECT_STREQ(cost_unit(1e3).name, "k USD");
-    EXPECT_STREQ(cost_unit(2.5e6).name, "M USD");
-    for (const double usd : {1.0, 5e4, 1e9}) EXPECT_GE(usd / cost_unit(usd).usd, 1.0);
+    Results results = plain();
+    for (FrontPoint& point : results.front) {
+        point.prediction.training.p99 = {1770.0, 1760.0, 1780.0};
+        point.prediction.step.p50.value = 0.25;
+        point.prediction.step.p99.value = 0.5;
+    }
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("29.5 (29.3 to 29.7)"));
+    EXPECT_THAT(text, HasSubstr("min (95 %)"));
+    EXPECT_THAT(text, HasSubstr("250.0/500.0"));
+    EXPECT_THAT(text, HasSubstr("p99 training time 29.5 min):\n  sampling interval  29.3 to 29.7 min: "));
+    EXPECT_THAT(text, HasSubstr("  model interval     27.1 to 31.9 min: "));
+    EXPECT_THAT(summary(results), HasSubstr("p99 training time 29.5 to 29.5 min"));
 }
 
 TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
@@ -172,17 +193,16 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
 {
     const std::vector<std::string> csv = lines(front_csv(plain()));
     ASSERT_EQ(csv.size(), 3U);
-    EXPECT_THAT(csv[0],
-                StartsWith(
-                    "point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,draws,step_time_mean_s,"
-                    "step_time_mean_low_s,step_time_mean_high_s,"));
+    EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
+                                   "phase,draws,step_time_mean_s,"
+                                   "step_time_mean_low_s,step_time_mean_high_s,"));
     EXPECT_THAT(csv[0], HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,cost_usd,cost_low_usd,"
                                   "cost_high_usd,expected_cost_usd,"));
     EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
-    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,8192,2,1.75,2.5,10.214,10.1,10.3,"));
+    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
     EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
     EXPECT_THAT(csv[1], EndsWith(",0.92,1.08,1"));
-    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,8192,"));
+    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
     }
@@ -192,7 +212,7 @@ TEST(FrontCsv, SaysWhatQuantilesAreOf)
 {
     Results results = plain();
     results.study.nodes_known = false;
-    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,0,fleet,8192,"));
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,0,fleet,,8192,"));
 }
 
 TEST(FrontCsv, QuotesWhatWouldBreakALine)

@@ -36,6 +36,7 @@ function breakdownOption() {
 }
 
 function startBreakdown() {
+    document.getElementById("breakdown-of").textContent = phasesText();
     makeChart("breakdown-chart", "Parts of a step", breakdownOption);
     onSelection(() => redraw("breakdown-chart"));
 }

@@ -4,6 +4,17 @@ const charts = new Map(); // element id -> {chart, draw}
 const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#999933"]; // Okabe and Ito's, and two more
 const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow"];
 
+/// Colours of the palette are of selected plans. Studies are told apart by shade, symbol, dash and pattern.
+function studyStyle(study) {
+    const s = studies.indexOf(study);
+    const kind = s % 4;
+    const stripe = (angle, gap) => ({ color: themeColour("panel"), symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, gap], rotation: angle });
+    return {
+        color: themeColour(s % 2 === 0 ? "text" : "soft"), symbol: symbols[s % symbols.length],
+        dash: ["solid", "dashed", "dotted", [9, 3, 2, 3]][kind], decal: [{ symbol: "none" }, stripe(Math.PI / 4, 6), stripe(-Math.PI / 4, 6), stripe(0, 4)][kind],
+    };
+}
+
 const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /// Whether there is room for a telephone's charts only.

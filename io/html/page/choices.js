@@ -2,6 +2,9 @@
 
 const kept = (study) => study.front.filter((point) => !point.dominated && point.objectives.every(([value]) => Number.isFinite(value)));
 
+/// Other plans of the front that are equal in all that is minimised.
+const tiesOf = (point) => kept(point.study).filter((other) => other !== point && other.objectives.every(([value], k) => value === point.objectives[k][0]));
+
 /// The plan nearest to the best of every objective at once, each on the scale from the front's best to its worst.
 function knee(study) {
     const members = kept(study);

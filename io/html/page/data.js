@@ -43,6 +43,12 @@ const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((
     "the search was stopped. These are the best of what was drawn so far, by the draws that chose them (which flatter), some of them by few; " +
     "the front is confirmed on fresh draws when the search has ended (prismopt resume).";
 
+/// What is of a step, in a study of several phases.
+function phasesText() {
+    const told = studies.filter((study) => study.phases_note);
+    return told.map((study) => `${studies.length > 1 ? `${study.name}: ` : ""}${study.phases_note}`).join(" ");
+}
+
 /// What quantiles are of. Those of studies that differ in this do not compare.
 const samePopulation = studies.every((study) => study.population === studies[0].population);
 

@@ -52,7 +52,7 @@ function farApart() {
 }
 
 function startDistributions() {
-    document.getElementById("distributions-of").textContent = populationText();
+    document.getElementById("distributions-of").textContent = `${populationText()} ${phasesText()}`;
     document.getElementById("relative").checked = farApart();
     makeChart("training-chart", "Distribution of the training time", () => distributionOption("training_time", "Training time"));
     makeChart("step-chart", "Distribution of the step time", () => distributionOption("step_time", "Step time"));

@@ -1,16 +1,8 @@
 // Numbers for people.
 
-const units = {
-    s: [["days", 86400 * 2, 86400], ["h", 7200, 3600], ["s", 1, 1], ["ms", 0, 1e-3]],
-    USD: [["M USD", 1e6, 1e6], ["k USD", 1e3, 1e3], ["USD", 0, 1]],
-    B: [["GB", 0, 1e9]],
-    J: [["GWh", 3.6e12, 3.6e12], ["MWh", 0, 3.6e9]],
-    kg: [["t", 1e3, 1e3], ["kg", 0, 1]],
-};
-
 /// The unit in which quantities up to `largest` are easily read: its name, and its size.
 function unitFor(unit, largest) {
-    const row = (units[unit] ?? []).find(([, from]) => Math.abs(largest) >= from);
+    const row = (data.units[unit] ?? []).find(([, from]) => Math.abs(largest) >= from);
     return row ? { name: row[0], size: row[2] } : { name: unit === "1" ? "" : unit, size: 1 };
 }
 

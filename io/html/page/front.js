@@ -123,7 +123,8 @@ function frontSeries(study, x, y, colour, units) {
         };
     });
     return {
-        id: `front${s}`, name: studies.length > 1 ? `front of ${study.name}` : "front", type: "scatter", data, symbol: symbols[s % symbols.length],
+        id: `front${s}`, name: studies.length > 1 ? `front of ${study.name}` : "front", type: "scatter", data, symbol: studyStyle(study).symbol,
+        itemStyle: { color: studyStyle(study).color }, // of the legend: marks have the third quantity's
         z: 5, cursor: "pointer", tooltip: { formatter: (event) => frontTip(points[event.data.at]) },
     };
 }

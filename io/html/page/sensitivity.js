@@ -3,6 +3,8 @@
 const sensitive = studies.find((study) => study.sensitivity);
 const mostBars = 30;
 const kinds = { variance: ["without its variance", "#0072b2"], speed: ["faster kernels", "#e69f00"], hardware: ["better hardware", "#009e73"] };
+const shortly = { variance: "no variance", speed: "faster", hardware: "better" };
+const labelOf = (effect) => `${effect.name}, ${shortly[effect.kind]}`; // a class of kernels may lose its variance, or be faster
 const figures = [["p99", "p99 of the step"], ["p50", "p50 of the step"], ["p95", "p95 of the step"], ["p99_over_p50", "p99 over p50 of the step"],
     ["cv", "coefficient of variation of the step"], ["training_p99", "p99 of the training time"], ["cost", "cost"]];
 
@@ -22,18 +24,18 @@ function sensitivityOption() {
     const bars = changesOf(shownFigure()).slice(0, mostBars);
     if (bars.length === 0) return null;
     const place = document.getElementById("sensitivity-chart");
-    place.style.height = `${120 + 22 * bars.length}px`;
+    place.style.height = `${120 + (narrow() ? 28 : 22) * bars.length}px`;
     charts.get("sensitivity-chart").chart?.resize();
     const present = Object.entries(kinds).filter(([kind]) => bars.some((bar) => bar.kind === kind));
     const tip = (bar) => `${escaped(bar.name)}, ${kinds[bar.kind][0]}: ${signed(bar.change)}` +
         (bar.low === null || bar.high === null ? "" : `<br>95 % limits ${signed(bar.low)} to ${signed(bar.high)}`);
     return {
         ...baseOption(""),
-        grid: { left: narrow() ? 110 : 190, right: 30, top: narrow() ? 72 : 46, bottom: 54 },
+        grid: { left: narrow() ? 138 : 214, right: 30, top: narrow() ? 72 : 46, bottom: 54 },
         legend: legendStyle({ top: 10, left: 10 }),
         xAxis: axisStyle(`change of ${figures.find(([name]) => name === shownFigure())[1]} (%)`, { type: "value" }),
-        yAxis: axisStyle("", { type: "category", data: bars.map((bar) => bar.name), inverse: true, splitLine: { show: false },
-            axisLabel: { color: themeColour("text"), width: narrow() ? 95 : 175, overflow: "truncate" } }),
+        yAxis: axisStyle("", { type: "category", data: bars.map(labelOf), inverse: true, splitLine: { show: false },
+            axisLabel: { color: themeColour("text"), width: narrow() ? 125 : 200, overflow: "break", fontSize: narrow() ? 10.5 : 12, lineHeight: 12 } }),
         series: [...present.map(([kind, [name, colour]]) => ({
             name, type: "bar", stack: "all", color: colour, barMaxWidth: 18, data: bars.map((bar) => (bar.kind === kind ? bar.change : null)),
             tooltip: { formatter: (event) => tip(bars[event.dataIndex]) },

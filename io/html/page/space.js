@@ -4,15 +4,15 @@ function infeasibleOption() {
     const reasons = [...new Set(studies.flatMap((study) => study.space.rejected.map((one) => one.reason)))];
     if (reasons.length === 0) return null;
     const place = document.getElementById("infeasible-chart");
-    place.style.height = `${110 + 30 * reasons.length * studies.length}px`;
+    place.style.height = `${110 + Math.max(narrow() ? 44 : 30, 30 * studies.length) * reasons.length}px`;
     return {
         ...baseOption(""),
         grid: { left: narrow() ? 150 : 310, right: narrow() ? 70 : 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
         legend: studies.length > 1 ? legendStyle({ top: 8 }) : undefined,
         xAxis: axisStyle("raw tuples (logarithmic)", { type: "log", min: 1 }),
-        yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: narrow() ? 140 : 290, overflow: "truncate" } }),
+        yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: narrow() ? 140 : 290, overflow: "break", fontSize: narrow() ? 11 : 12, lineHeight: 13 } }),
         series: studies.map((study) => ({
-            name: study.name, type: "bar", barMaxWidth: 20,
+            name: study.name, type: "bar", barMaxWidth: 20, itemStyle: { color: studyStyle(study).color, decal: studyStyle(study).decal },
             data: reasons.map((reason) => study.space.rejected.find((one) => one.reason === reason)?.count ?? null),
             label: { show: true, position: "right", color: themeColour("text"), formatter: (event) => grouped(event.value) },
             tooltip: { formatter: (event) => `${escaped(event.name)}: ${grouped(event.value)}` },
@@ -47,7 +47,7 @@ function progressOption() {
         tooltip: { ...baseOption("").tooltip, trigger: "axis", formatter: (events) => events.map(({ value, seriesName }) =>
             `${studies.length > 1 ? `${escaped(seriesName)}: ` : ""}${grouped(value[0])} evaluated, ${grouped(value[2])} draws, ${digits(value[3])} s: ${digits(value[1])}`).join("<br>") },
         series: studies.map((study) => ({
-            name: study.name, type: "line", step: "end", showSymbol: study.progress.evaluations.length < 60,
+            name: study.name, type: "line", step: "end", color: studyStyle(study).color, lineStyle: { type: studyStyle(study).dash }, symbol: studyStyle(study).symbol, showSymbol: study.progress.evaluations.length < 60,
             data: study.progress.evaluations.map((count, i) => [count, study.progress.hypervolume[i], study.progress.draws[i], study.progress.elapsed[i]]),
         })),
     };

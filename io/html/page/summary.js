@@ -31,7 +31,7 @@ function limitText(point) {
     const { compute, ...rest } = stepParts(point);
     const all = Object.values(rest).reduce((sum, value) => sum + value, compute);
     const [name, seconds] = Object.entries(rest).filter(([, value]) => Number.isFinite(value)).sort(([, a], [, b]) => b - a)[0];
-    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}.`;
+    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}${point.study.step_of ? ` (${point.study.step_of})` : ""}.`;
 }
 
 function marginText(point) {
@@ -39,8 +39,10 @@ function marginText(point) {
     if (others.length === 0) return "";
     const [next] = others;
     const more = next.objectives[0][0] / point.objectives[0][0] - 1;
+    const tied = tiesOf(point);
+    if (tied.length > 0) return `A tie with ${tied.map((other) => other.label).join(", ")}: equal in all that is minimised, so choose by the other columns of the table. `;
     if (more === 0) return `As good in this: ${next.label}. `;
-    return `Next on the front: ${next.label}, ${percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
+    return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
 }
 
 function startSummary() {
@@ -59,6 +61,8 @@ function startSummary() {
         if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
         if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
         place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
-            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`), cards);
+            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`));
+        if (study.mixtures_note) place.append(element("p", { class: "note" }, `What the model may be off: ${study.mixtures_note}.`));
+        place.append(cards);
     }
 }

@@ -88,6 +88,7 @@ function tagPoints() {
     for (const study of studies) {
         best(study)?.tags.push(`best ${study.objectives[0].name.replaceAll("_", " ")}`);
         if (study.objectives.length > 1) knee(study)?.tags.push("knee");
+        for (const point of kept(study)) for (const other of tiesOf(point)) point.tags.push(`ties with ${other.id}`);
     }
 }
 
@@ -107,11 +108,11 @@ function startTable() {
     document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
     document.getElementById("within").addEventListener("input", tellCheapest);
     tellCheapest();
-    const notes = [populationText(), "Knee: the plan nearest to the best of every objective at once, each on the scale from the front's best to its worst."];
+    const notes = [populationText(), phasesText(), "Knee: the plan nearest to the best of every objective at once, each on the scale from the front's best to its worst."];
     if (points.some((point) => point.dominated)) {
         notes.push("Grey: dominated by another once both were estimated again on fresh draws; kept, since the first estimates chose it.");
     }
     if (anyProvisional) notes.unshift(provisionalText);
-    document.getElementById("points-note").textContent = notes.join(" ");
+    document.getElementById("points-note").textContent = notes.filter(Boolean).join(" ");
     onSelection(drawTable);
 }

@@ -55,7 +55,7 @@ function startTimeline() {
     const shown = points.filter((point) => point.timeline);
     const note = document.getElementById("timeline-note");
     const reasons = [...new Set(studies.map((study) => study.timeline_note).filter(Boolean))];
-    note.textContent = reasons.join(" ");
+    note.textContent = [...reasons, ...studies.map((study) => (study.step_of ? `Steps of ${study.name} are ${study.step_of}.` : ""))].filter(Boolean).join(" ");
     if (shown.length === 0) {
         document.getElementById("timeline").hidden = reasons.length === 0;
         document.getElementById("timeline-chart").hidden = true;

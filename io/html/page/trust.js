@@ -21,7 +21,8 @@ function intervals(study) {
     return element("p", {}, `p99 training time of ${point.label}, ${digits(value / unit.size)} ${unit.name}: sampling interval ` +
         `${low === null || high === null ? "unbounded (too few draws)" : between(low, high)} (95 % limits for the number of draws, were the model exact)` +
         (modelLow === null ? "." : `; model interval ${between(value * modelLow, value * modelHigh)} (` +
-            (fitted ? "95 % limits of the mean model, by its fit to measured runs)." : "the error that the accelerator's entry declares for the mean model).")));
+            (fitted ? "95 % limits of the mean model, by its fit to measured runs)." : "the error that the accelerator's entry declares for the mean model).")) +
+        (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
 }
 
 function studyTrust(study) {

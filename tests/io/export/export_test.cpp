@@ -256,11 +256,13 @@ TEST(Torchtitan, TakesOtherSchedulesAsTables)
     launch.orders = {{{Pass::forward, 0, 0}, {Pass::input_gradient, 0, 0}, {Pass::weight_gradient, 0, 0}}};
     const Exported exported = torchtitan_config(launch);
     EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule = \"PipelineScheduleMulti\""));
-    EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule_csv = \"schedule.csv\""));
+    EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule_csv = \"plan.schedule.csv\""));
     const auto& files = std::get<std::vector<ExportFile>>(exported);
     ASSERT_EQ(files.size(), 2U);
-    EXPECT_EQ(files[1].suffix, "schedule.csv");
+    EXPECT_EQ(files[1].name, "plan.schedule.csv");
     EXPECT_EQ(files[1].text, "0F0,0I0,0W0\n");
+    launch.stem = "a \"b\"";
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains(R"(pipeline_parallel_schedule_csv = "a \"b\".schedule.csv")"));
     launch.plan.schedule = Schedule::zb_v;
     EXPECT_THAT(lines(torchtitan_config(launch)), Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
 }
@@ -297,6 +299,13 @@ TEST(Slurm, PutsRanksWhereThePlanHasThem)
     Launch inner = llama();
     inner.plan.order = PlacementOrder::tp_dp_pp;
     EXPECT_EQ(lines(slurm_script(inner), 1)[1 + 9], "9,1,1,0,1");
+}
+
+TEST(Slurm, NamesItsTableAfterTheScript)
+{
+    Launch launch = llama();
+    launch.stem = "small";
+    EXPECT_EQ(std::get<std::vector<ExportFile>>(slurm_script(launch)).at(1).name, "small.ranks.csv");
 }
 
 TEST(Slurm, RefusesNodesByNumber)
@@ -360,6 +369,34 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
     launch.phases = 2;
     EXPECT_NE(stamp(launch, "a", "b").find("# Phase 1 of 2, which are launched one after the other: --phase K"),
               std::string::npos);
+}
+
+/// Domains of 16 GPUs and a network of 65.5 GB/s, as reports write them.
+TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("hardware")));
+    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(launch)))["hardware"].is_null());
+    launch.knobs.resize(2);
+    launch.knobs[0].target = KnobTarget::group;
+    launch.knobs[0].name = "domain.group";
+    launch.knobs[1].target = KnobTarget::bandwidth;
+    launch.knobs[1].name = "cluster.bandwidth";
+    launch.knob_values = {16.0, 65.5e9};
+    const std::string line = "# Judged for this hardware, by the scenario's knobs: domain.group=16 cluster.bandwidth=65.5GB/s\n";
+    const std::string script = text(slurm_script(launch));
+    EXPECT_THAT(script, HasSubstr(line));
+    EXPECT_THAT(script, HasSubstr("Slurm does not check that"));
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(line));
+    EXPECT_THAT(text(bridge_overrides(launch)), HasSubstr(line));
+    const auto json = nlohmann::json::parse(text(launch_json(launch)))["hardware"];
+    ASSERT_EQ(json.size(), 2U);
+    EXPECT_EQ(json[1], nlohmann::json::parse(R"({"name": "cluster.bandwidth", "value": 65.5e9, "units": "B/s",
+                                                 "text": "cluster.bandwidth=65.5GB/s"})"));
+    EXPECT_EQ(json[0]["units"], "1");
+    launch.plan.sharding = Sharding::zero3;
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    EXPECT_THAT(text(torchtitan_config(launch)), HasSubstr(line));
 }
 
 TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)

@@ -1,0 +1,31 @@
+#pragma once
+
+/// Units in which people read quantities: the same in texts, plots and pages.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace prismopt {
+
+struct ReadingUnit {
+    std::string name;
+    double size = 1.0;  // in the quantity's own units
+};
+
+/// The unit in which quantities in `units` ("s", "USD", "B", ...) up to `largest` are easily read; empty for plain numbers.
+ReadingUnit reading_unit(std::string_view units, double largest);
+
+/// A time in the unit in which it is easily read, "29.5 min"; "never" where it is not finite.
+std::string time_text(double seconds, int digits = 4);
+
+/// The table that reading_unit() goes by, from the largest down.
+struct ReadingRow {
+    std::string_view units;
+    std::string_view name;
+    double from;  // the least quantity for it
+    double size;
+};
+std::span<const ReadingRow> reading_rows();
+
+}  // namespace prismopt

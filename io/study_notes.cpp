@@ -1,0 +1,34 @@
+#include "io/study_notes.hpp"
+
+#include "io/fitted_model.hpp"
+#include "io/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+StudyNotes study_notes(const Results& results)
+{
+    try {
+        const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+        const bool fitted = std::any_of(results.front.begin(), results.front.end(),
+                                        [](const FrontPoint& point) { return point.model_fitted > 0.0; });
+        return {static_cast<int>(scenario.phases.size()),
+                fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : ""};
+    } catch (const InputError&) {
+        return {};  // written for another version of this program
+    }
+}
+
+std::string of_first_phase(int phases) { return phases > 1 ? fmt::format("of the first of {} phases", phases) : ""; }
+
+std::string first_phase_text(int phases)
+{
+    return phases > 1 ? fmt::format("Step times, MFU and what steps are made of are {}; `prismopt predict` prints each phase.",
+                                    of_first_phase(phases))
+                      : "";
+}
+
+}  // namespace prismopt

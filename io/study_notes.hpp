@@ -1,0 +1,23 @@
+#pragma once
+
+/// What readers of results must know of the study beside its figures, from the scenario that they hold.
+
+#include "io/results.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+struct StudyNotes {
+    int phases = 0;        // of the training run; 0: not known, as this program does not read the scenario
+    std::string mixtures;  // what the model interval of a mixture of experts rests on; empty: nothing to say
+};
+StudyNotes study_notes(const Results& results);
+
+/// "of the first of 2 phases", for what is of a step; empty where there is one, or it is not known.
+std::string of_first_phase(int phases);
+
+/// The same as a sentence on the figures of a front.
+std::string first_phase_text(int phases);
+
+}  // namespace prismopt

@@ -1,0 +1,82 @@
+#include "io/study_notes.hpp"
+
+#include "io/fitted_model.hpp"
+#include "io/report.hpp"
+#include "io/scenario.hpp"
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// The sample as if it were of a scenario that ships, with `more` behind it.
+Results sample_of(const std::string& scenario, const std::string& more = "")
+{
+    std::ifstream file(std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/" + scenario);
+    Results results = sample_results();
+    results.study.scenario_text = std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()} + more;
+    results.study.scenario_path = scenario;
+    return results;
+}
+
+TEST(StudyNotes, SayOfWhichPhaseStepsAre)
+{
+    const std::string second = "\n[[phase]]\ntokens = 1e9\nsequence_length = 2048\nglobal_batch = 64\n";
+    const Results two = sample_of("small.toml", second);
+    EXPECT_EQ(study_notes(two).phases, 2);
+    EXPECT_THAT(text_report(two), HasSubstr("\nStep times, MFU and what steps are made of are of the first of 2 phases; "));
+    EXPECT_THAT(front_csv(two), HasSubstr(",this cluster,1 of 2,8192,"));
+    EXPECT_THAT(svg_report(two), HasSubstr("Distribution of the step time, this cluster, phase 1 of 2"));
+    const Results one = sample_of("small.toml");
+    EXPECT_EQ(study_notes(one).phases, 1);
+    EXPECT_THAT(text_report(one), Not(HasSubstr("phases")));
+    EXPECT_THAT(front_csv(one), HasSubstr(",this cluster,1 of 1,8192,"));
+    EXPECT_EQ(study_notes(sample_results()).phases, 0);  // of another version
+    EXPECT_THAT(front_csv(sample_results()), HasSubstr(",this cluster,,8192,"));
+}
+
+TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
+{
+    int all = 0;
+    int alike = 0;
+    const FittedModel model = fitted_model();
+    for (const FittedMixtures& mixtures : model.mixtures) {
+        EXPECT_GT(mixtures.rows, 0);
+        all += mixtures.rows;
+        alike += mixtures.accelerator == "h100-sxm" && mixtures.stack == "megatron-bridge" ? mixtures.rows : 0;
+    }
+    EXPECT_GT(alike, 0);
+    EXPECT_LT(all, model.rows / 10);  // most runs are dense
+    Results mixture = sample_of("deepseek-v3-2048.toml");
+    const std::string begin = std::to_string(all) + " of the fit's " + std::to_string(model.rows) +
+                              " runs are mixtures of experts, " + std::to_string(alike) +
+                              " of them on h100-sxm with megatron-bridge; ";
+    EXPECT_THAT(study_notes(mixture).mixtures, StartsWith(begin));
+    EXPECT_THAT(text_report(mixture), HasSubstr(begin));
+    EXPECT_EQ(study_notes(sample_of("small.toml")).mixtures, "");
+    for (FrontPoint& point : mixture.front) {
+        point.model_fitted = 0.0;  // the interval is what the accelerator declares
+    }
+    EXPECT_EQ(study_notes(mixture).mixtures, "");
+}
+
+TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
+{
+    const Scenario scenario = parse_scenario(sample_of("deepseek-v3-2048.toml").study.scenario_text, "deepseek.toml");
+    Cluster other = scenario.cluster;
+    other.accelerator.name = "a100-sxm-80gb";
+    EXPECT_THAT(mixtures_text(fitted_model(), scenario.workload, other),
+                HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge; "));
+}
+
+}  // namespace
+}  // namespace prismopt
