@@ -12,6 +12,9 @@ bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zer
 
 Exchange beside(double compute_s, double time, int buckets)
 {
+    if (time == 0.0) {
+        return {};
+    }
     return {static_cast<float>(time), static_cast<float>(1.0 - 1.0 / std::max(1, buckets)), static_cast<float>(compute_s)};
 }
 
