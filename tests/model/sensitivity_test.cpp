@@ -96,7 +96,9 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
     Variability v;
     v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = {LogNormal{0.5}, {}, 20.0, "test"};
     Problem problem = varied(v);
-    problem.cluster.tiers.back().bandwidth = BytesPerSecond{problem.cluster.tiers.back().bandwidth.si / 8.0};
+    for (NetworkTier& tier : problem.cluster.tiers) {
+        tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 8.0};
+    }
     ParallelPlan plan = plan_of(1, 1, 8);
     plan.dp_overlap = DataParallelOverlap::on;
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
