@@ -20,7 +20,7 @@ constexpr Range tune_fleets_range{"fleets drawn in each evaluation of a tuning",
 constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
 constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
 constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
-constexpr std::string_view rung_example = "{ fleets = 1024, steps = 2 }";
+constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
 
 int whole_blocks(const Value& value, const Range& range)
 {
@@ -37,7 +37,7 @@ Rung read_rung(const Value& value)
 {
     Table table = value.table(rung_example);
     Rung rung;
-    rung.fleets = whole_blocks(table.at("fleets", "fleets = 1024"), fleets_range);
+    rung.fleets = whole_blocks(table.at("fleets", "fleets = 2048"), fleets_range);
     rung.steps = table.at("steps", "steps = 2").count(steps_range);
     table.refuse_unknown_keys();
     return rung;
@@ -47,7 +47,7 @@ Rung read_rung(const Value& value)
 std::vector<Rung> read_rungs(const Value& list)
 {
     std::vector<Rung> rungs;
-    for (const Value& element : list.list("[{ fleets = 64, steps = 2 }, { fleets = 1024, steps = 2 }]")) {
+    for (const Value& element : list.list("[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]")) {
         const Rung rung = read_rung(element);
         if (!rungs.empty() && rung.steps != rungs.back().steps) {
             element.table("")

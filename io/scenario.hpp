@@ -60,11 +60,12 @@ struct Rung {
 
 struct SearchSettings {
     std::string strategy = "auto";
-    std::uint64_t max_evaluations = 0;            // points drawn at most; 0: as many as the strategy wants
-    std::vector<Rung> rungs{{64, 2}, {1024, 2}};  // rung 1, 2, ...; equal steps, growing fleets
-    Rung confirm{2048, 4};                        // the front, on a fresh random stream
-    double confidence = 0.95;                     // of the whole study's pruning
-    int part = 1;                                 // of the space, searched by this job
+    std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
+    std::vector<Rung> rungs{{64, 2},
+                            {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
+    Rung confirm{2048, 4};               // the front, on a fresh random stream
+    double confidence = 0.95;            // of the whole study's pruning
+    int part = 1;                        // of the space, searched by this job
     int parts = 1;
     int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit

@@ -166,9 +166,7 @@ std::string starter_scenario(const StarterChoice& choice)
     text += space(workload, choice.gpus, usual.node_gpus);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
-        "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n"
-        "rungs = [{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]   # draws of a plan; limits among thousands of plans "
-        "need the last\n";
+        "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";
     return text;
 }
 
