@@ -4,6 +4,7 @@
 #include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/outliers.hpp"
 #include "model/calibrate/predicted_steps.hpp"
+#include "model/calibrate/step_effects.hpp"
 #include "model/calibrate/thin_trace.hpp"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ public:
             name_slow_gpus(parts_.worker_effects, parts_.worker_errors);
         } else {
             gpus_without_microbatches();
+            steps_without_microbatches();
         }
         communication_laws();
         name_long_stages();
@@ -178,6 +180,24 @@ private:
         name_slow_gpus(gpus.effects, gpus.errors);
     }
 
+    /// What the kernels of one step share, and those of one GPU in it.
+    void steps_without_microbatches()
+    {
+        const StepEffects steps = step_effects(trace_);
+        result_.components.insert(result_.components.begin(), steps.components.front());
+        result_.components.insert(result_.components.end(), steps.components.begin() + 1, steps.components.end());
+        result_.drift = fit_drift(steps.effects, steps.steps, step_s_);
+        add_part("common_compute", steps.components[0], "steps", [&] {
+            constexpr std::size_t least = 20;  // of fewer a pool would be all that is known
+            const std::string from = source("computing of a step over its mean, kernels by their time");
+            return steps.effects.size() < least
+                       ? lognormal(steps.components[0], from)
+                       : fit_law(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
+        });
+        add_part("stage", steps.components[1], "GPUs in a step",
+                 [&] { return lognormal(steps.components[1], source("computing of a GPU in one step")); });
+    }
+
     std::string gpu_name(const Worker& worker) const
     {
         const bool stages =
@@ -261,7 +281,12 @@ private:
                 continue;
             }
             if (found.pools[k].size() >= least) {
-                add(key, fit_law(found.pools[k], source("durations over the mean of their position, less what a step shares")));
+                add(key,
+                    fit_law(found.pools[k],
+                            source(found.positions_alike
+                                       ? "durations over the mean of their kind and stage in the one step: an upper limit where "
+                                         "its operations have not the same to do"
+                                       : "durations over the mean of their position, less what a step shares")));
             } else if (!found.special[k].empty()) {
                 result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
             }
