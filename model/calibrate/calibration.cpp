@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <span>
@@ -71,7 +72,22 @@ private:
         const auto used = step_times(trace_);
         result_.steps.resize(used.size());
         std::transform(used.begin(), used.end(), result_.steps.begin(), [](const StepTime& time) { return time.step; });
-        step_s_ = mean_of(std::span(series).subspan(first));
+        const std::span<const double> steady = std::span(series).subspan(first);
+        step_s_ = mean_of(steady);
+        note_trend(trend_of(steady));
+    }
+
+    void note_trend(const Trend& trend)
+    {
+        constexpr double told = 0.005;  // less moves no quantile
+        if (trend.present && std::abs(trend.change) > told * step_s_) {
+            char text[160];
+            std::snprintf(
+                text, sizeof text,
+                "steps take %.3g %% %s at the end than at the beginning; all are used, and what changes slowly is drift",
+                100.0 * std::abs(trend.change) / step_s_, trend.change > 0.0 ? "longer" : "less");
+            result_.notes.emplace_back(text);
+        }
     }
 
     std::size_t recorded_in(const std::vector<std::int32_t>& rising) const

@@ -46,6 +46,24 @@ TEST(Calibrate, names_the_slow_gpu_and_the_long_stage)
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
 
+TEST(Calibrate, keeps_the_steps_of_a_slow_trend)
+{
+    SyntheticJob job;
+    job.steps = 200;
+    Trace trace = SyntheticTrace(job, 12).next();
+    for (TraceOp& op : trace.ops) {
+        const float longer = 1.0F + 0.03F * static_cast<float>(op.step) / 200.0F;
+        op.duration_s *= longer;
+        op.start_s *= static_cast<double>(longer);
+    }
+    const Calibration calibration = calibrate(trace);
+    EXPECT_TRUE(calibration.warm_up.empty());
+    EXPECT_TRUE(calibration.drift.found);
+    ASSERT_EQ(calibration.notes.size(), 1U);
+    EXPECT_NE(calibration.notes[0].find("steps take"), std::string::npos) << calibration.notes[0];
+    EXPECT_NE(calibration.notes[0].find("longer at the end"), std::string::npos) << calibration.notes[0];
+}
+
 TEST(Calibrate, names_nobody_among_equals)
 {
     SyntheticJob job;
