@@ -267,17 +267,20 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     } else if (parts.told()) {
         result.laws.push_back({"node", constant_law("no spread between nodes beyond chance; what there is, is in gpu" + from)});
     }
-    std::vector<double> ratios;
+    std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
         const double median = median_of(gpu.seconds);
         for (const double seconds : gpu.seconds) {
             if (gpu.seconds.size() > 1) {
-                ratios.push_back(seconds / median);
+                rests.push_back(std::log(seconds / median));
             }
         }
     }
-    if (!ratios.empty()) {
-        result.laws.push_back({"residual.gemm", fit_law(ratios, "runs over the median of their GPU" + from)});
+    if (rests.size() > 1) {
+        result.left.push_back({"residual.gemm",
+                               "runs of a benchmark tell nothing of single kernels, which average out in them; about "
+                               "the median of their GPU they vary by " +
+                                   percent(std::sqrt(variance_of(rests))) + from});
     }
     for (const Outlier& outlier : parts.slow_gpus()) {
         result.slow.push_back({gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});
