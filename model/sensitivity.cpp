@@ -135,6 +135,22 @@ void set_run(std::span<const double> seconds, double dollars_per_second, Figures
     at(figures, Figure::cost) = dollars_per_second * at(figures, Figure::training_p99);
 }
 
+/// The jackknife over sections: each left out in turn, so that quantiles are of nearly all draws.
+void set_pseudo_values(std::span<const double> draws, std::span<const LawNode> factor, const Sections& sections,
+                       Consequence& consequence)
+{
+    const auto count = static_cast<double>(sections.count);
+    for (std::size_t s = 0; s < sections.count; ++s) {
+        std::vector<double> others(draws.begin(), draws.begin() + static_cast<std::ptrdiff_t>(s * sections.size));
+        others.insert(others.end(), draws.begin() + static_cast<std::ptrdiff_t>((s + 1) * sections.size), draws.end());
+        Figures& figures = consequence.pseudo_values.emplace_back();
+        set_step(others, factor, figures);
+        for (std::size_t f = 0; f < figure_count; ++f) {
+            figures[f] = count * consequence.all[f] - (count - 1.0) * figures[f];
+        }
+    }
+}
+
 Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, const NoiseFree& bound, const PhaseDraws& draws,
                            const DrawRange& range, const SamplerOptions& options)
 {
@@ -151,6 +167,9 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
     consequence.beyond = (1.0 - deepest) * static_cast<double>(of_steps.size);
     for (std::size_t s = 0; s < of_steps.count; ++s) {
         set_step(step.subspan(s * of_steps.size, of_steps.size), factor, consequence.sections.emplace_back());
+    }
+    if (consequence.beyond < least_beyond_interaction) {
+        set_pseudo_values(step, factor, of_steps, consequence);
     }
     const Sections of_fleets = sections_of(step.size() / steps, {1, block_fleets}, deepest);
     consequence.run_beyond = (1.0 - deepest) * static_cast<double>(of_fleets.size);
@@ -170,11 +189,11 @@ Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confid
 {
     const auto index = static_cast<std::size_t>(figure);
     const bool of_run = figure == Figure::training_p99 || figure == Figure::cost;
-    const auto list = of_run ? &Consequence::run_sections : &Consequence::sections;
     const Consequence& first = *terms.begin()->consequence;
     const bool told = terms.size() <= 2 || (of_run ? first.run_beyond : first.beyond) >= least_beyond_interaction;
+    const auto list = of_run ? &Consequence::run_sections : told ? &Consequence::sections : &Consequence::pseudo_values;
     double value = 0.0;
-    std::vector<double> sections(told ? (first.*list).size() : 0, 0.0);
+    std::vector<double> sections(told || !of_run ? (first.*list).size() : 0, 0.0);
     for (const Term& term : terms) {
         value += term.weight * term.consequence->all[index];
         for (std::size_t s = 0; s < sections.size(); ++s) {

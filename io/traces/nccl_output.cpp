@@ -74,7 +74,7 @@ public:
             times_.push_back(
                 {fmt::format("{}{}{}{}, {} bytes", series, row.kind, ranks_ > 1 ? fmt::format(", {} ranks", ranks_) : "",
                              bus_ > 0.0 ? fmt::format(", busbw {:.2f} algbw", bus_) : "", row.size),
-                 row.seconds});
+                 row.seconds, iterations_});
         }
         any_ = any_ || !rows_.empty();
         rows_.clear();
@@ -92,11 +92,27 @@ private:
     void comment(const std::vector<std::string>& words)
     {
         const auto has = [&](const char* name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+        read_iterations(words);
         if (!words.empty() && words.front() == "Rank") {
             ++ranks_;
         } else if (has("size") && has("time")) {
             columns_ = words;
         }
+    }
+
+    /// "warmup iters: 5 iters: 20 agg iters: 1": a time is the mean of 20 times 1.
+    void read_iterations(const std::vector<std::string>& words)
+    {
+        int plain = 0;
+        int aggregated = 1;
+        for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+            const double count = number_in(words[i + 1]);
+            if (words[i] == "iters:" && count >= 1.0 && count <= 1e6) {
+                const std::string& of = words[i - 1];
+                (of == "agg" ? aggregated : plain) = of == "warmup" ? plain : static_cast<int>(count);
+            }
+        }
+        iterations_ = plain > 0 ? plain * aggregated : iterations_;
     }
 
     void row(const std::vector<std::string>& words)
@@ -135,6 +151,7 @@ private:
     int number_ = 0;
     std::string program_;
     int ranks_ = 0;
+    int iterations_ = 1;
     std::vector<std::string> columns_;
     std::vector<Row> rows_;  // of one command
     double bus_ = 0.0, widest_ = 0.0;

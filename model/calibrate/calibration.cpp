@@ -4,10 +4,13 @@
 #include "model/calibrate/gpu_effects.hpp"
 #include "model/calibrate/outliers.hpp"
 #include "model/calibrate/predicted_steps.hpp"
+#include "model/calibrate/slow_gpus.hpp"
+#include "model/calibrate/step_effects.hpp"
 #include "model/calibrate/thin_trace.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <span>
@@ -44,9 +47,10 @@ public:
         if (!parts_.slots.empty()) {
             result_.components = parts_.components;
             compute_laws(graph);
-            name_slow_gpus(parts_.worker_effects, parts_.worker_errors);
+            note_sometimes_slow(step_effects(trace_));
         } else {
             gpus_without_microbatches();
+            steps_without_microbatches();
         }
         communication_laws();
         name_long_stages();
@@ -69,7 +73,22 @@ private:
         const auto used = step_times(trace_);
         result_.steps.resize(used.size());
         std::transform(used.begin(), used.end(), result_.steps.begin(), [](const StepTime& time) { return time.step; });
-        step_s_ = mean_of(std::span(series).subspan(first));
+        const std::span<const double> steady = std::span(series).subspan(first);
+        step_s_ = mean_of(steady);
+        note_trend(trend_of(steady));
+    }
+
+    void note_trend(const Trend& trend)
+    {
+        constexpr double told = 0.005;  // less moves no quantile
+        if (trend.present && std::abs(trend.change) > told * step_s_) {
+            char text[160];
+            std::snprintf(
+                text, sizeof text,
+                "steps take %.3g %% %s at the end than at the beginning; all are used, and what changes slowly is drift",
+                100.0 * std::abs(trend.change) / step_s_, trend.change > 0.0 ? "longer" : "less");
+            result_.notes.emplace_back(text);
+        }
     }
 
     std::size_t recorded_in(const std::vector<std::int32_t>& rising) const
@@ -110,13 +129,15 @@ private:
             return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
                            source("computing of a step over its mean"));
         });
-        add_part("gpu", parts[1], "workers", [&] {
-            std::vector<double> gpus;
-            std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
-                         [](double effect) { return std::isfinite(effect); });
-            gpus = exponentials(with_variance(gpus, parts[1].variance));
-            return fit_law(gpus, source("computing of a worker over its stage's mean"));
-        });
+        if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors, source("computing of a worker over its stage's mean"))) {
+            add_part("gpu", parts[1], "workers", [&] {
+                std::vector<double> gpus;
+                std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
+                             [](double effect) { return std::isfinite(effect); });
+                gpus = exponentials(with_variance(gpus, parts[1].variance));
+                return fit_law(gpus, source("computing of a worker over its stage's mean"));
+            });
+        }
         add_part("stage", parts[2], "stages in a step",
                  [&] { return lognormal(parts[2], source("computing of a stage in one step")); });
         add_part("microbatch", parts[3], "microbatches",
@@ -159,23 +180,38 @@ private:
         if (!gpus.component.unknown.empty()) {
             return;
         }
+        const std::string from = source("kernels of a GPU over those of the median GPU");
+        if (gpus_with_slow(gpus.effects, gpus.errors, from)) {
+            return;
+        }
         std::vector<double> logs;
-        for (const double effect : gpus.effects) {
-            if (std::isfinite(effect)) {
-                logs.push_back(effect);
-            }
-        }
-        const double seen = variance_of(logs);
-        for (double& log : logs) {
-            log *= seen > 0.0 ? std::sqrt(gpus.component.variance / seen) : 0.0;
-        }
+        std::copy_if(gpus.effects.begin(), gpus.effects.end(), std::back_inserter(logs),
+                     [](double effect) { return std::isfinite(effect); });
         constexpr std::size_t least = 4;  // fewer that are alike say little of others
         if (gpus.component.present) {
-            add("gpu", fit_law(exponentials(logs), source("kernels of a GPU over those of the median GPU")));
+            add("gpu", fit_law(exponentials(with_variance(logs, gpus.component.variance)), from));
         } else if (logs.size() >= least) {
             add("gpu", constant_law(source("no spread between GPUs beyond chance")));
         }
-        name_slow_gpus(gpus.effects, gpus.errors);
+    }
+
+    /// What the kernels of one step share, and those of one GPU in it.
+    void steps_without_microbatches()
+    {
+        const StepEffects steps = step_effects(trace_);
+        note_sometimes_slow(steps);
+        result_.components.insert(result_.components.begin(), steps.components.front());
+        result_.components.insert(result_.components.end(), steps.components.begin() + 1, steps.components.end());
+        result_.drift = fit_drift(steps.effects, steps.steps, step_s_);
+        add_part("common_compute", steps.components[0], "steps", [&] {
+            constexpr std::size_t least = 20;  // of fewer a pool would be all that is known
+            const std::string from = source("computing of a step over its mean, kernels by their time");
+            return steps.effects.size() < least
+                       ? lognormal(steps.components[0], from)
+                       : fit_law(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
+        });
+        add_part("stage", steps.components[1], "GPUs in a step",
+                 [&] { return lognormal(steps.components[1], source("computing of a GPU in one step")); });
     }
 
     std::string gpu_name(const Worker& worker) const
@@ -187,8 +223,9 @@ private:
                    : "GPU of rank " + std::to_string(worker.dp);
     }
 
-    /// Each against the median of its stage, which a slow one does not move.
-    void name_slow_gpus(const std::vector<double>& effects, const std::vector<double>& standard_errors)
+    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the law is of the
+    /// others, with the slow ones as its slow mode; otherwise nothing is written.
+    bool gpus_with_slow(const std::vector<double>& effects, const std::vector<double>& standard_errors, const std::string& from)
     {
         std::map<int, std::vector<double>> stages;
         for (std::size_t w = 0; w < effects.size(); ++w) {
@@ -206,9 +243,59 @@ private:
                 who.push_back(w);
             }
         }
-        for (const Outlier& outlier : outliers(values, errors)) {
+        const std::vector<Outlier> found = outliers(values, errors);
+        std::vector<char> is_slow(values.size(), 0);
+        std::vector<double> slow;
+        for (const Outlier& outlier : found) {
+            is_slow[outlier.index] = 1;
+            slow.push_back(values[outlier.index]);
             result_.slow.push_back(
                 {gpu_name(trace_.workers[who[outlier.index]]), std::expm1(values[outlier.index]), outlier.probability});
+        }
+        if (slow.empty()) {
+            return false;
+        }
+        std::map<int, std::vector<double>> usual_of;  // by stage
+        double noise = 0.0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (is_slow[i] == 0) {
+                usual_of[trace_.workers[who[i]].stage].push_back(values[i]);
+                noise += errors[i] * errors[i] / static_cast<double>(values.size() - slow.size());
+            }
+        }
+        std::vector<double> usual;
+        double squares = 0.0;
+        double freedom = 0.0;
+        for (const auto& [stage, of_stage] : usual_of) {
+            const double mean = mean_of(of_stage);
+            for (const double value : of_stage) {
+                usual.push_back(value - mean);
+                squares += (value - mean) * (value - mean);
+            }
+            freedom += static_cast<double>(of_stage.size() - 1);
+        }
+        const double variance = freedom > 0.0 ? std::max(0.0, squares / freedom - noise) : 0.0;
+        const LawFit fit = law_with_slow(with_variance(usual, variance), slow, from);
+        result_.notes.push_back(slow_advice("gpu", "GPU", slow.size(), values.size(), fit.law.slow.excess));
+        add("gpu", fit);
+        return true;
+    }
+
+    /// GPUs that throttle now and then.
+    void note_sometimes_slow(const StepEffects& steps)
+    {
+        std::vector<std::vector<double>> logs;
+        std::vector<std::size_t> who;
+        for (std::size_t w = 0; w < steps.workers.size(); ++w) {
+            if (!steps.workers[w].empty()) {
+                logs.push_back(steps.workers[w]);
+                who.push_back(w);
+            }
+        }
+        for (const SometimesSlow& slow : sometimes_slow(logs)) {
+            char text[80];
+            std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * slow.share, 100.0 * slow.excess);
+            result_.notes.push_back(gpu_name(trace_.workers[who[slow.index]]) + text);
         }
     }
 
@@ -261,7 +348,12 @@ private:
                 continue;
             }
             if (found.pools[k].size() >= least) {
-                add(key, fit_law(found.pools[k], source("durations over the mean of their position, less what a step shares")));
+                add(key,
+                    fit_law(found.pools[k],
+                            source(found.positions_alike
+                                       ? "durations over the mean of their kind and stage in the one step: an upper limit where "
+                                         "its operations have not the same to do"
+                                       : "durations over the mean of their position, less what a step shares")));
             } else if (!found.special[k].empty()) {
                 result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
             }

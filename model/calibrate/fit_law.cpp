@@ -128,8 +128,15 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     return fit;
 }
 
+/// How far off the far tail is: the logarithm of how many times the values' part the law has there.
+double tail_error(const FamilyFit& fit)
+{
+    constexpr double least = 1e-300;
+    return std::abs(std::log(std::max(least, fit.beyond) / beyond));
+}
+
 /// The family again, by as many values as there are.
-void fit_again(const std::vector<double>& values, const std::vector<double>& rising, FamilyFit& fit)
+void fit_again(const std::vector<double>& values, const std::vector<double>& rising, const FitOptions& options, FamilyFit& fit)
 {
     const auto& recipes = family_recipes();
     const auto recipe = std::find_if(recipes.begin(), recipes.end(), [&](const FamilyRecipe& r) { return r.name == fit.family; });
@@ -138,7 +145,7 @@ void fit_again(const std::vector<double>& values, const std::vector<double>& ris
     if (fitted) {
         take(*fitted, rising, better);
     }
-    if (better.ks < fit.ks) {
+    if (better.ks < fit.ks || (better.ks <= options.near_enough && tail_error(better) < tail_error(fit))) {
         fit = better;
     }
 }
@@ -189,17 +196,24 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
             }
         }
     }
+    for (FamilyFit& fit : result.tried) {
+        if (fit.fits && values.size() > most_compared) {
+            fit_again(all, rising, options, fit);
+        }
+    }
     const auto far = [&](const FamilyFit& fit) { return far_tail_holds(fit.beyond, values.size()); };
+    const bool any_far =
+        std::any_of(result.tried.begin(), result.tried.end(), [&](const FamilyFit& fit) { return fit.fits && far(fit); });
     std::sort(result.tried.begin(), result.tried.end(), [&](const FamilyFit& a, const FamilyFit& b) {
         if (a.fits && b.fits && far(a) != far(b)) {
             return far(a);
         }
+        if (a.fits && b.fits && !any_far) {
+            return tail_error(a) < tail_error(b);
+        }
         return a.fits != b.fits ? a.fits : a.fits ? a.held_out > b.held_out : a.ks < b.ks;
     });
     if (!result.tried.empty() && result.tried.front().fits) {
-        if (values.size() > most_compared) {
-            fit_again(all, rising, result.tried.front());
-        }
         result.law = result.tried.front().law;
         result.family = result.tried.front().family;
         result.ks = result.tried.front().ks;

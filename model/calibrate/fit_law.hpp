@@ -39,7 +39,7 @@ struct FitOptions {
 };
 
 /// The family with the greatest cross-validated likelihood among those that fit, those with the values' far tail before others: barriers
-/// of thousands draw there, where neither KS nor likelihood looks. The pool of values itself where none does, or
+/// of thousands draw there, where neither KS nor likelihood looks. Where none has it, the one nearest to it. The pool of values itself where none does, or
 /// where there are fewer than 20. Values are positive, in the order of measurement. Five folds of neighbours: what is near in time is
 /// alike, and would vouch for itself.
 LawFit fit_law(const std::vector<double>& values, const std::string& source, const FitOptions& options = {});

@@ -209,7 +209,73 @@ std::size_t far_off(std::span<const double> series, std::size_t most)
     return found;
 }
 
+/// Means of neighbours, so few that all pairs can be looked at.
+std::vector<double> means_of_neighbours(std::span<const double> series)
+{
+    constexpr std::size_t most = 300;
+    const std::size_t count = std::min(most, series.size());
+    std::vector<double> means(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t begin = i * series.size() / count;
+        means[i] = mean_of(series.subspan(begin, (i + 1) * series.size() / count - begin));
+    }
+    return means;
+}
+
+/// Change from a value to the next: the median over pairs, which a beginning of less than a quarter does not move. Sen, J. Am. Stat.
+/// Assoc. 63 (1968) 1379-1389.
+double slope_of(std::span<const double> series)
+{
+    const std::vector<double> means = means_of_neighbours(series);
+    std::vector<double> slopes;
+    for (std::size_t i = 0; i < means.size(); ++i) {
+        for (std::size_t j = i + 1; j < means.size(); ++j) {
+            slopes.push_back((means[j] - means[i]) / static_cast<double>(j - i));
+        }
+    }
+    return slopes.empty() ? 0.0 : median_of(slopes) * static_cast<double>(means.size()) / static_cast<double>(series.size());
+}
+
+/// Whether what is cut off differs from the rest by much more than the rest's halves from each other, and than these are known: a trend
+/// goes on, a warm-up ends.
+bool ends(std::span<const double> series, std::size_t first)
+{
+    constexpr double times = 3.0;  // of a line the beginning differs by once to twice as much
+    const std::span<const double> rest = series.subspan(first);
+    const std::size_t half = rest.size() / 2;
+    const double draws = std::max(1.0, static_cast<double>(rest.size()) / static_cast<double>(memory_of(rest)));
+    const double error = 2.0 * std::sqrt(variance_of(rest) / draws);  // of the halves' difference
+    const double within = error + std::abs(mean_of(rest.first(half)) - mean_of(rest.subspan(half)));
+    return std::abs(mean_of(series.first(first)) - mean_of(rest)) > times * within;
+}
+
 }  // namespace
+
+Trend trend_of(std::span<const double> series)
+{
+    constexpr std::size_t least = 20;
+    if (series.size() < least) {
+        return {};
+    }
+    const double slope = slope_of(series);
+    std::vector<double> flat(series.begin(), series.end());
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+        flat[i] -= slope * static_cast<double>(i);
+    }
+    const std::vector<double> means = means_of_neighbours(series);
+    const double memory = std::max(1.0, static_cast<double>(memory_of(flat)) * static_cast<double>(means.size()) /
+                                            static_cast<double>(series.size()));
+    double concordant = 0.0;
+    for (std::size_t i = 0; i < means.size(); ++i) {
+        for (std::size_t j = i + 1; j < means.size(); ++j) {
+            concordant += means[j] > means[i] ? 1.0 : means[j] < means[i] ? -1.0 : 0.0;
+        }
+    }
+    const auto n = static_cast<double>(means.size());
+    const double error = std::sqrt(memory * n * (n - 1.0) * (2.0 * n + 5.0) / 18.0);
+    constexpr double beyond_chance = 3.29;  // once in a thousand series without
+    return {slope * static_cast<double>(series.size() - 1), std::abs(concordant) > beyond_chance * error};
+}
 
 std::size_t steady_from(std::span<const double> series)
 {
@@ -220,8 +286,18 @@ std::size_t steady_from(std::span<const double> series)
     const std::size_t half = series.size() / 2;
     const std::size_t far = far_off(series, half);
     const std::span<const double> rest = series.subspan(far);
-    const Cut cut = best_cut(rest, half - far);
-    return far + (cut.first > 0 && beyond_chance(rest, cut, half - far) ? cut.first : 0);
+    const double slope = slope_of(rest);
+    std::vector<double> flat(rest.begin(), rest.end());
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+        flat[i] -= slope * static_cast<double>(i);
+    }
+    for (const std::span<const double> candidate : {std::span<const double>(flat), rest}) {
+        const Cut cut = best_cut(candidate, half - far);
+        if (cut.first > 0 && ends(rest, cut.first) && beyond_chance(candidate, cut, half - far)) {
+            return far + cut.first;
+        }
+    }
+    return far;
 }
 
 }  // namespace prismopt

@@ -37,7 +37,16 @@ Otsu otsu(std::vector<double> values);
 /// First value of a series from which it is steady, at most its middle. Off goes what lies beyond all after it by more than their
 /// range; then the cut that makes the mean of the rest most precise, White's MSER (Simulation 69 (1997) 323-334): d minimises
 /// sum over i >= d of (x_i - mean_d)^2 / (n - d)^2. A steady series has some cut that gains, too: it counts where it gains more than in
-/// 19 of 20 rearrangements of the series by blocks as long as its memory.
+/// 19 of 20 rearrangements of the series by blocks as long as its memory, and where the beginning differs from the rest by three times as
+/// much as the rest's halves from each other. A slow trend has no beginning: cuts are looked for beside Sen's slope first.
 std::size_t steady_from(std::span<const double> series);
+
+/// How much longer the last of a series is than the first, by Sen's slope, and whether it is beyond chance: Mann and Kendall's test at one
+/// in a thousand, its variance times the series' memory. Kendall, Rank Correlation Methods (1948).
+struct Trend {
+    double change = 0.0;
+    bool present = false;
+};
+Trend trend_of(std::span<const double> series);
 
 }  // namespace prismopt

@@ -1,10 +1,7 @@
 #include "model/calibrate/gpu_effects.hpp"
 
+#include "model/calibrate/effect_spread.hpp"
 #include "model/calibrate/goodness.hpp"
-
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/fisher_f.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -89,30 +86,16 @@ std::vector<std::vector<Sum>> deviations(const Trace& trace)
     return slices;
 }
 
-/// F test of the effects' variance over that of their errors, and limits of what is left. `freedom`: of the errors together.
 Component component_of(const std::vector<double>& effects, const std::vector<double>& errors, double freedom)
 {
-    Component result;
-    result.name = "gpu";
-    result.units = static_cast<int>(effects.size());
     if (effects.size() < 2) {
+        Component result;
+        result.name = "gpu";
+        result.units = static_cast<int>(effects.size());
         result.unknown = "no kernels that several GPUs run";
         return result;
     }
-    double noise = 0.0;
-    for (const double error : errors) {
-        noise += error * error / static_cast<double>(errors.size());
-    }
-    constexpr double level = 0.01;
-    constexpr double tail = 0.025;
-    const double seen = variance_of(effects);
-    const auto units = static_cast<double>(effects.size() - 1);
-    const boost::math::chi_squared law(units);
-    result.present = boost::math::cdf(boost::math::complement(boost::math::fisher_f(units, freedom), seen / noise)) < level;
-    result.variance = std::max(0.0, seen - noise);
-    result.low = std::max(0.0, seen * units / boost::math::quantile(law, 1.0 - tail) - noise);
-    result.high = std::max(0.0, seen * units / boost::math::quantile(law, tail) - noise);
-    return result;
+    return spread_of_effects("gpu", effects, errors, freedom, static_cast<double>(effects.size()));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "model/calibrate/goodness.hpp"
 #include "model/calibrate/outliers.hpp"
 #include "model/calibrate/samples.hpp"
+#include "model/calibrate/slow_gpus.hpp"
 
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/complement.hpp>
@@ -217,6 +218,30 @@ std::string percent(double part)
     return text;
 }
 
+/// How a law's key, and one of what it is of, are called.
+struct Names {
+    std::string key, what;
+};
+
+/// Slow ones by name are the law's slow mode.
+void add_law_of(Calibration& result, const Names& names, const std::vector<double>& effects, const std::vector<Outlier>& outliers,
+                const std::string& source)
+{
+    std::vector<double> usual;
+    std::vector<double> slow;
+    for (std::size_t i = 0; i < effects.size(); ++i) {
+        const bool out = std::any_of(outliers.begin(), outliers.end(), [i](const Outlier& o) { return o.index == i; });
+        (out ? slow : usual).push_back(effects[i]);
+    }
+    if (slow.empty()) {
+        result.laws.push_back({names.key, fit_law(exponentials(effects), source)});
+        return;
+    }
+    result.laws.push_back({names.key, law_with_slow(usual, slow, source)});
+    result.notes.push_back(
+        slow_advice(names.key, names.what, slow.size(), effects.size(), result.laws.back().fit.law.slow.excess));
+}
+
 }  // namespace
 
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source)
@@ -234,26 +259,28 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     const NodeParts parts(gpus);
     const std::string from = "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
-    result.laws.push_back(
-        {"gpu", fit_law(exponentials(parts.gpu_effects()), (parts.apart() ? "medians of the GPUs over the mean of their node"
-                                                                          : "medians of the GPUs over their median") +
-                                                               from)});
+    const std::string over =
+        parts.apart() ? "medians of the GPUs over the mean of their node" : "medians of the GPUs over their median";
+    add_law_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
     if (parts.apart()) {
-        result.laws.push_back({"node", fit_law(exponentials(parts.node_effects()), "nodes over their median" + from)});
+        add_law_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
     } else if (parts.told()) {
         result.laws.push_back({"node", constant_law("no spread between nodes beyond chance; what there is, is in gpu" + from)});
     }
-    std::vector<double> ratios;
+    std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
         const double median = median_of(gpu.seconds);
         for (const double seconds : gpu.seconds) {
             if (gpu.seconds.size() > 1) {
-                ratios.push_back(seconds / median);
+                rests.push_back(std::log(seconds / median));
             }
         }
     }
-    if (!ratios.empty()) {
-        result.laws.push_back({"residual.gemm", fit_law(ratios, "runs over the median of their GPU" + from)});
+    if (rests.size() > 1) {
+        result.left.push_back({"residual.gemm",
+                               "runs of a benchmark tell nothing of single kernels, which average out in them; about "
+                               "the median of their GPU they vary by " +
+                                   percent(std::sqrt(variance_of(rests))) + from});
     }
     for (const Outlier& outlier : parts.slow_gpus()) {
         result.slow.push_back({gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});

@@ -253,32 +253,28 @@ Fit fit_gev(Values values)
     return FittedFamily{GeneralizedExtremeValue{shape, scale / median}, median, gev_density(place, scale, shape)};
 }
 
-/// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
+/// A core with a density and the upper quantile that a tail begins at.
+struct Core {
+    Mixture family;
+    double unit;
+    std::function<double(double)> log_density;
+    std::function<double(double)> upper_quantile;
+};
+
+/// The generalized Pareto law of what is above the core's quantile with `share` above it.
 /// Source of the tail's density: Davison and Smith, J. R. Statist. Soc. B 52 (1990) 393-442.
-Fit fit_pareto_tail(Values values)
+void add_tail(Values values, const Core& core, double share, std::vector<FittedFamily>& tails)
 {
-    constexpr double share = 0.05;
-    constexpr double least_peaks = 25.0;
-    const auto n = static_cast<double>(values.size());
-    if (n * share < least_peaks) {
-        return std::nullopt;
-    }
-    std::vector<double> logs(values.size());
-    std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
-    const auto [centre, width] = centre_and_width(logs);
-    if (!(width > 0.0)) {
-        return std::nullopt;
-    }
-    const boost::math::normal_distribution<double> core(centre, width);
-    const double threshold = std::exp(quantile(complement(core, share)));
+    constexpr std::size_t least_peaks = 25;
+    const double threshold = core.upper_quantile(share);
     std::vector<double> peaks;
     for (const double value : values) {
         if (value > threshold) {
             peaks.push_back(value - threshold);
         }
     }
-    if (static_cast<double>(peaks.size()) < least_peaks) {
-        return std::nullopt;
+    if (peaks.size() < least_peaks) {
+        return;
     }
     const double unit = mean_of(peaks);
     const auto tail = [unit](double excess, const Eigen::VectorXd& v) {
@@ -297,21 +293,50 @@ Fit fit_pareto_tail(Values values)
         },
         Eigen::Vector2d(-0.1, 0.1));
     if (!best) {
-        return std::nullopt;
+        return;
     }
-    const double core_mean = std::exp(centre + 0.5 * width * width);
     ParetoTail family;
-    family.core = Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}};
+    family.core = core.family;
     family.probability = share;
     family.shape = (*best)[1];
-    family.scale = unit * std::exp((*best)[0]) / core_mean;
-    return FittedFamily{family, core_mean, [=, v = *best, c = centre, w = width](double x) {
-                            if (x <= 0.0) {
-                                return impossible;
-                            }
-                            return x > threshold ? std::log(share) + tail(x - threshold, v)
-                                                 : normal_log_density((std::log(x) - c) / w) - std::log(w * x);
-                        }};
+    family.scale = unit * std::exp((*best)[0]) / core.unit;
+    tails.push_back({family, core.unit, [=, v = *best, of_core = core.log_density](double x) {
+                         return x > threshold ? std::log(share) + tail(x - threshold, v) : of_core(x);
+                     }});
+}
+
+/// The most likely of several thresholds: a tail begins where the core ends, which is not known.
+Fit fit_likeliest_tail(Values values, const Core& core)
+{
+    std::vector<FittedFamily> tails;
+    for (const double share : {0.05, 0.02, 0.01, 0.005, 0.002}) {
+        add_tail(values, core, share, tails);
+    }
+    if (tails.empty()) {
+        return std::nullopt;
+    }
+    std::vector<double> likelihoods(tails.size());
+    std::transform(tails.begin(), tails.end(), likelihoods.begin(),
+                   [&](const FittedFamily& tail) { return mean_likelihood(values, tail.log_density); });
+    return tails[static_cast<std::size_t>(std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods.begin())];
+}
+
+/// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
+Fit fit_pareto_tail(Values values)
+{
+    std::vector<double> logs(values.size());
+    std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
+    const auto [centre, width] = centre_and_width(logs);
+    if (!(width > 0.0)) {
+        return std::nullopt;
+    }
+    const boost::math::normal_distribution<double> law(centre, width);
+    return fit_likeliest_tail(
+        values, {Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}}, std::exp(centre + 0.5 * width * width),
+                 [c = centre, w = width](double x) {
+                     return x > 0.0 ? normal_log_density((std::log(x) - c) / w) - std::log(w * x) : impossible;
+                 },
+                 [law](double share) { return std::exp(quantile(complement(law, share))); }});
 }
 
 /// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started at
@@ -382,14 +407,33 @@ Fit fit_mixture(Values values)
                         }};
 }
 
+/// Peaks over a threshold above two lognormal modes: spikes, of which the longest follow a law of their own.
+Fit fit_mixture_tail(Values values)
+{
+    const Fit modes = fit_mixture(values);
+    if (!modes) {
+        return std::nullopt;
+    }
+    const auto functions = functions_of(modes->family);
+    return fit_likeliest_tail(values,
+                              {std::get<Mixture>(modes->family), modes->unit, modes->log_density,
+                               [functions, unit = modes->unit](double share) { return unit * functions.quantile(share, true); }});
+}
+
 }  // namespace
 
 const std::vector<FamilyRecipe>& family_recipes()
 {
-    static const std::vector<FamilyRecipe> list{
-        {"normal", 2, fit_normal},   {"lognormal", 2, fit_lognormal},         {"gamma", 2, fit_gamma},
-        {"weibull", 2, fit_weibull}, {"shifted-gamma", 3, fit_shifted_gamma}, {"student-t", 3, fit_student},
-        {"gev", 3, fit_gev},         {"pareto-tail", 4, fit_pareto_tail},     {"mixture", 5, fit_mixture}};
+    static const std::vector<FamilyRecipe> list{{"normal", 2, fit_normal},
+                                                {"lognormal", 2, fit_lognormal},
+                                                {"gamma", 2, fit_gamma},
+                                                {"weibull", 2, fit_weibull},
+                                                {"shifted-gamma", 3, fit_shifted_gamma},
+                                                {"student-t", 3, fit_student},
+                                                {"gev", 3, fit_gev},
+                                                {"pareto-tail", 4, fit_pareto_tail},
+                                                {"mixture", 5, fit_mixture},
+                                                {"mixture-tail", 7, fit_mixture_tail}};
     return list;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -48,6 +49,7 @@ public:
     OperationLaws make()
     {
         one_step_ = trace_.ops.empty() || trace_.ops.front().step == trace_.ops.back().step;
+        result_.positions_alike = one_step_ && !replicas();
         std::vector<std::vector<Duration>> by_kind = read();
         std::vector<Rest> communication;
         for (std::vector<Duration>& durations : by_kind) {
@@ -61,7 +63,15 @@ public:
     }
 
 private:
-    bool computes(std::uint16_t kind) const { return trace_.kinds[kind].role == OpRole::compute; }
+    /// Whether several workers do the same work.
+    bool replicas() const
+    {
+        std::map<int, std::set<std::int32_t>> of_stage;
+        for (const TraceOp& op : trace_.ops) {
+            of_stage[trace_.workers[static_cast<std::size_t>(op.worker)].stage].insert(op.worker);
+        }
+        return std::any_of(of_stage.begin(), of_stage.end(), [](const auto& stage) { return stage.second.size() > 1; });
+    }
 
     std::vector<std::vector<Duration>> read() const
     {
@@ -128,12 +138,12 @@ private:
     }
 
     /// Logarithms less the mean of their position.
-    static std::vector<Rest> rests_of(const std::vector<Duration>& durations)
+    std::vector<Rest> rests_of(const std::vector<Duration>& durations) const
     {
         std::vector<std::int64_t> keys;
         std::vector<double> logs;
         for (const Duration& d : durations) {
-            keys.push_back((static_cast<std::int64_t>(d.place) << 32) + d.sequence);
+            keys.push_back((static_cast<std::int64_t>(d.place) << 32) + (result_.positions_alike ? 0 : d.sequence));
             logs.push_back(std::log(d.seconds));
         }
         const Partition cells = partition_by(keys);

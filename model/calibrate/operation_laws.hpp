@@ -25,6 +25,7 @@ struct Signature {
 
 /// log duration = mean of the kind at its position (worker, sequence) + effect of the step + rest. The rest is the law of a kernel: one
 /// draw each. What position and worker explain is no draw, and what a step shares is one draw for all its operations.
+/// One step of one worker has each position once: its kernels of a kind stand for one another, and what parts positions is in the rest.
 /// Kinds with less than a hundredth of the time of their class say nothing of how long it takes, and are not in its law.
 /// The step's effect is shared by transfers and collectives, and by each kind of the others alone.
 struct OperationLaws {
@@ -32,6 +33,7 @@ struct OperationLaws {
     std::vector<Component> communication;                   // step, residual
     std::array<std::vector<double>, kernel_classes> pools;  // rests, as factors
     std::array<std::string, kernel_classes> special;        // kinds that happen once a step: they tell nothing of a class
+    bool positions_alike = false;                           // rests are over the mean of the kind: one step of one worker
 };
 
 /// Of a trace sorted by start; `with_components`: computing of microbatches is told elsewhere.

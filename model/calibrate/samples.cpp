@@ -3,6 +3,8 @@
 #include "model/calibrate/goodness.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <map>
 
 namespace prismopt {
@@ -16,8 +18,10 @@ using Series = std::map<std::string, std::vector<double>>;
 Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source)
 {
     Series series;
+    int iterations = 1;
     for (const CollectiveTime& time : times) {
         series[time.series].push_back(time.seconds);
+        iterations = std::max(iterations, time.iterations);
     }
     Calibration result;
     result.source = source;
@@ -41,8 +45,16 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
         }
         result.signatures.push_back(signature);
     }
+    // Where iterations are independent a mean of n varies by 1 / sqrt(n) of what one does; what lasts through a run is in both.
+    char means[160] = "";
+    if (iterations > 1) {
+        std::snprintf(means, sizeof means,
+                      " (means of %d iterations: one collective varies at least so much, at most %.2g times as much)", iterations,
+                      std::sqrt(static_cast<double>(iterations)));
+    }
     for (const auto& [key, pool] : ratios) {
-        result.laws.push_back({key, fit_law(pool, "collectives over the median of their series; prismopt calibrate, " + source)});
+        result.laws.push_back({key, fit_law(pool, "collectives over the median of their series" + std::string(means) +
+                                                      "; prismopt calibrate, " + source)});
     }
     return result;
 }
@@ -53,6 +65,13 @@ void merge(Calibration& calibration, const Calibration& other)
     calibration.operations += other.operations;
     for (const CalibratedLaw& law : other.laws) {
         add_law(calibration, law);
+    }
+    for (const LeftToProfile& left : other.left) {
+        const auto same = [&](const auto& there) { return there.key == left.key; };
+        if (std::none_of(calibration.laws.begin(), calibration.laws.end(), same) &&
+            std::none_of(calibration.left.begin(), calibration.left.end(), same)) {
+            calibration.left.push_back(left);
+        }
     }
     calibration.signatures.insert(calibration.signatures.end(), other.signatures.begin(), other.signatures.end());
     calibration.slow.insert(calibration.slow.end(), other.slow.begin(), other.slow.end());

@@ -18,8 +18,8 @@ struct GpuRun {
 };
 
 /// Of the benchmark with the most GPUs: "gpu", medians of the GPUs over their median; where nodes differ beyond chance (Kruskal and
-/// Wallis, 1 %), "node" takes what the GPUs of one share, and "gpu" is over the mean of its node. "residual.gemm": runs over the median
-/// of their GPU, where it has at least two. A name that several nodes have ("0" to "7") means one GPU of each. Slow GPUs and nodes by
+/// Wallis, 1 %), "node" takes what the GPUs of one share, and "gpu" is over the mean of its node. Runs about the median of their GPU
+/// tell nothing of kernels, of which a run has millions: residual.gemm is left to the profile. A name that several nodes have ("0" to "7") means one GPU of each. Slow GPUs and nodes by
 /// name; GPUs too fast to be true in the notes, as numbers that are no times make them.
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
 
@@ -27,10 +27,11 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
 struct CollectiveTime {
     std::string series;
     double seconds = 0.0;
+    int iterations = 1;  // that the time is the mean of
 };
 
 /// "residual.dp_collective", and tp_collective or p2p for series that op_kind() tells as such (all-to-all, sendrecv): times over the
-/// median of their series, all series with at least five times together.
+/// median of their series, all series with at least five times together. Means of iterations vary less than one does: the source says so.
 Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source);
 
 /// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.

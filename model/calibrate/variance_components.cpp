@@ -3,6 +3,7 @@
 #include "model/calibrate/goodness.hpp"
 
 #include <Eigen/QR>
+#include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
@@ -159,6 +160,15 @@ void set_interval(Component& component, double variance, double error, int group
     }
 }
 
+/// A variance of few draws is not known better than theirs is: chi-squared, as if the draws themselves were seen.
+void widen_to_draws(Component& component, double freedom)
+{
+    constexpr double tail = 0.025;
+    const boost::math::chi_squared law(freedom);
+    component.low = std::min(component.low, component.variance * freedom / boost::math::quantile(law, 1.0 - tail));
+    component.high = std::max(component.high, component.variance * freedom / boost::math::quantile(law, tail));
+}
+
 }  // namespace
 
 Partition partition_by(const std::vector<std::int64_t>& keys)
@@ -202,6 +212,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
     std::vector<Component> components;
     std::vector<const Effect*> told;
     std::vector<std::size_t> place;  // of those told among the components
+    std::vector<double> freedoms;
     for (const Effect& effect : model.effects) {
         double freedom = 0.0;
         for (const SumOfSquares& term : effect.contrast) {
@@ -215,6 +226,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
         } else {
             told.push_back(&effect);
             place.push_back(components.size());
+            freedoms.push_back(freedom);
         }
         components.push_back(component);
     }
@@ -238,6 +250,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
             const double error = jackknife(equations, parts_of(told[k]->parts), variance.size(), groups)[index];
             set_interval(component, variance[index], error, groups);
         }
+        widen_to_draws(component, freedoms[k]);
     }
     return components;
 }

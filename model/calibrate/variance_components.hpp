@@ -53,7 +53,7 @@ struct ComponentModel {
 /// of squares of group means, sum over parts h of an effect of n_gh^2 / n_g (Searle, Casella, McCulloch, Variance Components (1992),
 /// chapters 4 and 5: exact where the design is balanced, Henderson's method I where it is not). Intervals by the jackknife over blocks
 /// of steps, for effects that outlast a step over their own units (Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3), on a
-/// logarithmic scale where a component is clearly above zero.
+/// logarithmic scale where a component is clearly above zero; never narrower than chi-squared of the effect's own draws has it.
 std::vector<Component> variance_components(const ComponentModel& model);
 
 /// Mean of y in each part.

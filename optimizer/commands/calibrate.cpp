@@ -61,6 +61,20 @@ void refuse_watch(const TraceFiles& files, const Watch& watch)
     }
 }
 
+/// Where they are given.
+void refuse_counts(const po::variables_map& values)
+{
+    constexpr double longest_days = 36'500.0;
+    if (values.count("nodes") > 0 && values["nodes"].as<int>() < 1) {
+        throw InputError(
+            fmt::format("--nodes {}: a list of outages is of one node or more; write --nodes 400", values["nodes"].as<int>()));
+    }
+    if (values.count("days") > 0 && !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
+        throw InputError(fmt::format("--days {:.4g}: must be above 0 and at most {:.0f}, a hundred years; write --days 90",
+                                     values["days"].as<double>(), longest_days));
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -92,6 +106,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(
             fmt::format("--profile {}: is no profile of the catalog; it has {}", profile, fmt::join(profiles, ", ")));
     }
+    refuse_counts(*values);
     TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>());
     std::string text;
     Calibration calibration;
@@ -116,7 +131,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         text += variability_toml(calibration, profile);
     }
     if (!files.outages.empty()) {
-        if (values->count("nodes") == 0 || (*values)["nodes"].as<int>() < 1) {
+        if (values->count("nodes") == 0) {
             throw InputError(fmt::format("{}: a rate needs the number of nodes that could have failed; write --nodes 400",
                                          files.outage_source));
         }
@@ -128,6 +143,10 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
                                          files.outage_source));
         }
         text += (text.empty() ? "" : "\n") + reliability_toml(fit, calibration.drift, files.outage_source);
+    }
+    if (files.outages.empty()) {
+        text +=
+            "\n# No list of outages: nothing is known of [reliability]. Keep the scenario's own, or add outages and --nodes.\n";
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), text, (*values)["FILE"].as<std::vector<std::string>>());

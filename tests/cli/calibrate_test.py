@@ -84,6 +84,18 @@ class Calibrate(CliTest):
         self.assertRegex(text, r"# Left to the profile: gpu: ")
         self.assertNotRegex(text, r"(?m)^gpu = ")
 
+    def test_numbers_that_cannot_be_are_refused(self):
+        self.write(OUTAGES, "outages.csv")
+        for days in ("-5", "0", "1e308", "nan"):
+            self.assertIn("--days", self.refusal("calibrate", "outages.csv", "--nodes", 40, "--days", days))
+        self.assertIn("--nodes 0", self.refusal("calibrate", "outages.csv", "--nodes", 0))
+
+    def test_without_outages_the_result_says_what_to_do(self):
+        self.write(operations(40), "ops.csv")
+        self.assertIn("# No list of outages: nothing is known of [reliability]", self.output("calibrate", "ops.csv"))
+        self.write(OUTAGES, "outages.csv")
+        self.assertNotIn("No list", self.output("calibrate", "ops.csv", "outages.csv", "--nodes", 40))
+
     def test_steps_that_lack_operations_are_told(self):
         lines = operations(60).splitlines(keepends=True)
         self.write("".join(line for i, line in enumerate(lines) if i == 0 or i % 20 != 7), "ops.csv")

@@ -43,7 +43,9 @@ class Sensitivity(CliTest):
         self.assertEqual(len(found["pairs"]), 6)
         for pair in found["pairs"]:
             alone = [by_name[key]["change"]["p99"]["change"] for key in zip(pair["kinds"], pair["names"])]
-            self.assertAlmostEqual(pair["interaction"]["p99"]["change"], pair["joint"]["p99"]["change"] - sum(alone))
+            interaction = pair["interaction"]["p99"]
+            self.assertAlmostEqual(interaction["change"], pair["joint"]["p99"]["change"] - sum(alone))
+            self.assertTrue(interaction["low"] <= interaction["change"] <= interaction["high"])  # with the default draws
 
     def test_is_of_what_predict_says(self):
         p = json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", "--draws", 4096))

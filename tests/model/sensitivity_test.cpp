@@ -296,7 +296,7 @@ TEST_P(SensitivityLimits, Cover)
 }
 
 INSTANTIATE_TEST_SUITE_P(Changes, SensitivityLimits, testing::Values(Covered{100, 2048, false}));
-INSTANTIATE_TEST_SUITE_P(Interactions, SensitivityLimits, testing::Values(Covered{40, 32768, true}));
+INSTANTIATE_TEST_SUITE_P(Interactions, SensitivityLimits, testing::Values(Covered{40, 32768, true}, Covered{60, 2048, true}));
 
 }  // namespace
 }  // namespace prismopt

@@ -103,6 +103,66 @@ TEST(Steady, a_slow_beginning_is_cut_off_where_it_shows)
     EXPECT_GE(near, 90);
 }
 
+/// Times of a hundredth of noise, a beginning half as long again, and a line.
+std::vector<double> times_of(std::size_t count, std::size_t warm_up, double trend, double noise, unsigned seed)
+{
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> series;
+    for (std::size_t i = 0; i < count; ++i) {
+        series.push_back((i < warm_up ? 1.5 : 1.0) * (1.0 + trend * static_cast<double>(i) / static_cast<double>(count)) *
+                         std::exp(noise * normal(generator)));
+    }
+    return series;
+}
+
+TEST(Steady, a_warm_up_is_found_with_and_without_a_trend)
+{
+    for (const std::size_t warm_up : {3U, 10U}) {
+        for (const std::size_t count : {40U, 100U, 300U, 1000U}) {
+            for (const double trend : {0.0, 0.02}) {
+                int found = 0;
+                for (unsigned seed = 0; seed < 20; ++seed) {
+                    const std::size_t first = steady_from(times_of(count, warm_up, trend, 0.01, seed));
+                    EXPECT_GE(first, warm_up);
+                    found += first <= warm_up + 2 ? 1 : 0;
+                }
+                EXPECT_GE(found, 17) << warm_up << " of " << count << ", trend " << trend;
+            }
+        }
+    }
+}
+
+/// Of 20 series of each length at most one in twenty loses more than a twentieth: 8 of 80 would be two standard errors more.
+TEST(Steady, nothing_is_lost_to_a_trend_nor_without_one)
+{
+    for (const double trend : {0.0, 0.02, 0.1}) {
+        for (const double noise : {0.003, 0.01}) {
+            int lost = 0;
+            for (const std::size_t count : {20U, 100U, 300U, 1000U}) {
+                for (unsigned seed = 0; seed < 20; ++seed) {
+                    const std::vector<double> series = times_of(count, 0, trend, noise, 100 + seed);
+                    lost += static_cast<double>(steady_from(series)) > 0.05 * static_cast<double>(count) ? 1 : 0;
+                }
+            }
+            EXPECT_LE(lost, 8) << "trend " << trend << ", noise " << noise;
+        }
+    }
+}
+
+TEST(Trend, is_told_where_it_is)
+{
+    int told = 0;
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        const Trend trend = trend_of(times_of(100, 0, 0.02, 0.01, seed));
+        EXPECT_TRUE(trend.present);
+        // Of least squares: sd sqrt(12 / n) over the whole series; Sen's slope is as good to 5 %.
+        EXPECT_NEAR(trend.change, 0.02, 4.2 * 0.01 * std::sqrt(12.0 / 100.0));
+        told += trend_of(times_of(100, 0, 0.0, 0.01, 50 + seed)).present ? 1 : 0;
+    }
+    EXPECT_EQ(told, 0);
+}
+
 TEST(Steady, a_first_value_far_off_is_cut_off_a_short_series)
 {
     EXPECT_EQ(steady_from(std::vector{9.0, 1.0, 1.1, 0.9, 1.05, 1.0, 0.95, 1.02, 1.0, 0.98}), 1U);
