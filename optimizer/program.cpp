@@ -8,7 +8,11 @@
 
 namespace prismopt {
 
-std::string program_name() { return std::string("prismopt ") + program_version + " (" + program_commit + ")"; }
+std::string release() { return program_version; }
+
+std::string commit() { return program_commit; }
+
+std::string program_name() { return "prismopt " + release() + " (" + commit() + ")"; }
 
 std::string version_text()
 {

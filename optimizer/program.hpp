@@ -4,6 +4,10 @@
 
 namespace prismopt {
 
+/// "0.1.0", and the commit that was built.
+std::string release();
+std::string commit();
+
 /// "prismopt 0.1.0 (commit)".
 std::string program_name();
 

@@ -5,12 +5,12 @@
 #include "optimizer/draw_store.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/log.hpp"
+#include "optimizer/program.hpp"
 #include "optimizer/progress.hpp"
 #include "optimizer/stop.hpp"
 #include "optimizer/study_front.hpp"
 #include "optimizer/study_journal.hpp"
 #include "optimizer/study_plan.hpp"
-#include "optimizer/version.hpp"
 #include "search/archive.hpp"
 #include "search/strategy.hpp"
 
@@ -268,8 +268,8 @@ private:
 StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
 {
     StudyInfo info;
-    info.program_version = program_version;
-    info.commit = program_commit;
+    info.program_version = release();
+    info.commit = commit();
     info.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     info.command_line = options.command_line;
     const char* job = std::getenv("SLURM_JOB_ID");

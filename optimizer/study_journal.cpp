@@ -5,8 +5,8 @@
 #include "optimizer/bytes.hpp"
 #include "optimizer/draw_store.hpp"
 #include "optimizer/log.hpp"
+#include "optimizer/program.hpp"
 #include "optimizer/study_front.hpp"
-#include "optimizer/version.hpp"
 #include "optimizer/work_item.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::uint64_t study_hash(const Scenario& scenario)
     for (const std::vector<double>& values : scenario.hardware) {
         options += hardware_text(scenario.knobs, values) + ' ';
     }
-    return study_hash(scenario.text, scenario.seed, program_version + options + program_commit);
+    return study_hash(scenario.text, scenario.seed, release() + options + commit());
 }
 
 namespace {
