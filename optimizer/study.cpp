@@ -189,7 +189,7 @@ private:
     void warn_of_short_ladder()
     {
         const int fleets = evaluator_.fleets_for_limits(archive_.feasible());
-        if (name_ != "exact" || warned_ || fleets <= top_fleets_) {
+        if (name_ != "exact" || warned_ || fleets <= top_fleets_ || archive_.feasible() < 2) {
             return;
         }
         warned_ = true;
