@@ -114,6 +114,7 @@ void take(const FittedFamily& fitted, const std::vector<double>& rising, FamilyF
     fit.law.cap = cap_for(fitted.family, rising.back());
     fit.ks = ks_of(fit.law, fitted.unit, rising);
     fit.beyond = beyond_of(fit.law, fitted.unit, rising);
+    fit.spread = LawQuantile(fit.law).moments().cv() / std::sqrt(variance_of(rising));  // of mean one
 }
 
 FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, const std::vector<double>& factors,
@@ -128,11 +129,19 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     return fit;
 }
 
-/// How far off the far tail is: the logarithm of how many times the values' part the law has there.
+/// How far off the far tail is: the logarithms of how many times the values' part the law has there, and of how many times their cv.
 double tail_error(const FamilyFit& fit)
 {
     constexpr double least = 1e-300;
-    return std::abs(std::log(std::max(least, fit.beyond) / beyond));
+    return std::abs(std::log(std::max(least, fit.beyond) / beyond)) + std::abs(std::log(std::max(least, fit.spread)));
+}
+
+/// Whether the family is right about what is rare: the tenth longest value, and, past all values, a variance that is theirs. A tail
+/// that reaches to the cap may be right at the tenth longest, and several times as wide.
+bool tail_holds(const FamilyFit& fit, std::size_t values)
+{
+    constexpr double times = 1.5;
+    return far_tail_holds(fit.beyond, values) && (values < 1000 || (fit.spread < times && fit.spread > 1.0 / times));
 }
 
 /// The family again, by as many values as there are.
@@ -201,7 +210,7 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
             fit_again(all, rising, options, fit);
         }
     }
-    const auto far = [&](const FamilyFit& fit) { return far_tail_holds(fit.beyond, values.size()); };
+    const auto far = [&](const FamilyFit& fit) { return tail_holds(fit, values.size()); };
     const bool any_far =
         std::any_of(result.tried.begin(), result.tried.end(), [&](const FamilyFit& fit) { return fit.fits && far(fit); });
     std::sort(result.tried.begin(), result.tried.end(), [&](const FamilyFit& a, const FamilyFit& b) {

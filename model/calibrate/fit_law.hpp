@@ -16,6 +16,7 @@ struct FamilyFit {
     double ks = 0.0;        // distance between the law, truncated as the sampler has it, and the values
     double held_out = 0.0;  // mean log-likelihood of values that the fit did not see
     double beyond = 0.0;    // values that the law has beyond the tenth longest; of chance between 5 and 18
+    double spread = 0.0;    // its cv, capped, over the values'
     bool fits = false;
 };
 

@@ -259,6 +259,7 @@ struct Core {
     double unit;
     std::function<double(double)> log_density;
     std::function<double(double)> upper_quantile;
+    double steepest = 1.9;  // shape of a tail: what the reader takes, less a margin
 };
 
 /// The generalized Pareto law of what is above the core's quantile with `share` above it.
@@ -288,8 +289,8 @@ void add_tail(Values values, const Core& core, double share, std::vector<FittedF
     };
     const auto best = maximise(
         [&](const Eigen::VectorXd& v) {
-            return v[1] < -0.9 || v[1] > 1.9 ? impossible
-                                             : mean_likelihood(peaks, [&](double excess) { return tail(excess, v); });
+            return v[1] < -0.9 || v[1] > core.steepest ? impossible
+                                                       : mean_likelihood(peaks, [&](double excess) { return tail(excess, v); });
         },
         Eigen::Vector2d(-0.1, 0.1));
     if (!best) {
@@ -322,7 +323,7 @@ Fit fit_likeliest_tail(Values values, const Core& core)
 }
 
 /// Peaks over a threshold, above a lognormal core whose median and width are those of the middle of the values.
-Fit fit_pareto_tail(Values values)
+Fit fit_tail_up_to(double steepest, Values values)
 {
     std::vector<double> logs(values.size());
     std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
@@ -336,8 +337,13 @@ Fit fit_pareto_tail(Values values)
                  [c = centre, w = width](double x) {
                      return x > 0.0 ? normal_log_density((std::log(x) - c) / w) - std::log(w * x) : impossible;
                  },
-                 [law](double share) { return std::exp(quantile(complement(law, share))); }});
+                 [law](double share) { return std::exp(quantile(complement(law, share))); }, steepest});
 }
+
+Fit fit_pareto_tail(Values values) { return fit_tail_up_to(1.9, values); }
+
+/// From a shape of one on a tail has no mean, and the cap alone says how long a draw is.
+Fit fit_tail_with_mean(Values values) { return fit_tail_up_to(0.9, values); }
 
 /// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started at
 /// Otsu's threshold.
@@ -424,16 +430,11 @@ Fit fit_mixture_tail(Values values)
 
 const std::vector<FamilyRecipe>& family_recipes()
 {
-    static const std::vector<FamilyRecipe> list{{"normal", 2, fit_normal},
-                                                {"lognormal", 2, fit_lognormal},
-                                                {"gamma", 2, fit_gamma},
-                                                {"weibull", 2, fit_weibull},
-                                                {"shifted-gamma", 3, fit_shifted_gamma},
-                                                {"student-t", 3, fit_student},
-                                                {"gev", 3, fit_gev},
-                                                {"pareto-tail", 4, fit_pareto_tail},
-                                                {"mixture", 5, fit_mixture},
-                                                {"mixture-tail", 7, fit_mixture_tail}};
+    static const std::vector<FamilyRecipe> list{
+        {"normal", 2, fit_normal},   {"lognormal", 2, fit_lognormal},         {"gamma", 2, fit_gamma},
+        {"weibull", 2, fit_weibull}, {"shifted-gamma", 3, fit_shifted_gamma}, {"student-t", 3, fit_student},
+        {"gev", 3, fit_gev},         {"pareto-tail", 4, fit_pareto_tail},     {"pareto-tail with a mean", 4, fit_tail_with_mean},
+        {"mixture", 5, fit_mixture}, {"mixture-tail", 7, fit_mixture_tail}};
     return list;
 }
 

@@ -20,7 +20,7 @@ struct FittedFamily {
 };
 
 struct FamilyRecipe {
-    std::string name;    // as scenarios name it; "mixture-tail": a pareto-tail whose core is a mixture
+    std::string name;    // as scenarios name it, but for two more kinds of pareto-tail; "mixture-tail": its core is a mixture
     int parameters = 0;  // location among them
     /// Nothing where the family does not suit, or the values are too few for it.
     std::function<std::optional<FittedFamily>(std::span<const double> values)> fit;
