@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace prismopt {
@@ -122,6 +123,13 @@ const std::vector<ExportTarget>& export_targets()
         {"json", "the plan, its order of tasks and its workload as one JSON object", launch_json},
     };
     return targets;
+}
+
+long steps_between_checkpoints(const Launch& launch)
+{
+    return launch.step_s > 0.0 && launch.checkpoint_interval_s > 0.0
+               ? std::max(1L, std::lround(launch.checkpoint_interval_s / launch.step_s))
+               : 0;
 }
 
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)

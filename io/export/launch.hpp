@@ -59,6 +59,9 @@ Exported torchtitan_config(const Launch& launch);
 Exported slurm_script(const Launch& launch);
 Exported launch_json(const Launch& launch);
 
+/// Steps between checkpoints; 0: not known.
+long steps_between_checkpoints(const Launch& launch);
+
 /// Lines that say what was exported from where, for which version of the target, and for which hardware and nodes where
 /// there is a choice.
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
