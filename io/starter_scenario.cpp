@@ -1,5 +1,7 @@
 #include "io/starter_scenario.hpp"
 
+#include "io/catalog.hpp"
+#include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 
@@ -134,6 +136,7 @@ std::string starter_scenario(const StarterChoice& choice)
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
     const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * workload.parameters();
+    const ListPrice list = list_price(choice.accelerator);
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
         "#   prismopt validate {}.toml\n#   mpirun prismopt search {}.toml\n\nname = \"{}\"\nseed = 1\n\n",
@@ -146,9 +149,10 @@ std::string starter_scenario(const StarterChoice& choice)
         "global_batch = {}   # sequences in an optimizer step\n\n",
         tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch);
     text += fmt::format(
-        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"2.50 USD/h\"           # the catalog's list price where it "
-        "is not given\n\n",
-        choice.accelerator, choice.gpus);
+        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # where yours is not given, costs are at this "
+        "list price: "
+        "{}\n\n",
+        choice.accelerator, choice.gpus, hourly(list.price), list.source);
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs that it joins\n\n",
                             usual.node_link, usual.node_gpus);

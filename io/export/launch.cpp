@@ -140,9 +140,10 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
         launch.phases > 1 ? fmt::format("# Phase {} of {}, which are launched one after the other: --phase K writes another\n",
                                         launch.phase_number, launch.phases)
                           : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, hardware_line(launch), phase, launch.provisional ? provisional : "", version, source,
-                       launch.program, nodes_text(launch));
+    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, hardware_line(launch),
+                       launch.price.empty() ? "" : fmt::format("# Chosen with costs at {}\n", launch.price), phase,
+                       launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -198,6 +199,7 @@ Exported launch_json(const Launch& launch)
                           {"active_experts", w.experts.active}}},
                         {"cluster", {{"name", launch.cluster.name}, {"gpus_per_node", launch.cluster.gpus_per_node()}}},
                         {"hardware", hardware_json(launch)},
+                        {"gpu_price", launch.price},
                         {"nodes", nodes_json(launch)},
                         {"quantiles_of", quantiles_of(launch.cluster.nodes_known())},
                         {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},

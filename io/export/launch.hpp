@@ -30,6 +30,7 @@ struct Launch {
     Cluster cluster;
     std::vector<Knob> knobs;             // of the scenario
     std::vector<double> knob_values;     // SI, [knob]: those of the cluster
+    std::string price;                   // of a GPU-hour, and where it is from; empty: not known
     PartOrders orders;                   // in which each stage runs its tasks
     bool provisional = false;            // the search was stopped before it had confirmed its front
     double step_s = 0.0;                 // median step time; 0: not known

@@ -61,7 +61,7 @@ function startSummary() {
         if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
         if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
         place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
-            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`));
+            element("p", {}, `Quantiles, such as p99, are of ${study.population}.${study.price ? ` Costs are at ${study.price}.` : ""}`));
         if (study.mixtures_note) place.append(element("p", { class: "note" }, `What the model may be off: ${study.mixtures_note}.`));
         place.append(cards);
     }

@@ -406,6 +406,15 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
               std::string::npos);
 }
 
+TEST(Stamp, TellsThePriceThatChoseThePlan)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("costs")));
+    launch.price = "2 USD per GPU-hour (given)";
+    EXPECT_THAT(text(slurm_script(launch)), HasSubstr("\n# Chosen with costs at 2 USD per GPU-hour (given)\n"));
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["gpu_price"], launch.price);
+}
+
 /// Domains of 16 GPUs and a network of 65.5 GB/s, as reports write them.
 TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
 {
