@@ -415,6 +415,30 @@ TEST(Stamp, TellsThePriceThatChoseThePlan)
     EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["gpu_price"], launch.price);
 }
 
+/// The job is 2,048 nodes; 64 more of 8 GPUs wait.
+TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
+    auto json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_TRUE(json["plan"]["spares"].is_null());
+    EXPECT_EQ(json["spare_gpus"], 0);
+    launch.plan.spares = 64;
+    const std::string line =
+        "# Judged with 64 spare nodes (512 GPUs) held ready to replace failed ones, which times and costs rest on";
+    const std::string script = text(slurm_script(launch));
+    EXPECT_THAT(script, HasSubstr(line));
+    EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2048\n"));
+    EXPECT_THAT(script, HasSubstr("scontrol create reservation"));
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(line));
+    json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_EQ(json["plan"]["spares"], 64);
+    EXPECT_EQ(json["spare_gpus"], 512);
+    launch.plan.spares = 0;
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["plan"]["spares"], 0);
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
+}
+
 /// Domains of 16 GPUs and a network of 65.5 GB/s, as reports write them.
 TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
 {
