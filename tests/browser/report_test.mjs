@@ -249,6 +249,40 @@ const tests = {
         await close(without);
     },
 
+    async "a plan that is several things is told so, and only quantities are axes"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const [titles, tags] = await page.evaluate(() => {
+            const front = JSON.parse(document.getElementById("data").textContent).studies[0].front.filter((point) => !point.dominated);
+            const least = (value) => `point ${front.reduce((a, b) => (value(b) < value(a) ? b : a)).id}`;
+            const knee = [...document.querySelectorAll("#points-table tbody tr")].find((row) => row.querySelector("td.plan").textContent.includes("knee"));
+            return [[...document.querySelectorAll("#summary-text .card h3")].map((one) => one.textContent),
+                [least((point) => point.objectives[0][0]), knee.querySelector("input").getAttribute("aria-label").replace("select ", ""), least((point) => point.estimates.cost[0])]];
+        });
+        for (const [i, name] of ["best training time p99", "knee of the front", "cheapest"].entries()) {
+            const told = titles.filter((title) => title.toLowerCase().includes(name));
+            assert.equal(told.length, 1, `${name}: ${titles}`);
+            assert.ok(told[0].endsWith(`: ${tags[i]}`), `${told[0]} is of ${tags[i]}`);
+        }
+        assert.equal(titles.length, new Set(tags).size, "a card a plan");
+        const axes = await page.locator("#front-x option").evaluateAll((options) => options.map((one) => one.value));
+        assert.ok(axes.includes("model_high") && !axes.includes("model_fitted"), axes.join(" "));
+        for (const place of ["#summary-text", "#trust-text"]) assert.match(await page.locator(place).textContent(), /1\.50 USD per GPU-hour \(given\)/, place);
+        await close(page);
+    },
+
+    async "without a selected plan the page says how to select one"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const hints = page.locator(".unselected");
+        assert.equal(await hints.count(), 2);
+        const shown = () => hints.evaluateAll((all) => all.filter((one) => !one.hidden).length);
+        assert.equal(await shown(), 0);
+        for (let ticked; (ticked = page.locator("#points-table input:checked").first()) && await ticked.count() > 0;) await ticked.click();
+        assert.equal(await shown(), 2);
+        await page.locator("#points-table input").first().click();
+        assert.equal(await shown(), 0);
+        await close(page);
+    },
+
     async "light and dark"(browser, urls) {
         for (const colorScheme of ["light", "dark"]) {
             const page = await open(browser, urls.small, { colorScheme });
