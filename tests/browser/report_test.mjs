@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -249,7 +249,16 @@ const tests = {
         await close(without);
     },
 
-    async "a plan that is several things is told so, and only quantities are axes"(browser, urls) {
+    async "a plan that is several things is told so"(browser, urls) {
+        const page = await open(browser, urls.two);
+        const titles = await page.locator("#summary-text .card h3").allTextContents();
+        assert.equal(titles.length, 2, titles.join("; "));
+        assert.match(titles[0], /^Best training time p99: point \d+$/);
+        assert.match(titles[1], /^Knee of the front, cheapest: point \d+$/);
+        await close(page);
+    },
+
+    async "plans worth naming are those of the table, and only quantities are axes"(browser, urls) {
         const page = await open(browser, urls.small);
         const [titles, tags] = await page.evaluate(() => {
             const front = JSON.parse(document.getElementById("data").textContent).studies[0].front.filter((point) => !point.dominated);
@@ -386,12 +395,16 @@ try {
     run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
     run(program, "search", scenario, "--seed", "2", "--out", join(folder, "other.h5"));
     run(program, "compare", "small.h5", "other.h5", "--html", "both.html");
+    const twoSizes = readFileSync(scenario, "utf8").replace("gpus = [16, 32, 64]", "gpus = [16, 32]");
+    writeFileSync(join(folder, "two.toml"), twoSizes);  // a front of two plans
+    run(program, "search", "two.toml", "--out", join(folder, "two.h5"));
     run(writeSample, join(folder, "stopped.h5"), "provisional");
     const { design } = JSON.parse(run(program, "export", "small.h5", "--target", "json"));
     writeFileSync(join(folder, "effects.json"), run(program, "sensitivity", scenario, "--design", design, "--draws", "512", "--pairs", "0", "--json"));
     run(program, "report", "small.h5", "--html", "sensitive.html", "--sensitivity", "effects.json");
     const urls = {
         small: report("small.h5"), large: report("large.h5"), stopped: report("stopped.h5"), both: `file://${join(folder, "both.html")}`,
+        two: report("two.h5"),
         sensitive: `file://${join(folder, "sensitive.html")}`,
     };
     const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
