@@ -90,13 +90,20 @@ SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name
 
 Power catalog_power(const std::string& name) { return named(powers, name, read_power_fields); }
 
-DollarsPerSecond catalog_price(const std::string& accelerator)
+ListPrice list_price(const std::string& accelerator)
 {
-    Table table = entry(prices, accelerator);
-    const auto price = table.at("list", "list = \"2.50 USD/h\"").quantity<DollarsPerSecond>("2.50 USD/h");
+    constexpr auto example = "list = { price = \"2.50 USD/h\", source = \"a price list\" }";
+    Table of = entry(prices, accelerator);
+    Table table = of.at("list", example).table(example);
+    ListPrice result;
+    result.price = table.at("price", example).quantity<DollarsPerSecond>("2.50 USD/h");
+    result.source = table.at("source", example).text("a price list");
     table.refuse_unknown_keys();
-    return price;
+    of.refuse_unknown_keys();
+    return result;
 }
+
+DollarsPerSecond catalog_price(const std::string& accelerator) { return list_price(accelerator).price; }
 
 Variability catalog_variability(const std::string& name)
 {

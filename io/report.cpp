@@ -265,9 +265,10 @@ std::string_view population(bool nodes_known)
 
 std::string text_report(const Results& results)
 {
-    return fmt::format("Study {}: {}front of {} points, minimising {}\nQuantiles are of {}.\n\n", results.study.scenario_name,
+    const std::string price = study_notes(results).price;
+    return fmt::format("Study {}: {}front of {} points, minimising {}\nQuantiles are of {}.\n{}\n", results.study.scenario_name,
                        results.provisional ? "provisional " : "", results.front.size(), objective_names(results),
-                       population(results.study.nodes_known)) +
+                       population(results.study.nodes_known), price.empty() ? "" : fmt::format("Costs are at {}.\n", price)) +
            front_section(results) + "\n" + space_section(results) + "\n" + search_section(results);
 }
 

@@ -1,7 +1,10 @@
 #include "io/starter_scenario.hpp"
 
+#include "io/catalog.hpp"
+#include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
+#include "io/shell_word.hpp"
 
 #include <fmt/format.h>
 
@@ -91,7 +94,32 @@ int batch_near(double sequences, int gpus)
     return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
 }
 
-std::string space(const Workload& workload, int gpus, int node)
+/// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a part of a node fails as the whole.
+std::string failure_rate(int node)
+{
+    constexpr int measured_gpus = 8;
+    constexpr double measured_per_day = 6.5e-3;  // 16,000 A100 of Meta's RSC-1, arXiv 2410.21680
+    if (node <= measured_gpus) {
+        return "node_failure_rate = \"6.5e-3 /day\"    # of nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; yours?\n";
+    }
+    const double times = static_cast<double>(node) / measured_gpus;
+    return fmt::format(
+        "node_failure_rate = \"{:.4g} /day\"    # {:.3g} times that of nodes of 8 GPUs (6.5e-3 /day: 16,000 A100, arXiv "
+        "2410.21680), for nodes of {}; yours?\n",
+        measured_per_day * times, times, node);
+}
+
+/// Ways of sharing a sequence that is long for one GPU: Llama 3 shared 131,072 tokens among 16 (arXiv 2407.21783, table 4).
+std::vector<int> context_choices(int sequence, int gpus)
+{
+    constexpr int longest_of_one = 32767;
+    constexpr int tokens_of_one = 8192;
+    return sequence <= longest_of_one ? std::vector<int>{}
+                                      : powers_of_two(std::min(gpus, std::clamp(sequence / tokens_of_one, 8, 64)),
+                                                      [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
+}
+
+std::string space(const Workload& workload, int sequence, int gpus, int node)
 {
     const auto tp = powers_of_two(std::min(8, std::min(node, gpus)), [&](int value) {
         return node % value == 0 && workload.heads % value == 0 &&
@@ -101,6 +129,9 @@ std::string space(const Workload& workload, int gpus, int node)
     std::string text = "[space]\n";
     text += fmt::format("gpus = {}{}# how many GPUs the job takes\n", list(gpu_choices(gpus, node)), "   ");
     text += fmt::format("tp = {}   # tensor parallel degrees\n", list(tp));
+    if (const auto cp = context_choices(sequence, gpus); !cp.empty()) {
+        text += fmt::format("cp = {}   # context parallel degrees: GPUs that share a sequence\n", list(cp));
+    }
     text += fmt::format("pp = {}   # pipeline stages; data parallel replicas are what remains\n", list(pp));
     if (workload.mixture()) {
         const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts.count % value == 0; });
@@ -134,21 +165,25 @@ std::string starter_scenario(const StarterChoice& choice)
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
     const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * workload.parameters();
+    const ListPrice list = list_price(choice.accelerator);
+    const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
-        "#   prismopt validate {}.toml\n#   mpirun prismopt search {}.toml\n\nname = \"{}\"\nseed = 1\n\n",
-        choice.workload, choice.gpus, choice.accelerator, choice.name, choice.name, choice.name);
+        "#   prismopt validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n\n",
+        choice.workload, choice.gpus, choice.accelerator, file, file, choice.name);
     text += fmt::format(
         "[workload]\nmodel = \"{}\"   # of the catalog; fields given here (layers, hidden, heads, ...) override it\n\n",
         choice.workload);
     text += fmt::format(
         "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\n"
-        "global_batch = {}   # sequences in an optimizer step\n\n",
-        tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch);
+        "global_batch = {}   # sequences in an optimizer step: {:.3g} million tokens\n\n",
+        tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch,
+        1e-6 * batch * choice.sequence);
     text += fmt::format(
-        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"2.50 USD/h\"           # the catalog's list price where it "
-        "is not given\n\n",
-        choice.accelerator, choice.gpus);
+        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # where yours is not given, costs are at this "
+        "list price: "
+        "{}\n\n",
+        choice.accelerator, choice.gpus, hourly(list.price), list.source);
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs that it joins\n\n",
                             usual.node_link, usual.node_gpus);
@@ -160,10 +195,12 @@ std::string starter_scenario(const StarterChoice& choice)
     text +=
         "[memory]\nheadroom = 0.05                      # share that must stay free\n\n"
         "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; any law given here overrides it\n\n"
-        "[reliability]\nnode_failure_rate = \"6.5e-3 /day\"    # 16,000 A100, arXiv 2410.21680; yours?\n"
+        "[reliability]\n";
+    text += failure_rate(std::min(choice.gpus, usual.node_gpus));
+    text +=
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
         "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";
-    text += space(workload, choice.gpus, usual.node_gpus);
+    text += space(workload, choice.sequence, choice.gpus, usual.node_gpus);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
         "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";

@@ -12,7 +12,7 @@ struct StarterChoice {
     std::string accelerator;  // of the catalog
     int gpus = 0;             // of the cluster
     int sequence = 4096;
-    int global_batch = 0;  // sequences; 0: about four million tokens a step
+    int global_batch = 0;  // sequences; 0: about four million tokens a step, as `gpus` can share
     double tokens = 0.0;   // to train on; 0: twenty for each parameter
 };
 

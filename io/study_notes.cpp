@@ -1,6 +1,7 @@
 #include "io/study_notes.hpp"
 
 #include "io/fitted_model.hpp"
+#include "io/gpu_price.hpp"
 #include "io/scenario.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ StudyNotes study_notes(const Results& results)
         const bool fitted = std::any_of(results.front.begin(), results.front.end(),
                                         [](const FrontPoint& point) { return point.model_fitted > 0.0; });
         return {static_cast<int>(scenario.phases.size()),
-                fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : ""};
+                fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "", gpu_price_text(scenario)};
     } catch (const InputError&) {
         return {};  // written for another version of this program
     }

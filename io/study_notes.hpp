@@ -11,6 +11,7 @@ namespace prismopt {
 struct StudyNotes {
     int phases = 0;        // of the training run; 0: not known, as this program does not read the scenario
     std::string mixtures;  // what the model interval of a mixture of experts rests on; empty: nothing to say
+    std::string price;     // of a GPU-hour, and where it is from; empty: not known
 };
 StudyNotes study_notes(const Results& results);
 

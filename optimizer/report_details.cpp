@@ -76,11 +76,15 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     }
     const std::string design = json["design"];
     StoredStudy stored(study.results);
+    if (!stored.scenario().knobs.empty()) {
+        throw InputError(fmt::format(
+            "--sensitivity {}: the plans of this study are of several kinds of hardware ([[knob]]), and sensitivity is of what "
+            "[cluster] has, so the page has no place for it; write the hardware of the plan into [cluster], leave the "
+            "[[knob]]s out, and search that scenario: its report takes it",
+            path));
+    }
     if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {
         refuse("is of another scenario or seed than these results");
-    }
-    if (!stored.scenario().knobs.empty()) {
-        refuse("does not say of which of this study's kinds of hardware it is");
     }
     json.erase("scenario");  // the page has it
     std::string designs;

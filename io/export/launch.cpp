@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace prismopt {
@@ -62,6 +63,19 @@ std::string hardware_line(const Launch& launch)
     }
     return fmt::format("# Judged for this hardware, by the scenario's knobs: {}\n",
                        hardware_text(launch.knobs, launch.knob_values));
+}
+
+/// Nodes beside the job's that were held ready for it; 0 also where none was ever missing.
+int spare_nodes(const Launch& launch) { return std::max(0, launch.plan.spares); }
+
+std::string spares_line(const Launch& launch)
+{
+    const int spares = spare_nodes(launch);
+    return spares == 0 ? ""
+                       : fmt::format(
+                             "# Judged with {} spare node{} ({} GPUs) held ready to replace failed ones, which times and costs "
+                             "rest on: not part of what is below\n",
+                             spares, spares == 1 ? "" : "s", spares * launch.cluster.gpus_per_node());
 }
 
 /// [knob]: its value, SI; null where there is no choice.
@@ -124,6 +138,13 @@ const std::vector<ExportTarget>& export_targets()
     return targets;
 }
 
+long steps_between_checkpoints(const Launch& launch)
+{
+    return launch.step_s > 0.0 && launch.checkpoint_interval_s > 0.0
+               ? std::max(1L, std::lround(launch.checkpoint_interval_s / launch.step_s))
+               : 0;
+}
+
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)
 {
     const char* provisional =
@@ -132,9 +153,10 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
         launch.phases > 1 ? fmt::format("# Phase {} of {}, which are launched one after the other: --phase K writes another\n",
                                         launch.phase_number, launch.phases)
                           : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, hardware_line(launch), phase, launch.provisional ? provisional : "", version, source,
-                       launch.program, nodes_text(launch));
+    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
+                       launch.design, hardware_line(launch), spares_line(launch),
+                       launch.price.empty() ? "" : fmt::format("# Chosen with costs at {}\n", launch.price), phase,
+                       launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 
 Exported launch_json(const Launch& launch)
@@ -147,6 +169,7 @@ Exported launch_json(const Launch& launch)
                         {"program", launch.program},
                         {"provisional", launch.provisional},
                         {"gpus", plan.gpus()},
+                        {"spare_gpus", spare_nodes(launch) * launch.cluster.gpus_per_node()},
                         {"plan",
                          {{"tp", plan.tp},
                           {"cp", plan.cp},
@@ -171,6 +194,7 @@ Exported launch_json(const Launch& launch)
                           {"context_exchange", name(plan.context_exchange)},
                           {"offload", name(plan.offload)},
                           {"post_validation", name(plan.post_validation)},
+                          {"spares", plan.spares == as_configured ? nlohmann::json() : nlohmann::json(plan.spares)},
                           {"sequence_parallel", plan.sequence_parallel}}},
                         {"phase",
                          {{"tokens", launch.phase.tokens},
@@ -190,6 +214,7 @@ Exported launch_json(const Launch& launch)
                           {"active_experts", w.experts.active}}},
                         {"cluster", {{"name", launch.cluster.name}, {"gpus_per_node", launch.cluster.gpus_per_node()}}},
                         {"hardware", hardware_json(launch)},
+                        {"gpu_price", launch.price},
                         {"nodes", nodes_json(launch)},
                         {"quantiles_of", quantiles_of(launch.cluster.nodes_known())},
                         {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},

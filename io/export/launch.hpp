@@ -30,6 +30,7 @@ struct Launch {
     Cluster cluster;
     std::vector<Knob> knobs;             // of the scenario
     std::vector<double> knob_values;     // SI, [knob]: those of the cluster
+    std::string price;                   // of a GPU-hour, and where it is from; empty: not known
     PartOrders orders;                   // in which each stage runs its tasks
     bool provisional = false;            // the search was stopped before it had confirmed its front
     double step_s = 0.0;                 // median step time; 0: not known
@@ -58,6 +59,9 @@ Exported bridge_overrides(const Launch& launch);
 Exported torchtitan_config(const Launch& launch);
 Exported slurm_script(const Launch& launch);
 Exported launch_json(const Launch& launch);
+
+/// Steps between checkpoints; 0: not known.
+long steps_between_checkpoints(const Launch& launch);
 
 /// Lines that say what was exported from where, for which version of the target, and for which hardware and nodes where
 /// there is a choice.

@@ -112,11 +112,4 @@ int recomputed_per_chunk(const Launch& launch)
     return plan.recomputed_layers % chunks == 0 ? plan.recomputed_layers / chunks : -1;
 }
 
-long steps_between_checkpoints(const Launch& launch)
-{
-    return launch.step_s > 0.0 && launch.checkpoint_interval_s > 0.0
-               ? std::max(1L, std::lround(launch.checkpoint_interval_s / launch.step_s))
-               : 0;
-}
-
 }  // namespace prismopt

@@ -24,7 +24,4 @@ MegatronLayers megatron_layers(const Launch& launch);
 /// Layers that each chunk recomputes with recompute = full; 0: all.
 int recomputed_per_chunk(const Launch& launch);
 
-/// Steps between checkpoints; 0: not known.
-long steps_between_checkpoints(const Launch& launch);
-
 }  // namespace prismopt

@@ -89,6 +89,13 @@ constexpr auto judged_hardware =
     "#   Slurm does not check that: on other hardware the plan may be slow, or not fit. Choose nodes that have it (--partition,\n"
     "#   --constraint), or export the plan of the hardware that you have.\n";
 
+/// Slurm ends a job at the failure of one of its nodes, and a requeued one gets others only where some are free.
+constexpr auto judged_spares =
+    "# Hold the spare nodes back from other jobs: scontrol create reservation with NodeCnt of the job's nodes and the spares, "
+    "and\n"
+    "#   sbatch --reservation. After a failure --requeue then starts the job again at once, on a spare instead of the failed "
+    "node.\n";
+
 }  // namespace
 
 Exported slurm_script(const Launch& launch)
@@ -112,6 +119,7 @@ Exported slurm_script(const Launch& launch)
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.knobs.empty() ? "" : judged_hardware;
     text += launch.cluster.nodes_known() ? known_nodes : "";
+    text += plan.spares > 0 ? judged_spares : "";
     text +=
         "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
         "set\n";

@@ -121,6 +121,8 @@ constexpr std::string_view torchtitan[] = {
     "training.seq_len",
     "training.steps",
     "training.compile",
+    "checkpoint.enable_checkpoint",
+    "checkpoint.interval",
     "activation_checkpoint.mode",
     "activation_checkpoint.selective_ac_option",
 };

@@ -58,11 +58,22 @@ Refusals refusals(const Launch& launch)
         why.emplace_back("its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]");
     }
     if (plan.sharding == Sharding::zero1 && plan.gradient_gpus() > 1) {
-        why.emplace_back(
-            "it shards parameters and gradients (FSDP) or nothing; search sharding = [\"none\", \"zero2\", \"zero3\"]");
+        why.push_back(fmt::format("it shards parameters and gradients (FSDP) or nothing; search sharding = [{}]",
+                                  pipelined ? R"("none")" : R"("none", "zero2", "zero3")"));
+    }
+    // backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets set_requires_gradient_sync(False) and
+    // set_reshard_after_backward(False) until the last microbatch of a stage: gradients are summed whole, parameters stay gathered.
+    const bool sharded = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    if (sharded && pipelined && plan.sharding_gpus() > 1) {
+        why.push_back(
+            fmt::format("in its pipelines a GPU holds whole gradients, and gathered parameters, from the first microbatch to the "
+                        "last: more memory than sharding {} was judged with; search sharding = [\"none\"], or pp = [1]",
+                        name(plan.sharding)));
     }
     if (plan.sharding == Sharding::none && plan.cp > 1) {
-        why.emplace_back("with context parallelism it always shards; search sharding = [\"zero2\", \"zero3\"]");
+        why.push_back(fmt::format("with context parallelism it always shards; search {}",
+                                  pipelined ? "cp = [1], or pp = [1] with sharding = [\"zero2\", \"zero3\"]"
+                                            : "sharding = [\"zero2\", \"zero3\"]"));
     }
     if (plan.order == PlacementOrder::tp_pp_dp && pipelined && plan.dp > 1) {
         why.emplace_back("its device mesh has pipeline stages outermost; search order = [\"tp-dp-pp\"]");
@@ -164,6 +175,10 @@ Exported torchtitan_config(const Launch& launch)
     s.set("training.global_batch_size", launch.phase.global_batch);
     s.set("training.seq_len", launch.phase.sequence);
     s.set("training.steps", std::lround(launch.phase.steps()));
+    if (const long steps = steps_between_checkpoints(launch); steps > 0) {
+        s.set("checkpoint.enable_checkpoint", "true");
+        s.set("checkpoint.interval", steps);
+    }
     s.set("activation_checkpoint.mode", fmt::format("\"{}\"", name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
         s.set("activation_checkpoint.selective_ac_option", "\"op\"");

@@ -158,6 +158,7 @@ Json study_json(const ReportedStudy& study)
     json["step_of"] = of_first_phase(notes.phases);
     json["phases_note"] = first_phase_text(notes.phases);
     json["mixtures_note"] = notes.mixtures;
+    json["price"] = notes.price;
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

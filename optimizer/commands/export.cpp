@@ -2,6 +2,7 @@
 #include "optimizer/commands/output.hpp"
 
 #include "io/export/launch.hpp"
+#include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
 #include "io/results_file.hpp"
 #include "model/phase.hpp"
@@ -110,6 +111,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.workload = problem.workload;
     launch.cluster = problem.cluster;
     launch.knobs = study.scenario().knobs;
+    launch.price = gpu_price_text(study.scenario(), problem.cluster);
     launch.knob_values = study.knob_values(point);
     if (values.count("out") > 0) {
         launch.stem = std::filesystem::path(values["out"].as<std::string>()).stem().string();

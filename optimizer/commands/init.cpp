@@ -3,6 +3,7 @@
 
 #include "io/nearest.hpp"
 #include "io/scenario_schema.hpp"
+#include "io/shell_word.hpp"
 #include "io/starter_scenario.hpp"
 
 #include <fmt/format.h>
@@ -54,8 +55,11 @@ int init_command(const std::vector<std::string>& words, const Call& call)
                           accelerators.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "how many the cluster has")(
         "sequence-length", po::value<int>()->value_name("N")->default_value(usual.sequence), "tokens of a sequence")(
-        "global-batch", po::value<int>()->value_name("N"), "sequences in an optimizer step (default: about four million tokens)")(
-        "tokens", po::value<double>()->value_name("N"), "to train on (default: twenty for each parameter)")(
+        "global-batch", po::value<int>()->value_name("N"),
+        "sequences in an optimizer step (default: about four million tokens, in sequences that the GPUs can share evenly; more "
+        "where "
+        "GPUs with a large odd factor share no fewer)")("tokens", po::value<double>()->value_name("N"),
+                                                        "to train on (default: twenty for each parameter)")(
         "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
         "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
     const auto values = parse_options("init", options, "", words, call);
@@ -92,7 +96,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format("--out {} exists and is kept; name another file", out));
     }
     write_output("out", out, text, {});
-    fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, out, out);
+    fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out), shell_word(out));
     return exit_done;
 }
 

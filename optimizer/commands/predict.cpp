@@ -2,6 +2,7 @@
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/prediction_text.hpp"
 
+#include "io/gpu_price.hpp"
 #include "io/node_file.hpp"
 #include "io/orders_file.hpp"
 #include "io/posix_file.hpp"
@@ -228,6 +229,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
+    of.price = gpu_price_text(scenario);
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario);
     if (!infeasible) {

@@ -191,6 +191,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["exposed_communication_share"] = p.shares.exposed_communication;
     json["cost_usd"] = p.cost_usd.value;
     json["expected_cost_usd"] = p.expected_cost_usd.value;
+    json["gpu_price"] = of.price;
     json["gpus"] = p.gpus;
     for (const PhasePrediction& phase : of.phases) {
         json["phases"].push_back({{"design", design_text(phase.plan)},
@@ -245,8 +246,8 @@ void print_text(const PlanPrediction& of)
         p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     const ReadingUnit unit = reading_unit("USD", p.cost_usd.value);
-    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected; {} step draws\n", p.cost_usd.value / unit.size, unit.name,
-               p.expected_cost_usd.value / unit.size, unit.name, p.draws);
+    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected, at {}; {} step draws\n", p.cost_usd.value / unit.size, unit.name,
+               p.expected_cost_usd.value / unit.size, unit.name, of.price, p.draws);
 }
 
 }  // namespace prismopt

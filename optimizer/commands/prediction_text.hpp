@@ -27,6 +27,7 @@ struct PlanPrediction {
     bool nodes_known = false;
     std::optional<SeatsWritten> seats;
     std::string mixtures = {};  // what the model's interval rests on for a mixture of experts; empty: nothing to say
+    std::string price = {};     // of a GPU-hour, and where it is from
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -249,6 +249,49 @@ const tests = {
         await close(without);
     },
 
+    async "a plan that is several things is told so"(browser, urls) {
+        const page = await open(browser, urls.two);
+        const titles = await page.locator("#summary-text .card h3").allTextContents();
+        assert.equal(titles.length, 2, titles.join("; "));
+        assert.match(titles[0], /^Best training time p99: point \d+$/);
+        assert.match(titles[1], /^Knee of the front, cheapest: point \d+$/);
+        await close(page);
+    },
+
+    async "plans worth naming are those of the table, and only quantities are axes"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const [titles, tags] = await page.evaluate(() => {
+            const front = JSON.parse(document.getElementById("data").textContent).studies[0].front.filter((point) => !point.dominated);
+            const least = (value) => `point ${front.reduce((a, b) => (value(b) < value(a) ? b : a)).id}`;
+            const knee = [...document.querySelectorAll("#points-table tbody tr")].find((row) => row.querySelector("td.plan").textContent.includes("knee"));
+            return [[...document.querySelectorAll("#summary-text .card h3")].map((one) => one.textContent),
+                [least((point) => point.objectives[0][0]), knee.querySelector("input").getAttribute("aria-label").replace("select ", ""), least((point) => point.estimates.cost[0])]];
+        });
+        for (const [i, name] of ["best training time p99", "knee of the front", "cheapest"].entries()) {
+            const told = titles.filter((title) => title.toLowerCase().includes(name));
+            assert.equal(told.length, 1, `${name}: ${titles}`);
+            assert.ok(told[0].endsWith(`: ${tags[i]}`), `${told[0]} is of ${tags[i]}`);
+        }
+        assert.equal(titles.length, new Set(tags).size, "a card a plan");
+        const axes = await page.locator("#front-x option").evaluateAll((options) => options.map((one) => one.value));
+        assert.ok(axes.includes("model_high") && !axes.includes("model_fitted"), axes.join(" "));
+        for (const place of ["#summary-text", "#trust-text"]) assert.match(await page.locator(place).textContent(), /1\.50 USD per GPU-hour \(given\)/, place);
+        await close(page);
+    },
+
+    async "without a selected plan the page says how to select one"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const hints = page.locator(".unselected");
+        assert.equal(await hints.count(), 2);
+        const shown = () => hints.evaluateAll((all) => all.filter((one) => !one.hidden).length);
+        assert.equal(await shown(), 0);
+        for (let ticked; (ticked = page.locator("#points-table input:checked").first()) && await ticked.count() > 0;) await ticked.click();
+        assert.equal(await shown(), 2);
+        await page.locator("#points-table input").first().click();
+        assert.equal(await shown(), 0);
+        await close(page);
+    },
+
     async "light and dark"(browser, urls) {
         for (const colorScheme of ["light", "dark"]) {
             const page = await open(browser, urls.small, { colorScheme });
@@ -352,12 +395,16 @@ try {
     run(writeSample, join(folder, "large.h5"), String(manyEvaluations));
     run(program, "search", scenario, "--seed", "2", "--out", join(folder, "other.h5"));
     run(program, "compare", "small.h5", "other.h5", "--html", "both.html");
+    const twoSizes = readFileSync(scenario, "utf8").replace("gpus = [16, 32, 64]", "gpus = [16, 32]");
+    writeFileSync(join(folder, "two.toml"), twoSizes);  // a front of two plans
+    run(program, "search", "two.toml", "--out", join(folder, "two.h5"));
     run(writeSample, join(folder, "stopped.h5"), "provisional");
     const { design } = JSON.parse(run(program, "export", "small.h5", "--target", "json"));
     writeFileSync(join(folder, "effects.json"), run(program, "sensitivity", scenario, "--design", design, "--draws", "512", "--pairs", "0", "--json"));
     run(program, "report", "small.h5", "--html", "sensitive.html", "--sensitivity", "effects.json");
     const urls = {
         small: report("small.h5"), large: report("large.h5"), stopped: report("stopped.h5"), both: `file://${join(folder, "both.html")}`,
+        two: report("two.h5"),
         sensitive: `file://${join(folder, "sensitive.html")}`,
     };
     const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });

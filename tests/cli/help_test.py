@@ -105,6 +105,15 @@ class Init(CliTest):
             self.assertEqual((toml["workload"]["model"], toml["cluster"]["gpus"], toml["cluster"]["accelerator"]), (workload, gpus, accelerator))
             self.assertRegex(self.output("validate", name), r"(?m)^ +(about )?[1-9]\S* feasible$")
 
+    def test_what_is_next_can_be_pasted(self):
+        text = self.output("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "my study.toml")
+        self.assertIn("next: prismopt validate 'my study.toml'; prismopt search 'my study.toml'\n", text)
+        self.assertIn("#   prismopt validate 'my study.toml'\n", (self.folder / "my study.toml").read_text())
+
+    def test_long_sequences_are_shared(self):
+        self.output("init", "--workload", "llama3-70b", "--gpus", 1024, "--sequence-length", 1000000, "--out", "long.toml")
+        self.assertRegex(self.output("validate", "long.toml"), r"(?m)^ +(about )?[1-9]\S* feasible$")
+
     def test_the_starter_of_the_quick_tour_is_searched_to_its_end(self):
         self.output("init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024, "--out", "my.toml")
         found = self.run_program("search", "my.toml", "--out", "my.h5")

@@ -18,6 +18,7 @@ class Predict(CliTest):
         self.assertIs(p["feasible"], True)
         self.assertEqual(p["reason"], "")
         self.assertEqual(p["gpus"], 32)
+        self.assertEqual(p["gpu_price"], "1.50 USD per GPU-hour (given)")
         for name in ("step_time_s", "training_time_s"):
             time = p[name]
             self.assertLess(0, time["p50"])

@@ -69,6 +69,17 @@ class Reports(CliTest):
         self.write(self.output(*other), "effects.json")
         self.assertIn("is of another scenario or seed than these results", self.refusal(*page))
 
+    def test_sensitivities_are_not_of_studies_of_hardware(self):
+        knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nvalues = ["25 GB/s", "50 GB/s"]\n'
+        text = self.scenario(tp="[1]", pp="[1]", v="[1]", schedule='["1f1b"]').read_text() + knob
+        self.write(text, "knob.toml")
+        self.output("search", "knob.toml", "--out", "knob.h5")
+        self.write(self.output("sensitivity", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b", "--draws", "128", "--pairs", "0",
+                               "--only", "gemm", "--json"), "effects.json")
+        text = self.refusal("report", "knob.h5", "--html", "page.html", "--sensitivity", "effects.json")
+        self.assertIn("write the hardware of the plan into [cluster], leave the [[knob]]s out, and search that scenario", text)
+        self.assertNotIn("write one with", text)
+
     def test_results_are_told_as_they_are(self):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)

@@ -26,6 +26,16 @@ TEST(Catalog, EmbedsTheFilesByteForByte)
     }
 }
 
+TEST(Catalog, HasAPriceAndItsSourceOfEachAccelerator)
+{
+    for (const std::string& accelerator : catalog_accelerators()) {
+        const ListPrice price = list_price(accelerator);
+        EXPECT_EQ(price.price.si, catalog_price(accelerator).si);
+        EXPECT_GT(price.source.size(), 10U) << accelerator;
+    }
+    EXPECT_EQ(list_price("mi300x").source, "assumption: half of an H100");
+}
+
 TEST(Catalog, EveryEntryLoads)
 {
     EXPECT_THAT(catalog_accelerators(), ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "gb200", "h100-sxm",

@@ -88,8 +88,9 @@ for (const [k, objective] of studies[0].objectives.entries()) {
 for (const info of data.estimates) {
     if (!metrics.some((metric) => metric.name === info.name)) metrics.push({ ...info, of: (point) => point.estimates[info.name] });
 }
+const yesOrNo = new Set(["model_fitted"]);
 for (const info of data.numbers) {
-    metrics.push({ ...info, of: (point) => [point.numbers[info.name], null, null] });
+    if (!yesOrNo.has(info.name)) metrics.push({ ...info, of: (point) => [point.numbers[info.name], null, null] });
 }
 
 const metricOf = (name) => metrics.find((metric) => metric.name === name);

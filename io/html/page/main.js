@@ -18,6 +18,7 @@ for (const study of studies) {
     for (const point of [best(study), knee(study)]) if (point) add(point.key);
 }
 startTheme();
+startHints();
 startSummary();
 startGains();
 startFront();

@@ -33,3 +33,12 @@ function toggle(point) {
 function announce(text) {
     document.getElementById("front-live").textContent = text;
 }
+
+/// Sections of the selected plans say so where there is none.
+function startHints() {
+    const tell = () => {
+        for (const hint of document.querySelectorAll(".unselected")) hint.hidden = selected.size > 0;
+    };
+    tell();
+    onSelection(tell);
+}

@@ -45,6 +45,17 @@ function marginText(point) {
     return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
 }
 
+/// Plans with what each of them is, which may be several things at once.
+function worthNaming(study) {
+    const names = new Map();
+    const call = (point, name) => names.set(point, [...(names.get(point) ?? []), names.has(point) ? name : name[0].toUpperCase() + name.slice(1)]);
+    call(best(study), `best ${study.objectives[0].name.replaceAll("_", " ")}`);
+    if (kept(study).length === 1) return names;
+    if (study.objectives.length > 1) call(knee(study), "knee of the front");
+    call(kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least)), "cheapest");
+    return names;
+}
+
 function startSummary() {
     const place = document.getElementById("summary-text");
     for (const study of studies) {
@@ -54,14 +65,11 @@ function startSummary() {
             place.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));
             continue;
         }
-        const cards = element("div", { class: "cards" }, card(`Best ${study.objectives[0].name.replaceAll("_", " ")}: ${first.label}`, first, marginText(first) + limitText(first)));
-        const middle = knee(study);
-        if (middle !== first && study.objectives.length > 1) cards.append(card(`Knee of the front: ${middle.label}`, middle, limitText(middle)));
-        const cheap = kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least));
-        if (cheap !== first && cheap !== middle) cards.append(card(`Cheapest: ${cheap.label}`, cheap, limitText(cheap)));
+        const cards = element("div", { class: "cards" }, ...[...worthNaming(study)].map(([point, names]) =>
+            card(`${names.join(", ")}: ${point.label}`, point, (point === first ? marginText(point) : "") + limitText(point))));
         if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
         place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
-            element("p", {}, `Quantiles, such as p99, are of ${study.population}.`));
+            element("p", {}, `Quantiles, such as p99, are of ${study.population}.${study.price ? ` Costs are at ${study.price}.` : ""}`));
         if (study.mixtures_note) place.append(element("p", { class: "note" }, `What the model may be off: ${study.mixtures_note}.`));
         place.append(cards);
     }

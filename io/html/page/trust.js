@@ -32,7 +32,7 @@ function studyTrust(study) {
     const sentence = intervals(study);
     if (sentence) made.append(sentence);
     made.append(definitions([
-        ["quantiles of", study.population],
+        ["quantiles of", study.population], ["costs at", study.price],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at confidence ${percent(trust.confidence)} of all limits together` : "no"],
         ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} drawn, ${grouped(trust.pruned)} excluded by their bound, ${grouped(trust.open)} open`],
         ["step draws", `${grouped(trust.draws)} in the search, ${study.provisional ? "none" : `${grouped(trust.confirming)} more on a fresh stream`} to confirm the front`],

@@ -230,7 +230,7 @@ TEST(Bridge, HasOverrides)
 Launch for_torchtitan()
 {
     Launch launch = llama();
-    launch.plan.sharding = Sharding::zero3;
+    launch.plan.sharding = Sharding::none;
     launch.plan.order = PlacementOrder::tp_dp_pp;
     return launch;
 }
@@ -239,12 +239,47 @@ TEST(Torchtitan, HasTablesOfSettings)
 {
     const auto config = lines(torchtitan_config(for_torchtitan()));
     for (const char* line :
-         {"[parallelism]", "data_parallel_replicate_degree = 1", "data_parallel_shard_degree = 128", "tensor_parallel_degree = 8",
+         {"[parallelism]", "data_parallel_replicate_degree = 128", "data_parallel_shard_degree = 1", "tensor_parallel_degree = 8",
           "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
-          "pipeline_parallel_first_stage_less_layers = 1", "fsdp_reshard_after_forward = \"always\"", "[training]",
-          "local_batch_size = 16", "global_batch_size = 2048", "seq_len = 8192", "steps = 929832", "[activation_checkpoint]",
-          "mode = \"selective\""}) {
+          "pipeline_parallel_first_stage_less_layers = 1", "[training]", "local_batch_size = 16", "global_batch_size = 2048",
+          "seq_len = 8192", "steps = 929832", "[activation_checkpoint]", "mode = \"selective\""}) {
         EXPECT_THAT(config, Contains(line));
+    }
+}
+
+/// 1,800 s of steps of 6.25 s.
+TEST(Torchtitan, WritesCheckpointsAsOftenAsThePlanWasJudgedWith)
+{
+    EXPECT_THAT(text(torchtitan_config(for_torchtitan())),
+                HasSubstr("\n[checkpoint]\nenable_checkpoint = true\ninterval = 288\n"));
+    Launch launch = for_torchtitan();
+    launch.step_s = 0.0;  // not known
+    EXPECT_THAT(text(torchtitan_config(launch)), Not(HasSubstr("checkpoint]\nenable")));
+}
+
+/// PyTorch's stage.py reduces gradients, and frees gathered parameters, after the last microbatch only.
+TEST(Torchtitan, ShardsOnlyWithoutPipelines)
+{
+    Launch launch = for_torchtitan();
+    launch.plan.dp = 2048;
+    launch.plan.pp = 1;
+    launch.plan.chunks = 1;
+    launch.plan.schedule = Schedule::one_f_one_b;
+    launch.plan.sharding = Sharding::zero3;
+    const auto config = lines(torchtitan_config(launch));
+    EXPECT_THAT(config, Contains("data_parallel_shard_degree = 2048"));
+    EXPECT_THAT(config, Contains("fsdp_reshard_after_forward = \"always\""));
+    launch.plan.sharding = Sharding::zero2;
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("fsdp_reshard_after_forward = \"never\""));
+    for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
+        Launch piped = for_torchtitan();
+        piped.plan.sharding = sharding;
+        EXPECT_THAT(refusal(torchtitan_config(piped)),
+                    HasSubstr("whole gradients, and gathered parameters, from the first microbatch to the last: more memory than "
+                              "sharding " +
+                              std::string(name(sharding)) + " was judged with; search sharding = [\"none\"], or pp = [1]"));
+        piped.plan.dp = 1;  // nothing to shard over
+        EXPECT_EQ(refusal(torchtitan_config(piped)), "");
     }
 }
 
@@ -270,7 +305,7 @@ TEST(Torchtitan, TakesOtherSchedulesAsTables)
 TEST(Torchtitan, RefusesWhatItDoesNotHave)
 {
     const std::string why = refusal(torchtitan_config(llama()));
-    EXPECT_THAT(why, HasSubstr("FSDP"));
+    EXPECT_THAT(why, HasSubstr("(FSDP) or nothing; search sharding = [\"none\"]\n"));  // in a pipeline
     EXPECT_THAT(why, HasSubstr("stages outermost"));
     Launch launch = for_torchtitan();
     launch.plan.schedule = Schedule::v_half;
@@ -371,6 +406,39 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
               std::string::npos);
 }
 
+TEST(Stamp, TellsThePriceThatChoseThePlan)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("costs")));
+    launch.price = "2 USD per GPU-hour (given)";
+    EXPECT_THAT(text(slurm_script(launch)), HasSubstr("\n# Chosen with costs at 2 USD per GPU-hour (given)\n"));
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["gpu_price"], launch.price);
+}
+
+/// The job is 2,048 nodes; 64 more of 8 GPUs wait.
+TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
+{
+    Launch launch = llama();
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
+    auto json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_TRUE(json["plan"]["spares"].is_null());
+    EXPECT_EQ(json["spare_gpus"], 0);
+    launch.plan.spares = 64;
+    const std::string line =
+        "# Judged with 64 spare nodes (512 GPUs) held ready to replace failed ones, which times and costs rest on";
+    const std::string script = text(slurm_script(launch));
+    EXPECT_THAT(script, HasSubstr(line));
+    EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2048\n"));
+    EXPECT_THAT(script, HasSubstr("scontrol create reservation"));
+    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(line));
+    json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_EQ(json["plan"]["spares"], 64);
+    EXPECT_EQ(json["spare_gpus"], 512);
+    launch.plan.spares = 0;
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["plan"]["spares"], 0);
+    EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
+}
+
 /// Domains of 16 GPUs and a network of 65.5 GB/s, as reports write them.
 TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
 {
@@ -394,7 +462,7 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     EXPECT_EQ(json[1], nlohmann::json::parse(R"({"name": "cluster.bandwidth", "value": 65.5e9, "units": "B/s",
                                                  "text": "cluster.bandwidth=65.5GB/s"})"));
     EXPECT_EQ(json[0]["units"], "1");
-    launch.plan.sharding = Sharding::zero3;
+    launch.plan.sharding = Sharding::none;
     launch.plan.order = PlacementOrder::tp_dp_pp;
     EXPECT_THAT(text(torchtitan_config(launch)), HasSubstr(line));
 }
