@@ -124,8 +124,10 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     fit.family = recipe.name;
     take(fitted, rising, fit);
     fit.held_out = held_out_likelihood(recipe, factors);
-    fit.fits = std::isfinite(fit.held_out) &&
-               (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
+    if (!std::isfinite(fit.held_out)) {  // too little in a fold for one of its parameters
+        fit.held_out = -std::numeric_limits<double>::infinity();
+    }
+    fit.fits = fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05;
     return fit;
 }
 
