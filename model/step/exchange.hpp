@@ -12,7 +12,8 @@ struct Exchange {
     float beside = 0.0F;   // share that is beside compute: 1 - 1 / b
     float cover_s = 0.0F;  // mean time of that compute
 
-    /// Seconds that are waited for, at factors of the collective and of the compute. Never longer by more than faster compute gains.
+    /// Seconds that are waited for, at factors of the collective and of the compute. Compute that is faster by x seconds hides at most x
+    /// less.
     float exposed(float collective = 1.0F, float compute = 1.0F) const
     {
         const float time = seconds * collective;
