@@ -99,6 +99,9 @@ std::string claim(const LawFit& fit)
     if (!far_tail_holds(fit.beyond, fit.values)) {
         text += fmt::format("; its far tail is wrong: where the ten longest values are it has {:.2g}", fit.beyond);
     }
+    if (!spread_holds(fit.spread, fit.values)) {
+        text += fmt::format("; its cv is {:.2g} times the values'", fit.spread);
+    }
     return text;
 }
 

@@ -20,13 +20,6 @@ namespace prismopt {
 
 namespace {
 
-std::vector<double> exponentials(const std::vector<double>& logs)
-{
-    std::vector<double> values(logs.size());
-    std::transform(logs.begin(), logs.end(), values.begin(), [](double x) { return std::exp(x); });
-    return values;
-}
-
 /// Standard deviation of logarithms that moves no quantile by half a per cent.
 constexpr double nothing = 0.001;
 /// Upper limit of a standard deviation of logarithms below which a part is as good as constant.

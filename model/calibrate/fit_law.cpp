@@ -16,7 +16,8 @@ constexpr std::size_t folds = 5;
 constexpr std::size_t least_values = 20;     // to fit three parameters on four fifths of them
 constexpr std::size_t most_compared = 4000;  // for the choice of a family
 constexpr std::size_t most_fitted = 65'536;  // for its parameters: the spread of so many is known to 0.3 %
-constexpr double usual_cap = 20.0;           // of a law
+constexpr std::size_t least_for_tails = 1000;
+constexpr double usual_cap = 20.0;  // of a law
 
 /// Evenly spaced values, in their order.
 std::vector<double> thinned(const std::vector<double>& values, std::size_t most)
@@ -142,8 +143,7 @@ double tail_error(const FamilyFit& fit)
 /// that reaches to the cap may be right at the tenth longest, and several times as wide.
 bool tail_holds(const FamilyFit& fit, std::size_t values)
 {
-    constexpr double times = 1.5;
-    return far_tail_holds(fit.beyond, values) && (values < 1000 || (fit.spread < times && fit.spread > 1.0 / times));
+    return far_tail_holds(fit.beyond, values) && spread_holds(fit.spread, values);
 }
 
 /// The family again, by as many values as there are.
@@ -167,9 +167,14 @@ double highest_claim(std::size_t values) { return std::max(0.0, 1.0 - beyond / s
 
 bool far_tail_holds(double beyond_found, std::size_t values)
 {
-    constexpr std::size_t least = 1000;
     constexpr double times = 3.0;
-    return values < least || (beyond_found > beyond / times && beyond_found < beyond * times);
+    return values < least_for_tails || (beyond_found > beyond / times && beyond_found < beyond * times);
+}
+
+bool spread_holds(double spread, std::size_t values)
+{
+    constexpr double times = 1.5;
+    return values < least_for_tails || (spread > 1.0 / times && spread < times);
 }
 
 LawFit constant_law(const std::string& source)
@@ -229,6 +234,7 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
         result.family = result.tried.front().family;
         result.ks = result.tried.front().ks;
         result.beyond = result.tried.front().beyond;
+        result.spread = result.tried.front().spread;
     } else {
         result.law.family = Empirical{pool_of(rising, options.pool)};
         result.law.cap = cap_for(result.law.family, rising.back());

@@ -23,12 +23,17 @@ struct FamilyFit {
 /// Whether the law has a far tail as the values do: a third to three times as many beyond the tenth longest, where there are 1,000.
 bool far_tail_holds(double beyond_found, std::size_t values);
 
+/// Whether the law's cv is two thirds to one and a half times the values', where there are 1,000: a law that is right about most values may
+/// have a tail so long that it is several times as wide.
+bool spread_holds(double spread, std::size_t values);
+
 struct LawFit {
     Law law;  // of mean one
     std::string family;
     double ks = 0.0;
     std::size_t values = 0;
     double beyond = 0.0;           // of the law, as for a family
+    double spread = 1.0;           // of the law, as for a family
     double claims_to = 0.0;        // highest quantile of which the values say something; zero: none
     std::vector<FamilyFit> tried;  // best first
 };

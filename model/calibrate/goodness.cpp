@@ -79,6 +79,12 @@ double variance_of(std::span<const double> values)
     return values.size() < 2 ? 0.0 : sum / static_cast<double>(values.size() - 1);
 }
 
+std::vector<double> exponentials(std::vector<double> logs)
+{
+    std::transform(logs.begin(), logs.end(), logs.begin(), [](double x) { return std::exp(x); });
+    return logs;
+}
+
 double median_of(std::vector<double> values)
 {
     std::sort(values.begin(), values.end());

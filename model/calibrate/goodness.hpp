@@ -23,6 +23,7 @@ double quantile_of(std::span<const double> rising, double p);
 double mean_of(std::span<const double> values);
 double variance_of(std::span<const double> values);  // of the population that they are from: divisor n - 1
 double median_of(std::vector<double> values);
+std::vector<double> exponentials(std::vector<double> logs);
 
 /// The threshold that parts values into the two groups whose means are furthest apart, w0 w1 (m0 - m1)^2, and the part of the
 /// variance that lies between them. Otsu, IEEE Trans. Syst. Man Cybern. 9 (1979) 62-66.

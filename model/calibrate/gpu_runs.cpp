@@ -102,12 +102,6 @@ double alike(const Nodes& nodes, const std::vector<double>& values)
     return boost::math::cdf(boost::math::complement(law, std::max(0.0, h)));
 }
 
-std::vector<double> exponentials(std::vector<double> logs)
-{
-    std::transform(logs.begin(), logs.end(), logs.begin(), [](double x) { return std::exp(x); });
-    return logs;
-}
-
 /// Splits the GPUs' effects into nodes' and their own, where nodes differ.
 class NodeParts {
 public:

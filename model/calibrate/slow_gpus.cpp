@@ -13,12 +13,6 @@ namespace prismopt {
 
 namespace {
 
-std::vector<double> exponentials(std::vector<double> logs)
-{
-    std::transform(logs.begin(), logs.end(), logs.begin(), [](double x) { return std::exp(x); });
-    return logs;
-}
-
 struct Candidate {
     SometimesSlow found;
     double probability = 1.0;

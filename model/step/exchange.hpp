@@ -7,6 +7,8 @@
 namespace prismopt {
 
 /// Of b buckets one has nothing to hide behind; the others are waited for by what is left of them after the compute beside them.
+/// The collective varies by its law and regimes, the compute beside it by those of all the job (site, step). Left out: that a slow GPU,
+/// stage or microbatch hides more of it.
 struct Exchange {
     float seconds = 0.0F;  // mean, of all buckets
     float beside = 0.0F;   // share that is beside compute: 1 - 1 / b
