@@ -267,16 +267,15 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
         sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
     result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
-    // The limits above take the shrunk times as given; their mean and the shrinking have errors of their own.
+    // The limits above take the times as given; their mean, and what was done about noise, have errors of their own.
     const double stretch = result.training.mean.value / productive.mean;
-    const auto widen = [&](Estimate& e, double normal_quantile) {
-        const double shape = normal_quantile * productive.deviation * productive.shrink_deviation;
-        e = widened(e, stretch * std::sqrt(productive.mean_variance + shape * shape), confidence);
+    const auto widen = [&](Estimate& e, double deviation) {
+        e = widened(e, stretch * std::sqrt(productive.mean_variance + deviation * deviation), confidence);
     };
     widen(result.training.mean, 0.0);
-    widen(result.training.p50, 0.0);
-    widen(result.training.p95, 1.645);  // standard normal quantiles: size of the deviation that was shrunk
-    widen(result.training.p99, 2.326);
+    widen(result.training.p50, productive.deviation_at(0.5));
+    widen(result.training.p95, productive.deviation_at(0.95));
+    widen(result.training.p99, productive.deviation_at(0.99));
 
     const Phase& first = problem_.phases.front();
     result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);

@@ -52,9 +52,8 @@ public:
     /// What all draws of a feasible plan say: `draws` of fleets 0 ... with `steps` each.
     ///
     /// Step time: of the first phase. Training time: for each fleet the steps of all phases at the fleet's mean step time,
-    /// then one history of failures. A fleet's mean over few steps scatters more than the run's many steps would: deviations
-    /// from the mean over fleets are shrunk by sqrt(1 - noise variance / total variance), and the limits widened by the
-    /// error of the mean that this hides and by that of the factor itself.
+    /// then one history of failures. A fleet's mean over few steps scatters more than the run's many steps would: what is done about that,
+    /// and how uncertain it is, productive_times.hpp says; limits are widened by it.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
 
@@ -62,8 +61,8 @@ public:
     std::vector<PhasePrediction> phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                         const Confidence& confidence);
 
-    /// Seconds of the training by fleet, as summarise() counts them. `section`: fleets by which deviations from the mean are shrunk,
-    /// as if there were no others; 0: all together.
+    /// Seconds of the training by fleet, as summarise() counts them. `section`: fleets whose noise is removed as if there were
+    /// no others; 0: all together.
     std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                        const SamplerOptions& options, std::size_t section = 0);
 

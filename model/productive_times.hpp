@@ -10,15 +10,28 @@
 namespace prismopt {
 
 /// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
+///
+/// A fleet's mean over few steps scatters more than the run's many steps would, and with another shape. Deviations from the mean over fleets
+/// are shrunk by sqrt(1 - s), s = noise variance / total variance. Their shape goes, with weight s (2 - s), over to that of a Pearson law of type
+/// III with the skewness of the true means, which products of a fleet's steps show: noises of different steps are independent.
 struct ProductiveTimes {
     std::vector<double> seconds;  // [fleet]
     double mean = 0.0;
-    double mean_variance = 0.0;     // of `mean`, beyond what the scatter of `seconds` shows
-    double shrink_deviation = 0.0;  // standard error of the factor by which deviations were shrunk, relative to it
-    double deviation = 0.0;         // of `seconds`
+    double mean_variance = 0.0;  // of `mean`, beyond what the scatter of `seconds` shows
+    double deviation = 0.0;      // standard deviation of `seconds`, at least what cannot be told from none
+
+    double spread_deviation = 0.0;  // standard error of `deviation`, relative to it
+    double shape_weight = 0.0;      // of the Pearson law in the shape of `seconds`
+    double skewness = 0.0;
+    double skewness_deviation = 0.0;  // standard error
+    std::vector<double>
+        scores;  // of the fleets' means, noise and all, in units of their standard deviation, ascending; empty: none
+
+    /// Standard error of a quantile, seconds, beyond what the scatter of `seconds` shows: of their deviation, skewness and shape.
+    double deviation_at(double probability) const;
 };
 
-/// Of fleets with `steps` draws each, at the fleet's mean step. See Predictor::summarise().
+/// Of fleets with `steps` draws each. A single step a fleet tells nothing of noise: its times are taken as they are.
 ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps);
 
 /// [phase]: of the productive time, by the mean steps.
