@@ -146,13 +146,6 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
     return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
 }
 
-double quantile_of(std::span<const double> draws, double probability)
-{
-    std::vector<double> sorted(draws.begin(), draws.end());
-    std::sort(sorted.begin(), sorted.end());
-    return quantile_of_sorted(sorted, probability);
-}
-
 /// value +- t(level) error, and the same for the safe limits with an error of their own.
 Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& safe, const Confidence& confidence)
 {
@@ -163,12 +156,6 @@ Estimate student_limits(double value, const ClusterMean& reported, const Cluster
     const double far = std::max(near, margin(safe, confidence.safe));
     return {value, value - near, value + near, value - far, value + far};
 }
-
-/// Draws that a section needs beyond a quantile: with fewer its quantile is about its largest draw, and differences of those
-/// scatter less than differences of quantiles do. At p99 of paired normal draws 0.6 and 1.3 gave 88 and 90 % coverage, 2.6 gave 94 %.
-constexpr double least_beyond_section = 2.0;
-
-constexpr std::size_t fewest_sections = 8;  // a t of 2.36 in place of 2.13 with 16
 
 /// F(t) of C T by draw of T: probability that the factor keeps T C at or below t.
 class ScaledLaw {
@@ -314,47 +301,6 @@ std::vector<double> quantiles(std::span<const double> draws, std::span<const Law
     std::transform(probabilities.begin(), probabilities.end(), std::back_inserter(result),
                    [&sorted](double p) { return quantile_of_sorted(sorted, p); });
     return result;
-}
-
-Sections sections_of(std::size_t draws, const Clusters& clusters, double probability)
-{
-    const std::size_t unit = clusters.block > 0 ? clusters.block : clusters.size;
-    const std::size_t units = draws / unit;
-    for (std::size_t count = least_blocks; count >= fewest_sections; --count) {
-        const std::size_t size = units / count * unit;
-        if (std::min(probability, 1.0 - probability) * static_cast<double>(size) >= least_beyond_section) {
-            return {count, size};
-        }
-    }
-    return {};
-}
-
-Estimate section_estimate(double of_all, std::span<const double> of_sections, const Confidence& confidence)
-{
-    if (of_sections.empty()) {
-        return {of_all, -infinite, infinite, -infinite, infinite};
-    }
-    const ClusterMean spread = cluster_mean(of_sections, 1);
-    return student_limits(of_all, spread, spread, confidence);
-}
-
-Estimate quantile_difference(std::span<const double> a, std::span<const double> b, const Clusters& clusters, double probability,
-                             const Confidence& confidence)
-{
-    const double value = quantile_of(a, probability) - quantile_of(b, probability);
-    const std::size_t unit = clusters.block > 0 ? clusters.block : clusters.size;
-    const std::size_t units = a.size() / unit;
-    const std::size_t section = units / least_blocks * unit;
-    const double beyond = std::min(probability, 1.0 - probability) * static_cast<double>(section);
-    if (beyond < least_beyond_section) {
-        return {value, -infinite, infinite, -infinite, infinite};
-    }
-    std::vector<double> differences;
-    for (std::size_t s = 0; s < least_blocks; ++s) {
-        differences.push_back(quantile_of(a.subspan(s * section, section), probability) -
-                              quantile_of(b.subspan(s * section, section), probability));
-    }
-    return section_estimate(value, differences, confidence);
 }
 
 }  // namespace prismopt

@@ -80,24 +80,4 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
 std::vector<double> quantiles(std::span<const double> draws, std::span<const LawNode> factor,
                               std::span<const double> probabilities);
 
-/// How draws are cut into sections of whole blocks, to each of which a statistic of all is applied alone: its scatter is the
-/// statistic's error, whatever it is made of (differences and ratios of quantiles on shared draws, say).
-struct Sections {
-    std::size_t count = 0;  // 0: too few draws
-    std::size_t size = 0;   // draws of one
-};
-/// 16 of them, or at least 8 where more would leave fewer than two draws in each beyond the quantile with this probability.
-Sections sections_of(std::size_t draws, const Clusters& clusters, double probability);
-
-/// A statistic of all draws with Student-t limits from what sections say of it; infinite without sections. What the sections' small
-/// samples add to all of them is no error of the statistic: only their scatter counts.
-Estimate section_estimate(double of_all, std::span<const double> of_sections, const Confidence& confidence);
-
-/// Quantile of `a` minus that of `b`, draw by draw on common random numbers: the difference of the two quantiles, with Student-t
-/// limits from sections of whole blocks: at least 16, with two draws beyond the quantile in each, else infinite. A difference of
-/// quantiles is not the quantile of the differences. The sections' quantiles share the bias of small samples, which cancels to
-/// first order in the difference.
-Estimate quantile_difference(std::span<const double> a, std::span<const double> b, const Clusters& clusters, double probability,
-                             const Confidence& confidence);
-
 }  // namespace prismopt

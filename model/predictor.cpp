@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace prismopt {
@@ -184,22 +183,9 @@ PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, c
 }
 
 std::vector<double> Predictor::training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
-                                              const SamplerOptions& options, std::size_t section)
+                                              const SamplerOptions& options)
 {
-    const std::size_t fleets = draws.front().size() / static_cast<std::size_t>(steps);
-    const std::size_t size = section > 0 ? section : fleets;
-    ProductiveTimes productive;
-    for (std::size_t first = 0; first + size <= fleets; first += size) {
-        PhaseDraws part;
-        for (const std::vector<double>& phase : draws) {
-            const auto begin = phase.begin() + static_cast<std::ptrdiff_t>(first * steps);
-            part.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size * steps));
-        }
-        const std::vector<double> seconds = productive_times(problem_.phases, part, steps).seconds;
-        productive.seconds.insert(productive.seconds.end(), seconds.begin(), seconds.end());
-    }
-    productive.mean = std::accumulate(productive.seconds.begin(), productive.seconds.end(), 0.0) /
-                      static_cast<double>(productive.seconds.size());
+    ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
     const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
     return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;

@@ -61,10 +61,9 @@ public:
     std::vector<PhasePrediction> phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                         const Confidence& confidence);
 
-    /// Seconds of the training by fleet, as summarise() counts them. `section`: fleets whose noise is removed as if there were
-    /// no others; 0: all together.
+    /// Seconds of the training by fleet, as summarise() counts them.
     std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
-                                       const SamplerOptions& options, std::size_t section = 0);
+                                       const SamplerOptions& options);
 
 private:
     /// Of a step of a phase, by its mean time: TFLOP/s per GPU.

@@ -1,9 +1,12 @@
 #include "model/sensitivity.hpp"
 
+#include "model/jackknife.hpp"
 #include "model/phase.hpp"
+#include "model/productive_times.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -11,8 +14,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr double deepest = 0.99;  // of the quantiles among figures
-constexpr double least_beyond_interaction = 40.0;
+constexpr std::array step_probabilities{0.50, 0.95, 0.99};
+constexpr std::array run_probabilities{0.99};
 
 template <class... Parts>
 struct Cases : Parts... {
@@ -116,10 +119,30 @@ double relative_second_moment(std::span<const double> draws)
 
 double& at(Figures& figures, Figure figure) { return figures[static_cast<std::size_t>(figure)]; }
 
-void set_step(std::span<const double> draws, std::span<const LawNode> factor, Figures& figures)
+/// Quantiles of draws: as predictions have them, or smooth.
+using QuantilesOf = std::function<std::vector<double>(std::span<const double> draws)>;
+
+QuantilesOf as_predicted(std::span<const LawNode> factor, std::span<const double> probabilities)
 {
-    const std::array probabilities{0.50, 0.95, deepest};
-    const std::vector<double> q = quantiles(draws, factor, probabilities);
+    return [=](std::span<const double> draws) { return quantiles(draws, factor, probabilities); };
+}
+
+/// Of draws as many as the weights are for. A factor that is integrated smooths by itself.
+QuantilesOf smooth(std::span<const LawNode> factor, const SmoothQuantiles& weights, std::span<const double> probabilities)
+{
+    if (!factor.empty()) {
+        return as_predicted(factor, probabilities);
+    }
+    return [&weights](std::span<const double> draws) {
+        std::vector<double> sorted(draws.begin(), draws.end());
+        std::sort(sorted.begin(), sorted.end());
+        return weights(sorted);
+    };
+}
+
+void set_step(std::span<const double> draws, std::span<const LawNode> factor, const QuantilesOf& quantiles_of, Figures& figures)
+{
+    const std::vector<double> q = quantiles_of(draws);
     at(figures, Figure::p50) = q[0];
     at(figures, Figure::p95) = q[1];
     at(figures, Figure::p99) = q[2];
@@ -128,56 +151,80 @@ void set_step(std::span<const double> draws, std::span<const LawNode> factor, Fi
     at(figures, Figure::cv) = std::sqrt(std::max(0.0, relative_second_moment(draws) * relative_second_moment(factor) - 1.0));
 }
 
-void set_run(std::span<const double> seconds, double dollars_per_second, Figures& figures)
+void set_run(std::span<const double> seconds, double dollars_per_second, const QuantilesOf& quantiles_of, Figures& figures)
 {
-    const std::array probabilities{deepest};
-    at(figures, Figure::training_p99) = quantiles(seconds, {}, probabilities).front();
+    at(figures, Figure::training_p99) = quantiles_of(seconds).front();
     at(figures, Figure::cost) = dollars_per_second * at(figures, Figure::training_p99);
 }
 
-/// The jackknife over sections: each left out in turn, so that quantiles are of nearly all draws.
-void set_pseudo_values(std::span<const double> draws, std::span<const LawNode> factor, const Sections& sections,
-                       Consequence& consequence)
-{
-    const auto count = static_cast<double>(sections.count);
-    for (std::size_t s = 0; s < sections.count; ++s) {
-        std::vector<double> others(draws.begin(), draws.begin() + static_cast<std::ptrdiff_t>(s * sections.size));
-        others.insert(others.end(), draws.begin() + static_cast<std::ptrdiff_t>((s + 1) * sections.size), draws.end());
-        Figures& figures = consequence.pseudo_values.emplace_back();
-        set_step(others, factor, figures);
-        for (std::size_t f = 0; f < figure_count; ++f) {
-            figures[f] = count * consequence.all[f] - (count - 1.0) * figures[f];
-        }
+/// Cuts and weights: the same for all what-ifs.
+struct Cut {
+    Sections sections;
+    SmoothQuantiles all;
+    SmoothQuantiles others;  // of all draws but a section's
+
+    Cut(std::size_t draws, const Clusters& clusters, std::span<const double> probabilities)
+        : sections(sections_of(draws, clusters)), all(draws, probabilities), others(draws - sections.size, probabilities)
+    {
     }
+};
+
+struct Cuts {
+    Cut steps;
+    Cut fleets;
+
+    explicit Cuts(const DrawRange& range)
+        : steps(static_cast<std::size_t>(range.fleets) * static_cast<std::size_t>(range.steps),
+                {static_cast<std::size_t>(range.steps), block_fleets * static_cast<std::size_t>(range.steps)},
+                step_probabilities),
+          fleets(static_cast<std::size_t>(range.fleets), {1, block_fleets}, run_probabilities)
+    {
+    }
+};
+
+/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet keeps its history,
+/// which is as many times its productive time.
+std::vector<double> others_training(const Problem& problem, const PhaseDraws& draws, int steps, const Sections& of_fleets,
+                                    std::size_t left_out, std::span<const double> training, std::span<const double> productive)
+{
+    const Sections of_steps{of_fleets.count, of_fleets.size * static_cast<std::size_t>(steps)};
+    PhaseDraws others;
+    for (const std::vector<double>& phase : draws) {
+        others.push_back(without_section(phase, of_steps, left_out));
+    }
+    std::vector<double> result = productive_times(problem.phases, others, steps).seconds;
+    const std::vector<double> with_all = without_section(productive, of_fleets, left_out);
+    const std::vector<double> with_history = without_section(training, of_fleets, left_out);
+    for (std::size_t f = 0; f < result.size(); ++f) {
+        result[f] *= with_history[f] / with_all[f];
+    }
+    return result;
 }
 
 Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, const NoiseFree& bound, const PhaseDraws& draws,
-                           const DrawRange& range, const SamplerOptions& options)
+                           const DrawRange& range, const Cuts& cuts, const SamplerOptions& options)
 {
-    const auto steps = static_cast<std::size_t>(range.steps);
     const std::span<const double> step = draws.front();
     const std::vector<LawNode> factor = common_step_law(problem.noise);
     const double price = bound.cost_usd / bound.training_s;  // GPUs and spares
-    Predictor predictor(problem);
-    Consequence consequence;
-    set_step(step, factor, consequence.all);
-    set_run(predictor.training_times(plan, draws, range.steps, options), price, consequence.all);
+    const std::vector<double> productive = productive_times(problem.phases, draws, range.steps).seconds;
+    const std::vector<double> training = Predictor(problem).training_times(plan, draws, range.steps, options);
 
-    const Sections of_steps = sections_of(step.size(), {steps, block_fleets * steps}, deepest);
-    consequence.beyond = (1.0 - deepest) * static_cast<double>(of_steps.size);
-    for (std::size_t s = 0; s < of_steps.count; ++s) {
-        set_step(step.subspan(s * of_steps.size, of_steps.size), factor, consequence.sections.emplace_back());
-    }
-    if (consequence.beyond < least_beyond_interaction) {
-        set_pseudo_values(step, factor, of_steps, consequence);
-    }
-    const Sections of_fleets = sections_of(step.size() / steps, {1, block_fleets}, deepest);
-    consequence.run_beyond = (1.0 - deepest) * static_cast<double>(of_fleets.size);
-    if (of_fleets.count > 0) {
-        // What few steps say of a fleet's noise is part of the error: each section finds it out alone.
-        const std::vector<double> runs = predictor.training_times(plan, draws, range.steps, options, of_fleets.size);
-        for (std::size_t s = 0; s < of_fleets.count; ++s) {
-            set_run(std::span(runs).subspan(s * of_fleets.size, of_fleets.size), price, consequence.run_sections.emplace_back());
+    Consequence consequence;
+    set_step(step, factor, as_predicted(factor, step_probabilities), consequence.predicted);
+    set_run(training, price, as_predicted({}, run_probabilities), consequence.predicted);
+    set_step(step, factor, smooth(factor, cuts.steps.all, step_probabilities), consequence.all);
+    set_run(training, price, smooth({}, cuts.fleets.all, run_probabilities), consequence.all);
+
+    const std::size_t sections = std::min(cuts.steps.sections.count, cuts.fleets.sections.count);
+    for (std::size_t s = 0; s < sections; ++s) {
+        Figures& figures = consequence.pseudo_values.emplace_back();
+        set_step(without_section(step, cuts.steps.sections, s), factor, smooth(factor, cuts.steps.others, step_probabilities),
+                 figures);
+        set_run(others_training(problem, draws, range.steps, cuts.fleets.sections, s, training, productive), price,
+                smooth({}, cuts.fleets.others, run_probabilities), figures);
+        for (std::size_t f = 0; f < figure_count; ++f) {
+            figures[f] = pseudo_value(consequence.all[f], figures[f], step.size(), cuts.steps.sections);
         }
     }
     return consequence;
@@ -188,19 +235,15 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
 Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confidence& confidence)
 {
     const auto index = static_cast<std::size_t>(figure);
-    const bool of_run = figure == Figure::training_p99 || figure == Figure::cost;
-    const Consequence& first = *terms.begin()->consequence;
-    const bool told = terms.size() <= 2 || (of_run ? first.run_beyond : first.beyond) >= least_beyond_interaction;
-    const auto list = of_run ? &Consequence::run_sections : told ? &Consequence::sections : &Consequence::pseudo_values;
     double value = 0.0;
-    std::vector<double> sections(told || !of_run ? (first.*list).size() : 0, 0.0);
+    std::vector<double> pseudo_values(terms.begin()->consequence->pseudo_values.size(), 0.0);
     for (const Term& term : terms) {
         value += term.weight * term.consequence->all[index];
-        for (std::size_t s = 0; s < sections.size(); ++s) {
-            sections[s] += term.weight * (term.consequence->*list)[s][index];
+        for (std::size_t s = 0; s < pseudo_values.size(); ++s) {
+            pseudo_values[s] += term.weight * term.consequence->pseudo_values[s][index];
         }
     }
-    return section_estimate(value, sections, confidence);
+    return jackknife_estimate(value, pseudo_values, confidence);
 }
 
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
@@ -234,9 +277,10 @@ std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan
         }
         sample(of_members, plan, range, options, drawn);
     }
+    const Cuts cuts(range);
     for (std::size_t i = 0; i < what_ifs.size(); ++i) {
         if (!result[i].infeasible) {
-            result[i] = consequence_of(*problems[i], plan, bounds[i], draws[i], range, options);
+            result[i] = consequence_of(*problems[i], plan, bounds[i], draws[i], range, cuts, options);
         }
     }
     return result;

@@ -38,23 +38,16 @@ inline constexpr std::array<const char*, figure_count> figure_names{"p50", "p95"
 /// cost until then (US dollars).
 using Figures = std::array<double, figure_count>;
 
-/// What the draws of one what-if say, all of them and section by section.
+/// What the draws of one what-if say.
 struct Consequence {
     std::optional<Infeasible> infeasible;  // then nothing else
-    Figures all{};
-    std::vector<Figures> sections;       // figures of the step; empty where draws are too few
-    std::vector<Figures> run_sections;   // of the run
-    std::vector<Figures> pseudo_values;  // of the step, of its sections left out in turn; empty where sections are long
-    double beyond = 0.0;                 // draws of a section beyond its p99
-    double run_beyond = 0.0;             // fleets
+    Figures predicted{};                   // as Predictor::summarise() has them
+    Figures all{};                         // with smooth quantiles (jackknife.hpp): what differences are taken of
+    std::vector<Figures> pseudo_values;    // of `all`, by section; empty where draws are too few
 };
 
-/// sum of weight * consequence: 1 and -1 for a difference, 1, -1, -1 and 1 for an interaction. With limits from the sections, as a
-/// difference of quantiles on shared draws has them: a difference of quantiles is not the quantile of differences. An interaction is
-/// what is left when most of a change cancels, and small sections show too little of its scatter (with 2.6, 10 and 50 draws beyond
-/// the quantile, 95 % limits held 73, 84 and 92 % of the time): more than two terms need 40 draws there. With fewer their limits, of steps, are
-/// by the jackknife over sections (Shao and Tu, The Jackknife and Bootstrap (1995), section 2.3), which is wide for quantiles (with 4,096
-/// draws they held 899 of 900 times); those of runs are unknown.
+/// sum of weight * consequence: 1 and -1 for a difference, 1, -1, -1 and 1 for an interaction. With limits by the jackknife over sections
+/// of the shared draws: 512 fleets at least, else infinite. They know nothing of a slow mode as rare as the quantile is deep.
 struct Term {
     double weight;
     const Consequence* consequence;

@@ -17,7 +17,7 @@ namespace {
 constexpr double ms = 1e-3;
 constexpr double percent = 1e-2;
 
-double value_of(const Consequence& plan, Figure figure) { return plan.all[static_cast<std::size_t>(figure)]; }
+double value_of(const Consequence& plan, Figure figure) { return plan.predicted[static_cast<std::size_t>(figure)]; }
 const Estimate& at(const Differences& d, Figure figure) { return d[static_cast<std::size_t>(figure)]; }
 
 std::string limits(const Estimate& e, double unit)
@@ -141,7 +141,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     const Consequence& plan = found.plan;
     std::string text = fmt::format(
         "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
-        "quantiles of {}; changes against this plan on the same draws, 95 % limits from sections\n",
+        "quantiles of {}; changes against this plan on the same draws, 95 % limits by the jackknife\n",
         design_text(of.plan), value_of(plan, Figure::p50), value_of(plan, Figure::p95), value_of(plan, Figure::p99),
         value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent, time_text(value_of(plan, Figure::training_p99)),
         of.options.range.fleets * of.options.range.steps, population(of.scenario.cluster.nodes_known()));
@@ -181,7 +181,7 @@ nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& o
                         {"effects", nlohmann::json::array()},
                         {"pairs", nlohmann::json::array()}};
     for (std::size_t f = 0; f < figure_count; ++f) {
-        json["plan"][figure_names[f]] = found.plan.all[f];
+        json["plan"][figure_names[f]] = found.plan.predicted[f];
     }
     for (const Effect& effect : found.effects) {
         json["effects"].push_back(to_json(effect, of.scenario.cluster));

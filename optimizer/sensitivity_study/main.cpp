@@ -68,7 +68,7 @@ std::string table(const std::vector<Effect>& effects, const Consequence& plan)
         "| without the variance of | cv % | place by cv | p99, % | 95 % limits | place by p99 | p99/p50, 1e-3 | 95 % limits | "
         "place by p99/p50 |\n"
         "|---|---|---|---|---|---|---|---|---|\n";
-    const double p99 = 0.01 * plan.all[static_cast<std::size_t>(Figure::p99)];
+    const double p99 = 0.01 * plan.predicted[static_cast<std::size_t>(Figure::p99)];
     for (const Effect& effect : effects) {
         const Estimate& change = of(effect, Figure::p99);
         const Estimate& spread = of(effect, Figure::spread);
@@ -135,12 +135,12 @@ std::string section(const Case& c, const std::string& folder, Tornado& panel)
     std::copy_if(found.effects.begin(), found.effects.end(), std::back_inserter(variance),
                  [](const Effect& e) { return e.kind == EffectKind::variance; });
     panel.title = c.title;
-    const double p99 = 0.01 * found.plan.all[static_cast<std::size_t>(Figure::p99)];
+    const double p99 = 0.01 * found.plan.predicted[static_cast<std::size_t>(Figure::p99)];
     for (const Effect& effect : variance) {
         const Estimate& change = of(effect, Figure::p99);
         panel.bars.push_back({effect.name, change.value / p99, change.low / p99, change.high / p99});
     }
-    const auto value = [&](Figure f) { return found.plan.all[static_cast<std::size_t>(f)]; };
+    const auto value = [&](Figure f) { return found.plan.predicted[static_cast<std::size_t>(f)]; };
     return fmt::format(
                "## {}\n\n`prismopt sensitivity jobs/scenarios/{} --design \"{}\" --draws {}`\n\n"
                "Step p50 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.2f} %.\n\n",
@@ -153,7 +153,7 @@ constexpr const char* introduction =
     "# What makes a step vary\n\n"
     "Made by `bash jobs/sensitivity_study`. Each line is the same plan on the same draws with one law made its mean; limits are "
     "of the "
-    "difference, from sections of the shared draws. Places count from the largest.\n\n"
+    "difference, by the jackknife over the shared draws. Places count from the largest.\n\n"
     "PRISM (arXiv 2510.15596) finds that all-gather and reduce-scatter contribute most to the spread of steps (version 1), and "
     "that "
     "a ranking of kernels by coefficient of variation does not tell their effect, as the critical path decides and effects do "
