@@ -87,7 +87,7 @@ public:
         op.step = whole<std::int32_t>(line, columns_.step, "step");
         op.worker = worker({whole<std::int32_t>(line, columns_.dp, "dp"), whole<std::int32_t>(line, columns_.stage, "stage")});
         op.kind = kind(line);
-        op.microbatch = columns_.microbatch < 0 ? std::int16_t{-1} : whole<std::int16_t>(line, columns_.microbatch, "microbatch");
+        op.microbatch = of_a_microbatch(line) ? whole<std::int16_t>(line, columns_.microbatch, "microbatch") : std::int16_t{-1};
         op.start_s = time(line, columns_.start, "start");
         const double duration = time(line, columns_.duration, "duration");
         if (duration < 0.0) {
@@ -117,6 +117,12 @@ private:
             refuse(line, place, name, "a whole number in range");
         }
         return static_cast<Whole>(value);
+    }
+
+    /// What belongs to a whole step has an empty field.
+    bool of_a_microbatch(const TableLine& line) const
+    {
+        return columns_.microbatch >= 0 && !line.fields[static_cast<std::size_t>(columns_.microbatch)].empty();
     }
 
     double time(const TableLine& line, const TimeColumn& column, const char* name) const

@@ -264,6 +264,35 @@ std::vector<TraceProblem> problems(const Trace& trace)
     return found;
 }
 
+std::vector<TraceProblem> clock_set_back(const Trace& trace)
+{
+    struct Start {
+        double seconds;
+        std::int32_t step;
+        std::uint32_t line;
+    };
+    std::vector<Start> starts;
+    for (const TraceOp& op : trace.ops) {
+        if (starts.empty() || starts.back().step != op.step) {
+            starts.push_back({op.start_s, op.step, op.line});
+        } else if (op.start_s < starts.back().seconds) {
+            starts.back() = {op.start_s, op.step, op.line};
+        }
+    }
+    std::vector<TraceProblem> found;
+    std::size_t follow = 0;
+    for (std::size_t i = 1; i < starts.size(); ++i) {
+        follow += starts[i].seconds > starts[i - 1].seconds ? 1 : 0;
+        if (starts[i].seconds < starts[i - 1].seconds) {
+            found.push_back({starts[i].line, "step " + std::to_string(starts[i].step) + " starts before step " +
+                                                 std::to_string(starts[i - 1].step) + " did (the clock was set back)"});
+        }
+    }
+    constexpr std::size_t mostly =
+        3;  // as many follow for each that does not; of starts that scatter about zero every other one does
+    return follow >= mostly * found.size() ? found : std::vector<TraceProblem>{};
+}
+
 std::vector<StepTime> step_times(const Trace& trace)
 {
     std::vector<StepTime> times;

@@ -84,6 +84,10 @@ struct TraceProblem {
 };
 std::vector<TraceProblem> problems(const Trace& trace);
 
+/// Steps of a sorted trace that start before the one before them did, where steps otherwise follow one another (and do not each count from
+/// zero). Nothing rests on the time between steps, so such a trace is of use.
+std::vector<TraceProblem> clock_set_back(const Trace& trace);
+
 /// Seconds from the first start to the last end of each step; steps in order.
 struct StepTime {
     std::int32_t step = 0;

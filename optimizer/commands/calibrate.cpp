@@ -75,6 +75,16 @@ void refuse_counts(const po::variables_map& values)
     }
 }
 
+void tell_set_back(const Trace& trace)
+{
+    const std::vector<TraceProblem> found = clock_set_back(trace);
+    if (!found.empty()) {
+        log_warning(fmt::format("{}:{}: {}{}; times within steps are used, the time between steps is not", trace.source,
+                                found.front().line, found.front().text,
+                                found.size() > 1 ? fmt::format(" ({} more like it)", found.size() - 1) : ""));
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -118,6 +128,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     }
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
+        tell_set_back(files.trace);
         calibration = calibrate(files.trace);
         tell_few_steps(calibration);
     }

@@ -13,6 +13,8 @@
 #include "model/step/searched_orders.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/example_plan.hpp"
+#include "optimizer/log.hpp"
 #include "optimizer/plan_rules.hpp"
 #include "optimizer/scale_curve.hpp"
 
@@ -261,6 +263,10 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         print_text(of);
     }
     if (infeasible) {
+        const std::string advice = (*values)["design"].as<std::string>().empty() ? example_design(scenario) : "";
+        if (!advice.empty()) {
+            log_warning("this plan is of the first choices of [space]" + advice);
+        }
         refuse_files(*values, *infeasible);
     }
     return exit_done;

@@ -6,6 +6,7 @@
 #include "model/phase.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/example_plan.hpp"
 #include "optimizer/plan_rules.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
 
@@ -53,10 +54,12 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     return names;
 }
 
-void refuse(const Infeasible& why)
+void refuse(const Infeasible& why, const std::string& design, const Scenario& scenario)
 {
-    throw InputError(
-        fmt::format("--design: the plan cannot run: {}: {}; change the plan, predict says more of it", why.reason, why.detail));
+    const std::string advice = design.empty() ? example_design(scenario) : "";
+    throw InputError(fmt::format("{}: {}: {}{}",
+                                 design.empty() ? "without --design the plan cannot run" : "--design: the plan cannot run",
+                                 why.reason, why.detail, advice.empty() ? "; change the plan, predict says more of it" : advice));
 }
 
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)
@@ -102,14 +105,15 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     Scenario scenario = read_scenario(path);
     take_seed(*values, scenario);
     SensitivityOptions chosen = take_options(*values, scenario);
-    const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
+    const auto& design = (*values)["design"].as<std::string>();
+    const ParallelPlan plan = parse_design(design, scenario);
     if (const auto why = structural_problem(plan, scenario)) {
-        refuse(*why);
+        refuse(*why, design, scenario);
     }
     const StudyModel model(scenario, tables_of(scenario, plan));
     const auto bound = Predictor(model.problem).bound(plan);
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
-        refuse(*why);
+        refuse(*why, design, scenario);
     }
     chosen.sampler = model.sampler(Purpose::confirm);
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);

@@ -139,6 +139,25 @@ class Calibrate(CliTest):
         self.assertRegex(told.stderr, r"1 rows with negative duration are left out, the first in line 11")
         self.assertRegex(told.stderr, r"1 rows with duration of more than a day are left out, the first in line 21")
 
+    def test_a_clock_that_was_set_back_between_steps_is_told(self):
+        def started(at):
+            rows = (line.split(",") for line in operations(60).splitlines()[1:])
+            return HEADER + "".join(",".join([*row[:6], str(float(row[6]) + at(int(row[0]))), row[7]]) + "\n" for row in rows)
+        self.write(started(lambda step: 1e5 * step), "ops.csv")
+        self.assertEqual(self.run_program("calibrate", "ops.csv").stderr, "")
+        self.write(started(lambda step: 1e5 * step - (5e5 if step >= 30 else 0)), "ops.csv")
+        told = self.run_program("calibrate", "ops.csv")
+        self.assertEqual(told.returncode, support.DONE)
+        self.assertRegex(told.stderr, r"ops.csv:\d+: step 30 starts before step 29 did \(the clock was set back\)")
+        self.write(started(lambda step: 3.0 * (step * 7 % 11)), "ops.csv")  # each step from about zero
+        self.assertEqual(self.run_program("calibrate", "ops.csv").stderr, "")
+
+    def test_what_belongs_to_a_step_has_no_microbatch(self):
+        lines = operations(60).splitlines(keepends=True)
+        step = [f"{s},{dp},{stage},optimizer,0,,90000,700\n" for s in range(60) for dp in (0, 1) for stage in (0, 1)]
+        self.write("".join(lines + step), "ops.csv")
+        self.assertIn("optimizer", self.output("calibrate", "ops.csv"))
+
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
         self.refused(gzip.compress(good.encode())[:-200], "gzip", name="ops.csv.gz")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import xml.etree.ElementTree
 
 import support
@@ -101,6 +102,17 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
         for design, message in (("gpus=32 tp=3", "tp"), (DESIGN + " v=2", "cannot run: .*schedule")):
             with self.subTest(design):
                 self.assertRegex(self.refusal("sensitivity", support.SMALL, "--design", design), message)
+
+    def test_who_names_no_plan_is_shown_one(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        self.write(re.sub(r"(?m)^global_batch = .*$", "global_batch = 16", small))  # fewer sequences than GPUs
+        error = self.refusal("sensitivity", "study.toml")
+        self.assertIn("without --design", error)
+        shown = re.search(r'--design "([^"]+)"', error)[1]
+        self.assertIn("p99", self.output("sensitivity", "study.toml", "--design", shown))
+        told = self.run_program("predict", "study.toml")
+        self.assertIn("infeasible", told.stdout)
+        self.assertIn(f'--design "{shown}"', told.stderr)
 
 
 if __name__ == "__main__":

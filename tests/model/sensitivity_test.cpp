@@ -104,7 +104,7 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
         const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, 1.1}}}, {0, 1024, 2}, with_seed(1));
         for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99}) {
-            EXPECT_LE(combined({{1.0, &found[1]}, {-1.0, &found[0]}}, figure).value, 0.0)
+            EXPECT_LE(combined({{1.0, &found[1]}, {-1.0, found.data()}}, figure).value, 0.0)
                 << kernel_class_names[static_cast<std::size_t>(kind)];
         }
     }
@@ -132,7 +132,7 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
         const KernelClass kind = std::get<Faster>(what_ifs[i].front()).kernels;
         const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers, kind);
         const double expected = -(1.0 - 1.0 / speed) * seconds;
-        EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, &found[0]}}, Figure::p99).value, expected, single_precision * step);
+        EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected, single_precision * step);
         EXPECT_LT(expected, -0.001 * step);
     }
 }
@@ -146,7 +146,7 @@ TEST(Sensitivity, FasterExchangesSaveTheirShare)
     constexpr double speed = 2.0;
     const auto saved = [&](KernelClass kind) {
         const std::vector<Consequence> found = consequences(problem, plan, {{}, {Faster{kind, speed}}}, {0, 64, 2}, with_seed(1));
-        return combined({{1.0, &found[1]}, {-1.0, &found[0]}}, Figure::p99).value;
+        return combined({{1.0, &found[1]}, {-1.0, found.data()}}, Figure::p99).value;
     };
     const ExecutionGraph graph = graph_of(problem, plan);
     const double exchange = static_cast<double>(graph.reduction[0].exposed()) + static_cast<double>(graph.gathering[0].exposed());
@@ -194,7 +194,7 @@ TEST(Sensitivity, SaysWhatItCannotTell)
     const Problem problem = all_vary();
     const WhatIf no_speed{Turned{{KnobTarget::power, 0, "power", {}, false, {}}, 1.0}};  // below what it takes idle
     const std::vector<Consequence> found = consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
-    EXPECT_TRUE(std::isinf(combined({{1.0, &found[0]}}, Figure::p99).high));
+    EXPECT_TRUE(std::isinf(combined({{1.0, found.data()}}, Figure::p99).high));
     EXPECT_TRUE(found[1].infeasible);
 }
 
@@ -217,9 +217,9 @@ TEST(Sensitivity, CommonDrawsGiveWhatIndependentRunsGive)
     const std::vector<Consequence> b = consequences(without_it, plan, {{}}, {0, 32768, 2}, with_seed(3));
     for (const Figure figure : {Figure::p50, Figure::p95, Figure::p99, Figure::spread, Figure::cv, Figure::training_p99}) {
         const auto error = [](const Estimate& e) { return (e.high - e.low) / 2.0 / 2.13; };  // Student's t of 15 degrees
-        const Estimate one = combined({{1.0, &common[1]}, {-1.0, &common[0]}}, figure);
-        const Estimate from = combined({{1.0, &a[0]}}, figure);
-        const Estimate to = combined({{1.0, &b[0]}}, figure);
+        const Estimate one = combined({{1.0, &common[1]}, {-1.0, common.data()}}, figure);
+        const Estimate from = combined({{1.0, a.data()}}, figure);
+        const Estimate to = combined({{1.0, b.data()}}, figure);
         const double brute = to.value - from.value;
         EXPECT_NEAR(one.value, brute,
                     4.0 * std::sqrt(std::pow(error(one), 2) + std::pow(error(from), 2) + std::pow(error(to), 2)))
@@ -238,7 +238,7 @@ TEST(Sensitivity, CommonDrawsTellMore)
     const std::vector<Consequence> common = consequences(problem, plan, {{}, gemm}, {0, 2048, 2}, with_seed(1));
     const std::vector<Consequence> other = consequences(problem, plan, {gemm}, {0, 2048, 2}, with_seed(2));
     const auto width = [&](const Consequence& changed, Figure figure) {
-        const Estimate e = combined({{1.0, &changed}, {-1.0, &common[0]}}, figure);
+        const Estimate e = combined({{1.0, &changed}, {-1.0, common.data()}}, figure);
         return e.high - e.low;
     };
     for (const Figure figure : {Figure::p50, Figure::p95, Figure::cv}) {
@@ -262,9 +262,9 @@ TEST(SensitivityLimits, Cover)
         std::vector<Estimate> result;
         for (const Figure figure : judged) {
             for (std::size_t i = 1; i < o.size(); ++i) {
-                result.push_back(combined({{1.0, &o[i]}, {-1.0, &o[0]}}, figure));
+                result.push_back(combined({{1.0, &o[i]}, {-1.0, o.data()}}, figure));
             }
-            result.push_back(combined({{1.0, &o[3]}, {-1.0, &o[1]}, {-1.0, &o[2]}, {1.0, &o[0]}}, figure));
+            result.push_back(combined({{1.0, &o[3]}, {-1.0, &o[1]}, {-1.0, &o[2]}, {1.0, o.data()}}, figure));
         }
         return result;
     };

@@ -66,6 +66,22 @@ TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
     EXPECT_EQ(variability.residual[static_cast<std::size_t>(KernelClass::attention)].source.find("synthetic"), std::string::npos);
 }
 
+/// FSDP's gathers are collectives between replicas for a trace, and inside layers for the model.
+TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
+{
+    Calibration calibration;
+    CalibratedLaw& law = calibration.laws.emplace_back();
+    law.key = "residual.dp_collective";
+    law.fit.law.family = LogNormal{0.07};
+    const std::string line = "tp_collective = " + law_toml(law.fit.law);
+    EXPECT_NE(variability_toml(calibration, "hpc-2024").find("\n# " + line), std::string::npos);
+    calibration.laws.push_back(law);
+    calibration.laws.back().key = "residual.tp_collective";
+    const std::string both = variability_toml(calibration, "hpc-2024");
+    EXPECT_NE(both.find("\n" + line), std::string::npos);
+    EXPECT_EQ(both.find("# " + line), std::string::npos);
+}
+
 TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
 {
     std::vector<Outage> outages;

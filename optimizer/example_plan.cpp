@@ -1,0 +1,33 @@
+#include "optimizer/example_plan.hpp"
+
+#include "optimizer/design_text.hpp"
+#include "optimizer/evaluator.hpp"
+#include "optimizer/spread_ranges.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace prismopt {
+
+std::string example_design(const Scenario& scenario)
+{
+    constexpr std::uint64_t most_looked_at = 1'000'000;  // a second or so
+    const StudyModel model(scenario);
+    Worker worker(model);
+    std::optional<Bound> best;
+    for (const SweepRange& range : spread_ranges(model.designs.space().size(), most_looked_at)) {
+        for (const Bound& bound : worker.sweep(range).feasible) {
+            if (!best || bound.objectives.front() < best->objectives.front()) {
+                best = bound;
+            }
+        }
+    }
+    if (!best) {
+        return {};
+    }
+    const ParallelPlan plan = model.designs.plan(model.designs.space().point(best->index));
+    return fmt::format("; write for example --design \"{}\"", design_text(plan));
+}
+
+}  // namespace prismopt
