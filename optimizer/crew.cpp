@@ -15,8 +15,8 @@ namespace {
 
 /// Two hide the way to rank 0 and back; more would leave the last items with few workers. While many wait, more bridge the time
 /// in which rank 0 computes a long item and serves nobody.
-constexpr int few_in_flight = 2;
-constexpr int many_in_flight = 4;
+constexpr std::size_t few_in_flight = 2;
+constexpr std::size_t many_in_flight = 4;
 constexpr std::size_t many_waiting = 8;  // for each rank
 
 /// While rank 0 computes it serves nobody. With item times that vary by 30 %, each item it computes costs every worker about
@@ -24,8 +24,9 @@ constexpr std::size_t many_waiting = 8;  // for each rank
 constexpr int largest_team_where_rank_0_computes = 16;
 
 /// Items travel with their number, results with it and with the account of who worked; an empty message is the release, and what
-/// answers it has this number.
+/// answers it has this number. An item's number with this bit asks for the item back; the answer with it says that it was not begun.
 constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t taken_back_bit = std::uint64_t{1} << 63;
 
 Message pack(std::uint64_t number, const Message& content)
 {
@@ -90,10 +91,7 @@ private:
 
 }  // namespace
 
-Crew::Crew(Communicator& team, Work work)
-    : team_(team), work_(std::move(work)), accounts_(team.size()), in_flight_(team.size() - 1, 0)
-{
-}
+Crew::Crew(Communicator& team, Work work) : team_(team), work_(std::move(work)), accounts_(team.size()), held_(team.size() - 1) {}
 
 void Crew::submit(Message item)
 {
@@ -121,10 +119,15 @@ Message Crew::next()
         if (outstanding_.front().result) {
             break;
         }
-        if (!waiting_.empty() && team_.size() <= largest_team_where_rank_0_computes) {
-            const Parcel parcel = std::move(waiting_.front());
+        std::optional<Parcel> own;
+        if (computes() && !waiting_.empty()) {
+            own = std::move(waiting_.front());
             waiting_.pop_front();
-            finish(parcel.number, compute(parcel.content));
+        } else if (computes()) {
+            own = take_back();
+        }
+        if (own) {
+            finish(own->number, compute(own->content));
         } else {
             keep(receive());
         }
@@ -174,7 +177,7 @@ void Crew::serve()
 
 void Crew::work_until_released()
 {
-    std::deque<Message> items;
+    std::deque<ItemParcel> items;
     while (true) {
         // Everything that has arrived comes first, so that a release is obeyed before the next item.
         auto arrival = items.empty() ? std::optional(receive()) : team_.try_receive();
@@ -182,10 +185,17 @@ void Crew::work_until_released()
             break;
         }
         if (arrival) {
-            items.push_back(std::move(arrival->second));
+            ItemParcel parcel = unpack(arrival->second);
+            if ((parcel.number & taken_back_bit) == 0) {
+                items.push_back(std::move(parcel));
+            } else if (std::erase_if(items, [&](const ItemParcel& item) {
+                           return (item.number | taken_back_bit) == parcel.number;
+                       }) > 0) {
+                team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], {}));
+            }
             continue;
         }
-        const ItemParcel parcel = unpack(items.front());
+        const ItemParcel parcel = std::move(items.front());
         items.pop_front();
         const Message result = compute(parcel.content);
         team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], result));
@@ -207,26 +217,49 @@ Arrival Crew::receive()
     return team_.receive();
 }
 
+bool Crew::computes() const { return team_.size() <= largest_team_where_rank_0_computes; }
+
 /// Gives waiting items to the workers with the fewest. Where rank 0 computes, it keeps one item before anyone gets a second.
 void Crew::hand_out()
 {
-    const std::size_t kept = team_.size() <= largest_team_where_rank_0_computes ? 1 : 0;
-    while (!waiting_.empty() && !in_flight_.empty()) {
+    const std::size_t kept = computes() ? 1 : 0;
+    while (!waiting_.empty() && !held_.empty()) {
         const bool plenty = kept == 1 && waiting_.size() > many_waiting * accounts_.size();
-        const int most_in_flight = plenty ? many_in_flight : few_in_flight;
-        const auto least = std::min_element(in_flight_.begin(), in_flight_.end());
-        if (*least >= most_in_flight || (*least > 0 && waiting_.size() <= kept)) {
+        const std::size_t most_in_flight = plenty ? many_in_flight : few_in_flight;
+        const auto least =
+            std::min_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+        if (least->size() >= most_in_flight || (!least->empty() && waiting_.size() <= kept)) {
             return;
         }
-        const Parcel parcel = std::move(waiting_.front());
+        Parcel parcel = std::move(waiting_.front());
         waiting_.pop_front();
-        team_.send(static_cast<int>(least - in_flight_.begin()) + 1, pack(parcel.number, parcel.content));
-        ++*least;
+        team_.send(static_cast<int>(least - held_.begin()) + 1, pack(parcel.number, parcel.content));
+        least->push_back({std::move(parcel)});
     }
 }
 
+/// The last item of the worker that has the most, unless it is the one that the worker is at.
+std::optional<Crew::Parcel> Crew::take_back()
+{
+    const auto taken = [](const Held& held) { return held.taken_back; };  // the last ones
+    const auto left = [&](const std::deque<Held>& held) { return std::find_if(held.begin(), held.end(), taken) - held.begin(); };
+    const auto most =
+        std::max_element(held_.begin(), held_.end(), [&](const auto& a, const auto& b) { return left(a) < left(b); });
+    if (most == held_.end() || left(*most) < 2) {
+        return std::nullopt;
+    }
+    Held& held = (*most)[static_cast<std::size_t>(left(*most)) - 1];
+    held.taken_back = true;
+    team_.send(static_cast<int>(most - held_.begin()) + 1, pack(held.parcel.number | taken_back_bit, {}));
+    return Parcel{held.parcel.number, std::move(held.parcel.content)};
+}
+
+/// Takes the first result of an item that was worked on twice.
 void Crew::finish(std::uint64_t number, Message result)
 {
+    if (number < oldest_ || outstanding_[number - oldest_].result) {
+        return;
+    }
     Outstanding& item = outstanding_[number - oldest_];
     item.result = memory_.complete ? memory_.complete(item.item, result) : std::move(result);
 }
@@ -236,8 +269,11 @@ void Crew::keep(const Arrival& arrival)
 {
     ResultParcel parcel = unpack_result(arrival.second);
     accounts_[arrival.first] = parcel.account;
-    finish(parcel.number, std::move(parcel.content));
-    --in_flight_[arrival.first - 1];
+    const std::uint64_t number = parcel.number & ~taken_back_bit;
+    std::erase_if(held_[arrival.first - 1], [number](const Held& held) { return held.parcel.number == number; });
+    if (parcel.number == number) {
+        finish(number, std::move(parcel.content));
+    }
     hand_out();
 }
 

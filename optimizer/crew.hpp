@@ -15,7 +15,8 @@ namespace prismopt {
 /// Hands out items on demand, returns results in the order of submission, whoever computed them and when.
 ///
 /// Every rank has one, with the same `work`; rank 0 submits and asks, the others serve. A worker has two items or some more, so
-/// it seldom waits for rank 0, which computes items itself in a small team.
+/// it seldom waits for rank 0, which computes items itself in a small team: those that nobody has, then those that a worker has not begun.
+/// One that the worker began in that moment is worked on twice, and the later result dropped.
 class Crew {
 public:
     using Work = std::function<Message(const Message&)>;
@@ -62,6 +63,8 @@ private:
         Message content;
     };
 
+    bool computes() const;  // rank 0
+    std::optional<Parcel> take_back();
     void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
     Arrival receive();
@@ -73,7 +76,11 @@ private:
     Work work_;
     std::vector<Account> accounts_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    std::vector<int> in_flight_;           // items that a worker has: in_flight_[rank - 1]
+    struct Held {
+        Parcel parcel;
+        bool taken_back = false;
+    };
+    std::vector<std::deque<Held>> held_;   // [rank - 1]: what a worker has and has not answered, as it was handed out
     std::uint64_t oldest_ = 0;             // number of the item whose result `next` returns
     std::deque<Outstanding> outstanding_;  // oldest_, oldest_ + 1, ...
     std::deque<Parcel> waiting_;           // which nobody has yet, in order

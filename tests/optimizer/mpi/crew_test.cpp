@@ -98,7 +98,8 @@ TEST(Crew, KeepsTheOrderWhereSomeItemsAreKnown)
     crew.release();
     std::uint64_t worked = 0;
     for (const Crew::Account& account : crew.accounts()) worked += account.items;
-    EXPECT_EQ(worked, 40U);
+    EXPECT_GE(worked, 40U);
+    EXPECT_LE(worked, 40U + 4U);  // as in SharesTheWorkAndAccountsForIt
 }
 
 TEST(Crew, SharesTheWorkAndAccountsForIt)
@@ -120,7 +121,34 @@ TEST(Crew, SharesTheWorkAndAccountsForIt)
         EXPECT_LE(account.busy_s + account.idle_s, wall_s) << "rank " << rank;
         sum += account.items;
     }
-    EXPECT_EQ(sum, static_cast<std::uint64_t>(items));
+    // Items that rank 0 took back in the moment in which their workers began are counted twice: they are among the last.
+    EXPECT_GE(sum, static_cast<std::uint64_t>(items));
+    EXPECT_LE(sum, static_cast<std::uint64_t>(items) + 4U);
+}
+
+/// What a worker has not begun when rank 0 has nothing to do, rank 0 does.
+TEST(Crew, TakesBackWhatWorkersHaveNotBegun)
+{
+    team().broadcast({});
+    const auto slow_on_workers = [](const Message& item) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(team().rank() == 0 ? 1 : 400));
+        return item;
+    };
+    Crew crew(team(), slow_on_workers);
+    if (team().rank() != 0) {
+        crew.serve();
+        return;
+    }
+    const int items = 2 * team().size();
+    const auto start = Clock::now();
+    for (int i = 0; i < items; ++i) {
+        crew.submit(message_of(i));
+    }
+    for (int i = 0; i < items; ++i) {
+        EXPECT_EQ(value_of<int>(crew.next()), i);
+    }
+    EXPECT_LT(seconds_since(start), 0.7);  // each worker its first item; its second would have taken 0.8
+    crew.release();
 }
 
 TEST(Crew, ReleaseDropsWhatIsOutstanding)
