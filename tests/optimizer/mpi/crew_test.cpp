@@ -126,9 +126,12 @@ TEST(Crew, SharesTheWorkAndAccountsForIt)
     EXPECT_LE(sum, static_cast<std::uint64_t>(items) + 4U);
 }
 
-/// What a worker has not begun when rank 0 has nothing to do, rank 0 does.
+/// What a worker has not begun when rank 0 has nothing to do, rank 0 does, where it computes.
 TEST(Crew, TakesBackWhatWorkersHaveNotBegun)
 {
+    if (team().size() > 16) {
+        GTEST_SKIP() << "rank 0 coordinates";
+    }
     team().broadcast({});
     const auto slow_on_workers = [](const Message& item) {
         std::this_thread::sleep_for(std::chrono::milliseconds(team().rank() == 0 ? 1 : 400));
@@ -140,15 +143,16 @@ TEST(Crew, TakesBackWhatWorkersHaveNotBegun)
         return;
     }
     const int items = 2 * team().size();
-    const auto start = Clock::now();
     for (int i = 0; i < items; ++i) {
         crew.submit(message_of(i));
     }
     for (int i = 0; i < items; ++i) {
         EXPECT_EQ(value_of<int>(crew.next()), i);
     }
-    EXPECT_LT(seconds_since(start), 0.7);  // each worker its first item; its second would have taken 0.8
     crew.release();
+    for (std::size_t rank = 1; rank < crew.accounts().size(); ++rank) {
+        EXPECT_EQ(crew.accounts()[rank].items, 1U) << rank;  // without taking back they would do their second ones, too
+    }
 }
 
 TEST(Crew, ReleaseDropsWhatIsOutstanding)
