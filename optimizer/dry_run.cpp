@@ -67,13 +67,9 @@ std::string dry_run_text(const Scenario& scenario)
     const double tuple_s = sweep_s / static_cast<double>(looked_at);
     const DrawnSample sample =
         draw_sample(model, archive.bounds(), static_cast<std::uint64_t>(feasible), static_cast<int>(plan.rungs.size()));
-    const double usual_s = sample.draw_s(0.5);
-    const double dear_s = sample.draw_s(0.9);
     text += fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
-    text += fmt::format(
-        "a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us; a draw of a step, of {} plans spread over the "
-        "feasible: median {:.3g} us, 90th percentile {:.3g} us\n",
-        1e6 * tuple_s, 1e6 * sweep_s / static_cast<double>(archive.feasible()), sample.plans.size(), 1e6 * usual_s, 1e6 * dear_s);
+    text += fmt::format("a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us\n", 1e6 * tuple_s,
+                        1e6 * sweep_s / static_cast<double>(archive.feasible()));
     if (tunes_hardware(scenario)) {
         text += fmt::format("tuning of knobs first: up to {} evaluations, and then more kinds of hardware: not counted below\n",
                             grouped(most_tuning_evaluations(scenario)));
@@ -84,10 +80,14 @@ std::string dry_run_text(const Scenario& scenario)
         text += fmt::format("memory of rank 0 for bounds: {:.2g} GB ({:.3g} plans, never more than {}) and for what is drawn\n",
                             kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
         if (looked_at < size) {
+            Rehearsal spread;
+            for (const Bound& bound : archive.bounds()) {
+                spread.drawn.emplace_back(bound.index, 1.0);
+            }
             return text +
                    "how many plans the bounds leave to be drawn is not known of a space that was looked at in parts only; a plan "
                    "drawn to the top rung takes " +
-                   hours(usual_s * draws_of(plan.rungs.back())) + "\n";
+                   hours(mean_estimate(draw_costs(model, spread), {}, {}).value * draws_of(plan.rungs.back())) + "\n";
         }
     }
     const std::size_t rungs = plan.rungs.size();
@@ -96,8 +96,13 @@ std::string dry_run_text(const Scenario& scenario)
     text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",
                         at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
     const double looking_s = tuple_s * static_cast<double>(found.looked_at);
-    text += fmt::format("expected: {}{} to {} (draws at their median cost, and at the 90th percentile)\n", at_least,
-                        hours(looking_s + found.draws * usual_s), hours(looking_s + found.draws * dear_s));
+    const std::vector<double> costs = draw_costs(model, found);
+    const Estimate draw_s = mean_estimate(costs, {}, {});
+    text +=
+        fmt::format("expected: {}{} to {} (a draw of a step takes {:.3g} to {:.3g} us: 95 % limits of the mean of {} of these)\n",
+                    at_least, hours(looking_s + found.draws * std::max(0.0, draw_s.low)),
+                    hours(looking_s + found.draws * draw_s.high), 1e6 * std::max(0.0, draw_s.low), 1e6 * draw_s.high,
+                    costs.size());
     text +=
         "not known: how other plans scatter about their bounds; the search was rehearsed as if they did as the plans drawn "
         "here\n";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <map>
 
@@ -38,17 +39,6 @@ Estimate without_limits(Estimate estimate)
 
 }  // namespace
 
-double DrawnSample::draw_s(double share) const
-{
-    std::vector<double> costs;
-    for (const Plan& plan : plans) {
-        costs.push_back(plan.draw_s);
-    }
-    std::sort(costs.begin(), costs.end());
-    const double place = share * static_cast<double>(costs.size() - 1);
-    return costs[static_cast<std::size_t>(std::ceil(place))];
-}
-
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs)
 {
     const Rung& top = model.scenario.search.rungs.back();
@@ -65,11 +55,9 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.hardware(point));
         const SamplerOptions sampler = model.sampler(Purpose::search);
-        const Stopwatch time;
         const PhaseDraws draws = predictor.sample(plan, range, sampler);
         const Prediction prediction = predictor.summarise(plan, draws, range.steps, sampler, confidence);
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
-        drawn.draw_s = time.seconds() * sampler_threads() / (static_cast<double>(range.fleets) * range.steps);
         drawn.bound = bound.objectives;
         drawn.objectives = model.values(prediction, range.fleets, confidence.safe);
     }
@@ -87,7 +75,8 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
         const Rung& rung = plan.rungs[static_cast<std::size_t>(request.rung - 1)];
         const int before = request.rung > 1 ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
         ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
-        rehearsal.draws += static_cast<double>(rung.fleets - before) * rung.steps;
+        rehearsal.drawn.emplace_back(request.index, static_cast<double>(rung.fleets - before) * rung.steps);
+        rehearsal.draws += rehearsal.drawn.back().second;
         const DrawnSample::Plan& like = sample.plans[choice(request.index, sample.plans.size())];
         const std::vector<double>& bound = bounds.at(request.index);
         Evaluation evaluation{request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}};
@@ -122,6 +111,31 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     const Rung& confirm = model.scenario.search.confirm;
     rehearsal.draws += static_cast<double>(rehearsal.front) * confirm.fleets * confirm.steps;
     return rehearsal;
+}
+
+std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal)
+{
+    constexpr std::size_t timed = 64;
+    double drawn = 0.0;
+    for (const auto& [index, draws] : rehearsal.drawn) {
+        drawn += draws;
+    }
+    HardwareBench bench(model.scenario, model.problem);
+    const DrawRange range{0, block_fleets, model.scenario.search.rungs.back().steps};
+    std::vector<double> costs;
+    double before = 0.0;
+    for (const auto& [index, draws] : rehearsal.drawn) {
+        before += draws;
+        while (costs.size() < timed && before > (static_cast<double>(costs.size()) + 0.5) / timed * drawn) {
+            const Point point = model.designs.space().point(index);
+            Predictor& predictor = bench.of(model.designs.hardware(point));
+            const std::clock_t start = std::clock();  // of all threads: what else runs does not count
+            predictor.sample(model.designs.plan(point), range, model.sampler(Purpose::search));
+            const double cpu_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+            costs.push_back(cpu_s / (static_cast<double>(range.fleets) * range.steps));
+        }
+    }
+    return costs;
 }
 
 }  // namespace prismopt

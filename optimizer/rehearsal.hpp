@@ -6,33 +6,35 @@
 #include "optimizer/study_plan.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
 
-/// Of plans spread over the feasible ones: what a draw costs, and how the objectives lie to their bounds.
+/// Of plans spread over the feasible ones: how the objectives lie to their bounds.
 struct DrawnSample {
     struct Plan {
-        double draw_s = 0.0;        // core-seconds of one step draw
         std::vector<double> bound;  // by objective
         std::vector<Estimate> objectives;
     };
     std::vector<Plan> plans;
-
-    /// Of the cost of a draw; `share` 0.5: the median.
-    double draw_s(double share) const;
 };
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs);
 
 struct Rehearsal {
-    bool ended = false;                // false: given up after some seconds
-    std::vector<std::uint64_t> plans;  // that reach rung 1, 2, ...
-    double draws = 0.0;                // of steps, with those that confirm the front
+    bool ended = false;                                   // false: given up after some seconds
+    std::vector<std::uint64_t> plans;                     // that reach rung 1, 2, ...
+    double draws = 0.0;                                   // of steps, with those that confirm the front
+    std::vector<std::pair<std::uint64_t, double>> drawn;  // raw tuple and its draws, in the order asked for
     std::uint64_t front = 0;
     std::uint64_t looked_at = 0;  // raw tuples
 };
 
 /// Sweeps are really made. A plan's values are its bounds times what one of the sample's plans (chosen by the plan's index) shows.
 Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample);
+
+/// Core-seconds of one step draw, measured on some of the plans that the rehearsal drew, each picked as often as it was drawn: their mean
+/// is that of all draws.
+std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal);
 
 }  // namespace prismopt
