@@ -42,7 +42,7 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(mean("vTrain, ground_truth_single.csv"), 0.07);
     EXPECT_LT(mean("BigScience, A100 topology"), 0.07);
     EXPECT_LT(mean("NVIDIA dgxc-benchmarking"), 0.07);
-    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.085);
+    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.07);
     EXPECT_LT(mean("SimuMax, B200"), 0.04);
     EXPECT_LT(mean("Narayanan et al., SC21, arXiv 2104.04473"), 0.04);
     EXPECT_LT(mean("llm-foundry, MPT"), 0.04);
@@ -64,7 +64,7 @@ TEST(MeasuredData, IsMatchedBySource)
             mixtures.push_back(&run);
         }
     }
-    EXPECT_LT(accuracy_of("all", all, 0).mean_absolute, 0.063);
+    EXPECT_LT(accuracy_of("all", all, 0).mean_absolute, 0.06);
     EXPECT_LT(accuracy_of("all", all, 0).median_absolute, 0.045);
     // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most rows.
     EXPECT_GT(accuracy_of("all", all, 0).inside, 0.90);
