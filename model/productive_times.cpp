@@ -1,5 +1,6 @@
 #include "model/productive_times.hpp"
 
+#include "model/deconvolution.hpp"
 #include "model/run/drift.hpp"
 
 #include <boost/math/distributions/normal.hpp>
@@ -66,12 +67,50 @@ double pearson_score(double skewness, double z)
 
 double normal_score(double probability) { return boost::math::quantile(boost::math::normal(), probability); }
 
+/// About mean 0, with standard deviation 1 where they differ.
+void standardise(std::vector<double>& scores)
+{
+    const double mean = mean_of(scores);
+    double squares = 0.0;
+    for (double& score : scores) {
+        score -= mean;
+        squares += square(score) / static_cast<double>(scores.size());
+    }
+    for (double& score : scores) {
+        score /= squares > 0.0 ? std::sqrt(squares) : 1.0;
+    }
+}
+
 /// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's law, of maxima, has skewness 1.14, a normal
 /// one none, a rare slow GPU more. What draws say is weighed against this by precision.
 constexpr double expected_skewness = 1.0;
 constexpr double expected_skewness_deviation = 1.0;
 /// Beyond, Wilson and Hilferty's form is no longer that of the law.
 constexpr double largest_pearson_skewness = 3.0;
+
+/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways round, which has
+/// its variance, bent to its skewness (the first term of Cornish and Fisher).
+std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness, double noise,
+                                   double unit)
+{
+    constexpr double bent_to = 3.0;  // standard deviations: beyond, the parabola is no approximation
+    const std::size_t half = steps / 2;
+    const double scale = std::sqrt(static_cast<double>(2 * half) / static_cast<double>(steps)) / static_cast<double>(2 * half);
+    const double deviation = std::sqrt(noise);
+    std::vector<double> result;
+    result.reserve(2 * deviations.size() / steps);
+    for (std::size_t first = 0; first < deviations.size(); first += steps) {
+        const auto begin = deviations.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto middle = begin + static_cast<std::ptrdiff_t>(half);
+        const double difference = scale * (std::accumulate(begin, middle, 0.0) -
+                                           std::accumulate(middle, middle + static_cast<std::ptrdiff_t>(half), 0.0));
+        for (const double z : {difference / deviation, -difference / deviation}) {
+            const double bent = std::abs(z) < bent_to ? z + skewness / 6.0 * (z * z - 1.0) : z;
+            result.push_back(bent * deviation / unit);
+        }
+    }
+    return result;
+}
 
 }  // namespace
 
@@ -80,14 +119,12 @@ double ProductiveTimes::deviation_at(double probability) const
     if (scores.empty()) {
         return 0.0;
     }
-    const double z = normal_score(probability);
-    const double rank = probability * static_cast<double>(scores.size());
-    const double observed = scores[std::min(scores.size() - 1, static_cast<std::size_t>(rank))];
+    const auto rank = std::min(scores.size() - 1, static_cast<std::size_t>(probability * static_cast<double>(scores.size())));
     // The true shape lies between the two, or as far on the other side: a uniform law of twice their distance.
-    const double shape = shape_weight * (observed - pearson_score(skewness, z)) / std::numbers::sqrt3;
+    const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
     // Of Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
-    const double of_skewness = shape_weight * skewness_deviation * (square(z) - 1.0) / 6.0;
-    return deviation * std::sqrt(square(z * spread_deviation) + square(shape) + square(of_skewness));
+    const double of_skewness = shape_weight * skewness_deviation * (square(normal_score(probability)) - 1.0) / 6.0;
+    return deviation * std::sqrt(square(scores[rank] * spread_deviation) + square(shape) + square(of_skewness));
 }
 
 ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps)
@@ -117,7 +154,8 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
             noise += square(deviations[i] - mean) / (std::max(1, steps - 1) * static_cast<double>(deviations.size()));
         }
     }
-    if (total <= 0.0) {
+    constexpr double rounding = 1e-9;  // of sums and single-precision steps: what differs by no more does not differ
+    if (std::sqrt(total) <= rounding * result.mean) {
         return result;
     }
     const double noise_share = std::min(1.0, noise / total);
@@ -128,40 +166,52 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     const double seen = std::max({shrink, smallest, 1e-12});
     const double mean_deviation = fleets > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
     result.mean_variance = noise_share * square(mean_deviation);
-    result.spread_deviation = std::min(1.0, 0.5 * share_error / square(seen));
+    // Of the root of a variance; limits reach down to none where that cannot be told from it.
+    constexpr double limits = 1.96;
+    result.spread_deviation = (1.0 - std::sqrt(std::max(0.0, 1.0 - limits * share_error / square(seen)))) / limits;
     result.deviation = seen * std::sqrt(total);
     result.shape_weight = noise_share * (2.0 - noise_share);
 
-    double cumulant = 0.0;
+    double cumulant = 0.0;  // of the true means, in units of `deviation`
     double squares = 0.0;
+    double of_steps = 0.0;  // third moment of a step
     for (std::size_t f = 0; f < fleets && steps > 1; ++f) {
-        const double of_fleet = third_cumulant(std::span(deviations).subspan(f * k, k));
+        std::vector<double> fleet(deviations.begin() + static_cast<std::ptrdiff_t>(f * k),
+                                  deviations.begin() + static_cast<std::ptrdiff_t>((f + 1) * k));
+        for (double& d : fleet) {
+            d /= result.deviation;
+            of_steps += cube(d) / static_cast<double>(deviations.size());
+        }
+        const double of_fleet = third_cumulant(fleet);
         cumulant += of_fleet / count;
         squares += square(of_fleet) / count;
     }
-    const double measured_deviation = std::sqrt((squares - square(cumulant)) / count) / cube(result.deviation);
+    const double measured_deviation = std::sqrt((squares - square(cumulant)) / count);
     const double measured_weight = 1.0 / (1.0 + square(measured_deviation / expected_skewness_deviation));
-    result.skewness =
-        std::clamp(measured_weight * cumulant / cube(result.deviation) + (1.0 - measured_weight) * expected_skewness,
-                   -largest_pearson_skewness, largest_pearson_skewness);
+    result.skewness = std::clamp(measured_weight * cumulant + (1.0 - measured_weight) * expected_skewness,
+                                 -largest_pearson_skewness, largest_pearson_skewness);
     result.skewness_deviation = std::sqrt(measured_weight) * measured_deviation;
 
     std::vector<std::size_t> order(fleets);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
-    result.scores.reserve(fleets);
-    std::vector<double> without_noise;  // [rank]
-    without_noise.reserve(fleets);
+    std::vector<double> start;
     for (std::size_t rank = 0; rank < fleets; ++rank) {
-        const double score = (result.seconds[order[rank]] - result.mean) / std::sqrt(total);
-        result.scores.push_back(score);
+        result.measured.push_back((result.seconds[order[rank]] - result.mean) / std::sqrt(total));
         const double z = normal_score((static_cast<double>(rank) + 0.5) / static_cast<double>(fleets));
-        without_noise.push_back(std::lerp(score, pearson_score(result.skewness, z), result.shape_weight));
+        start.push_back(shrink * std::lerp(result.measured.back(), pearson_score(result.skewness, z), result.shape_weight));
     }
-    const double center = mean_of(without_noise);  // the law's scores at so few ranks miss some of its upper tail
+    result.scores = result.measured;
+    if (noise > 0.0 && shrink > 0.0) {
+        constexpr double most = 1.5;  // beyond, the parabola of noise_of_means() turns
+        const double step_noise = std::sqrt(noise * steps) / result.deviation;
+        const double skewness = std::clamp((of_steps - cumulant) / cube(step_noise) / std::sqrt(steps), -most, most);
+        result.scores = deconvolved(result.measured, noise_of_means(deviations, k, skewness, noise, std::sqrt(total)), start);
+        standardise(result.scores);
+    }
     for (std::size_t rank = 0; rank < fleets; ++rank) {
-        result.seconds[order[rank]] = result.mean + shrink * std::sqrt(total) * (without_noise[rank] - center);
+        result.seconds[order[rank]] = result.mean + shrink * std::sqrt(total) * result.scores[rank];
     }
     return result;
 }

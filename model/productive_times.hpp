@@ -12,8 +12,9 @@ namespace prismopt {
 /// Productive seconds of the whole run by fleet, free of the noise of averaging few steps, and what that leaves uncertain.
 ///
 /// A fleet's mean over few steps scatters more than the run's many steps would, and with another shape. Deviations from the mean over fleets
-/// are shrunk by sqrt(1 - s), s = noise variance / total variance. Their shape goes, with weight s (2 - s), over to that of a Pearson law of type
-/// III with the skewness of the true means, which products of a fleet's steps show: noises of different steps are independent.
+/// are shrunk by sqrt(1 - s), s = noise variance / total variance. Their shape is found by deconvolution (deconvolution.hpp): noise is
+/// what steps of a fleet differ by, given the skewness that they show; it starts from the means' own shape with weight 1 - s (2 - s), else that
+/// of a Pearson law of type III, with the skewness of the true means, which products of a fleet's steps show: noises of steps are independent.
 struct ProductiveTimes {
     std::vector<double> seconds;  // [fleet]
     double mean = 0.0;
@@ -21,11 +22,12 @@ struct ProductiveTimes {
     double deviation = 0.0;      // standard deviation of `seconds`, at least what cannot be told from none
 
     double spread_deviation = 0.0;  // standard error of `deviation`, relative to it
-    double shape_weight = 0.0;      // of the Pearson law in the shape of `seconds`
+    double shape_weight = 0.0;      // of the Pearson law where the deconvolution starts
     double skewness = 0.0;
     double skewness_deviation = 0.0;  // standard error
-    std::vector<double>
-        scores;  // of the fleets' means, noise and all, in units of their standard deviation, ascending; empty: none
+    // In units of their standard deviations, ascending; empty: no fleet differs.
+    std::vector<double> measured;  // the fleets' means, noise and all
+    std::vector<double> scores;    // of `seconds`
 
     /// Standard error of a quantile, seconds, beyond what the scatter of `seconds` shows: of their deviation, skewness and shape.
     double deviation_at(double probability) const;

@@ -166,7 +166,7 @@ std::vector<ComposedDuration> set_durations(ChainLaws& chains, std::span<const C
     for (std::size_t i = 0; sum > 0.0 && i < laws.size(); ++i) {
         const double deviation = laws[i].cv * laws[i].mean_s;
         laws[i].mean_s -= waits[i] * (1.0 - std::hypot(waits[0], waits[1]) / sum);
-        laws[i].cv = deviation / laws[i].mean_s;
+        laws[i].cv = laws[i].mean_s > 0.0 ? deviation / laws[i].mean_s : 0.0;  // a chunk without layers has no weights' gradients
     }
     return laws;
 }
@@ -192,7 +192,8 @@ CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, con
     }
     mean.push_back(mean.back());  // n may be rounded up across the last
     for (std::size_t octave = 0; octave + 1 < mean.size(); ++octave) {
-        set_octave(law.waiting, octave, mean[octave] / together, mean[octave + 1] / together);
+        const auto share = [together](double seconds) { return together > 0.0 ? seconds / together : 1.0; };
+        set_octave(law.waiting, octave, share(mean[octave]), share(mean[octave + 1]));
     }
     // One for equal members, whatever was interpolated.
     const float at_all = waiting_of(law, static_cast<float>(members));

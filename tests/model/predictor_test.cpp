@@ -93,6 +93,44 @@ TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
     }
 }
 
+/// A chunk with the embedding alone has no weights' gradients to compute; replicas that share their gradients are drawn as sets.
+TEST(Predictor, DrawsChunksWithoutLayers)
+{
+    Problem problem = example_problem(lively_variability(), 32, widths);
+    problem.workload.layers = 6;
+    ParallelPlan plan;
+    plan.tp = 2;
+    plan.pp = 4;
+    plan.chunks = 2;
+    plan.dp = 4;
+    plan.sharding = Sharding::zero2;
+    plan.split = LayerSplit::slots;
+    Predictor predictor(problem);
+    const SamplerOptions options{1, Purpose::search, 4};
+    for (const Schedule schedule : {Schedule::zb_v, Schedule::v_half, Schedule::v_min}) {
+        plan.schedule = schedule;
+        ASSERT_TRUE(std::holds_alternative<NoiseFree>(predictor.bound(plan)));
+        const PhaseDraws draws = predictor.sample(plan, {0, 128, 2}, options);
+        const Prediction p = predictor.summarise(plan, draws, 2, options, Confidence{});
+        EXPECT_GT(p.step.mean.value, p.noise_free_step_s)
+            << static_cast<int>(schedule);  // Jensen: the step is convex in durations
+    }
+}
+
+TEST(Predictor, WithoutNoiseAllQuantilesAreTheMean)
+{
+    Problem problem = example_problem(Variability{}, 4, widths);
+    problem.reliability.node_failure_rate = PerSecond{0.0};
+    Predictor predictor(problem);
+    for (const int fleets : {64, 2048}) {
+        const Prediction p = predict(predictor, fleets, 2, 1);
+        EXPECT_NEAR(p.step.p99.value, p.noise_free_step_s, 1e-5 * p.noise_free_step_s);  // in single precision
+        for (const Estimate& e : {p.training.p50, p.training.p95, p.training.p99}) {
+            EXPECT_NEAR(e.value, p.training.mean.value, 1e-9 * p.training.mean.value);
+        }
+    }
+}
+
 TEST(Predictor, BoundIsBelowWhatIsDrawn)
 {
     for (const Variability& variability : {Variability{}, lively_variability()}) {

@@ -38,10 +38,22 @@ double rarely_slow(Generator& random)
     return (std::bernoulli_distribution(share)(random) ? 1.0 - share : -share) / std::sqrt(share * (1.0 - share));
 }
 
+/// One fleet in eight has a slow GPU: a second mode, six of its standard deviations away.
+constexpr double slow_share = 0.12;
+constexpr double mode_deviation = 0.15;
+double standard_mode(double x)
+{
+    return (x - slow_share) / std::sqrt(slow_share * (1.0 - slow_share) + mode_deviation * mode_deviation);
+}
+double slow_or_not(Generator& random)
+{
+    return standard_mode((std::bernoulli_distribution(slow_share)(random) ? 1.0 : 0.0) + mode_deviation * normal(random));
+}
+
 const std::array fleet_laws{
     Law{"normal", normal, 2.326348},  // standard normal quantile
-    Law{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))},
-    Law{"exponential", exponential, -std::log(0.01) - 1.0},
+    Law{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))}, Law{"exponential", exponential, -std::log(0.01) - 1.0},
+    Law{"slow or not", slow_or_not, standard_mode(1.0 + mode_deviation * 1.382994)},  // normal quantile of 1 - 0.01 / slow_share
 };
 const std::array noise_laws{Law{"normal", normal}, Law{"exponential", exponential}, Law{"rarely slow", rarely_slow}};
 
