@@ -91,7 +91,12 @@ private:
 
 }  // namespace
 
-Crew::Crew(Communicator& team, Work work) : team_(team), work_(std::move(work)), accounts_(team.size()), held_(team.size() - 1) {}
+Crew::Crew(Communicator& team, Work work) : team_(team), work_(std::move(work)), accounts_(team.size()), held_(team.size() - 1)
+{
+    for (int worker = 1; worker < team.size(); ++worker) {
+        load_.emplace(0, worker);
+    }
+}
 
 void Crew::submit(Message item)
 {
@@ -217,6 +222,15 @@ Arrival Crew::receive()
     return team_.receive();
 }
 
+template <class Change>
+void Crew::with_held(int rank, Change change)
+{
+    std::deque<Held>& held = held_[static_cast<std::size_t>(rank) - 1];
+    load_.erase({held.size(), rank});
+    change(held);
+    load_.emplace(held.size(), rank);
+}
+
 bool Crew::computes() const { return team_.size() <= largest_team_where_rank_0_computes; }
 
 /// Gives waiting items to the workers with the fewest. Where rank 0 computes, it keeps one item before anyone gets a second.
@@ -226,15 +240,14 @@ void Crew::hand_out()
     while (!waiting_.empty() && !held_.empty()) {
         const bool plenty = kept == 1 && waiting_.size() > many_waiting * accounts_.size();
         const std::size_t most_in_flight = plenty ? many_in_flight : few_in_flight;
-        const auto least =
-            std::min_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-        if (least->size() >= most_in_flight || (!least->empty() && waiting_.size() <= kept)) {
+        const auto [items, least] = *load_.begin();
+        if (items >= most_in_flight || (items > 0 && waiting_.size() <= kept)) {
             return;
         }
         Parcel parcel = std::move(waiting_.front());
         waiting_.pop_front();
-        team_.send(static_cast<int>(least - held_.begin()) + 1, pack(parcel.number, parcel.content));
-        least->push_back({std::move(parcel)});
+        team_.send(least, pack(parcel.number, parcel.content));
+        with_held(least, [&parcel](std::deque<Held>& held) { held.push_back({std::move(parcel)}); });
     }
 }
 
@@ -270,7 +283,9 @@ void Crew::keep(const Arrival& arrival)
     ResultParcel parcel = unpack_result(arrival.second);
     accounts_[arrival.first] = parcel.account;
     const std::uint64_t number = parcel.number & ~taken_back_bit;
-    std::erase_if(held_[arrival.first - 1], [number](const Held& held) { return held.parcel.number == number; });
+    with_held(arrival.first, [number](std::deque<Held>& held) {
+        std::erase_if(held, [number](const Held& item) { return item.parcel.number == number; });
+    });
     if (parcel.number == number) {
         finish(number, std::move(parcel.content));
     }

@@ -9,6 +9,9 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace prismopt {
 
@@ -64,6 +67,9 @@ private:
     };
 
     bool computes() const;  // rank 0
+    /// Changes what a rank holds.
+    template <class Change>
+    void with_held(int rank, Change change);
     std::optional<Parcel> take_back();
     void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
@@ -80,10 +86,11 @@ private:
         Parcel parcel;
         bool taken_back = false;
     };
-    std::vector<std::deque<Held>> held_;   // [rank - 1]: what a worker has and has not answered, as it was handed out
-    std::uint64_t oldest_ = 0;             // number of the item whose result `next` returns
-    std::deque<Outstanding> outstanding_;  // oldest_, oldest_ + 1, ...
-    std::deque<Parcel> waiting_;           // which nobody has yet, in order
+    std::set<std::pair<std::size_t, int>> load_;  // items held, rank: the least busy first
+    std::vector<std::deque<Held>> held_;          // [rank - 1]: what a worker has and has not answered, as it was handed out
+    std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
+    std::deque<Outstanding> outstanding_;         // oldest_, oldest_ + 1, ...
+    std::deque<Parcel> waiting_;                  // which nobody has yet, in order
     Memory memory_;
 };
 

@@ -22,13 +22,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-constexpr int empty_items = 400'000;
+/// What the coordinator pays.
+struct Coordination {
+    double service_s = 0.0;  // of rank 0: an item's result taken and filed, the next item sent
+    double latency_s = 0.0;  // of a message of some bytes, one way, to a rank that waits for it
+};
 
-/// Items a second through the crew of this team; the work is to give the item back.
-double throughput(Communicator& team, std::size_t bytes)
+/// Rank 0's time beside its own items and its waiting, by item that travelled, with so many bytes each way.
+double service(Communicator& team, std::size_t bytes)
 {
+    constexpr int items = 20'000;
+    constexpr double work_s = 20e-6;  // long beside a message, so that the workers get their share
     team.broadcast({});
-    Crew crew(team, [](const Message& item) { return item; });
+    Crew crew(team, [](const Message& item) {
+        const auto start = Clock::now();
+        while (seconds_since(start) < work_s) {
+        }
+        return item;
+    });
     if (team.rank() != 0) {
         crew.serve();
         return 0.0;
@@ -37,14 +48,28 @@ double throughput(Communicator& team, std::size_t bytes)
     const auto start = Clock::now();
     constexpr int ahead = 64;
     for (int i = 0; i < ahead; ++i) crew.submit(item);
-    for (int i = ahead; i < empty_items; ++i) {
+    for (int i = ahead; i < items; ++i) {
         crew.next();
         crew.submit(item);
     }
     for (int i = 0; i < ahead; ++i) crew.next();
-    const double rate = empty_items / seconds_since(start);
+    const double wall_s = seconds_since(start);
+    const Crew::Account own = crew.accounts().front();
     crew.release();
-    return rate;
+    return (wall_s - own.busy_s - own.idle_s) / static_cast<double>(items - own.items);
+}
+
+double latency(Communicator& team)
+{
+    constexpr int trips = 2'000;
+    team.broadcast({});
+    const auto start = Clock::now();
+    for (int i = 0; i < trips; ++i) {
+        if (team.rank() == 0) team.send(1, Message(8));
+        if (team.rank() < 2) team.receive();
+        if (team.rank() == 1) team.send(0, Message(8));
+    }
+    return seconds_since(start) / trips / 2.0;
 }
 
 struct ItemTimes {
@@ -96,25 +121,26 @@ double variation(const std::vector<double>& values)
     return std::sqrt(sum) / middle;
 }
 
-std::string report(const Scenario& scenario, int ranks, double small, double large, const ItemTimes& items)
+std::string report(const Scenario& scenario, int ranks, const Coordination& small, double large_s, const ItemTimes& items)
 {
-    // What rank 0 spends on an item: taking the result, filing it, sending the next. A message between nodes takes about this long.
-    const CrewCosts costs{1.0 / small, 5e-6};
+    const CrewCosts costs{small.service_s, small.latency_s};
     std::string text = fmt::format(
         "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. Where "
         "other "
         "programs ran beside it, times and their variation are upper bounds.\n\n"
-        "Coordinator, {} ranks on shared memory: {:.0f} empty items a second, {:.0f} with 1 kB each way.\n\n"
+        "Coordinator, {} ranks on shared memory: {:.1f} us of rank 0 an item that travels, {:.0f} a second; {:.1f} us with 1 kB "
+        "each way. "
+        "A message takes {:.1f} us.\n\n"
         "Items of the study: {} sweep ranges of {:.2f} ms in the mean (coefficient of variation {:.2f}), {} draw blocks of "
         "{:.2f} ms "
         "({:.2f}).\n\n"
         "Simulated: 200 draw blocks a worker of these measured times in the order they came, {:.1f} us of the coordinator an "
-        "item, {:.0f} "
+        "item, {:.1f} "
         "us a message, two items in flight a worker. Not simulated: waiting of the strategy between its requests.\n\n"
         "| ranks | idle share of the workers | coordinator busy | efficiency of all ranks |\n|---|---|---|---|\n",
-        scenario.path, ranks, std::thread::hardware_concurrency(), ranks, small, large, items.sweep_s.size(),
-        1e3 * mean(items.sweep_s), variation(items.sweep_s), items.draw_s.size(), 1e3 * mean(items.draw_s),
-        variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
+        scenario.path, ranks, std::thread::hardware_concurrency(), ranks, 1e6 * small.service_s, 1.0 / small.service_s,
+        1e6 * large_s, 1e6 * small.latency_s, items.sweep_s.size(), 1e3 * mean(items.sweep_s), variation(items.sweep_s),
+        items.draw_s.size(), 1e3 * mean(items.draw_s), variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
     std::string plot;
     for (std::size_t team = 16; team <= 4096; team *= 2) {
         const std::size_t workers = team - 1;
@@ -143,11 +169,15 @@ int main(int argc, char** argv)
         if (team.rank() == 0) std::fputs("usage: mpirun -n 2 scaling_study SCENARIO [FILE]\n", stderr);
         return 2;
     }
-    const double small = throughput(team, 8);
-    const double large = throughput(team, 1024);
+    if (team.size() < 2) {
+        std::fputs("scaling_study: a single rank coordinates nobody; start it with mpirun -n 2\n", stderr);
+        return 2;
+    }
+    const Coordination small{service(team, 8), latency(team)};
+    const double large_s = service(team, 1024);
     if (team.rank() != 0) return 0;
     const Scenario scenario = read_scenario(argv[1]);
-    const std::string text = report(scenario, team.size(), small, large, measure_items(scenario));
+    const std::string text = report(scenario, team.size(), small, large_s, measure_items(scenario));
     if (argc > 2) {
         std::ofstream(argv[2]) << text;
     } else {
