@@ -5,6 +5,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/log.hpp"
 #include "optimizer/program.hpp"
+#include "optimizer/stop.hpp"
 #include "optimizer/thread_waiting.hpp"
 
 #include <fmt/format.h>
@@ -59,15 +60,20 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
                                            near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
 }
 
+bool is_parallel(const std::vector<std::string>& words)
+{
+    const auto& all = prismopt::commands();
+    return !words.empty() && std::any_of(all.begin(), all.end(), [&words](const prismopt::Command& command) {
+        return command.parallel && words[0] == command.name;
+    });
+}
+
 /// Starting MPI takes a third of a second, which a command that runs on one process need not wait for. Parallel ones start it always:
 /// a launcher that we do not know may be there.
 prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc, char**& argv)
 {
-    const auto& all = prismopt::commands();
-    const bool parallel = !words.empty() && std::any_of(all.begin(), all.end(), [&words](const prismopt::Command& command) {
-        return command.parallel && words[0] == command.name;
-    });
-    return parallel || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv) : prismopt::Communicator();
+    return is_parallel(words) || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)
+                                                                    : prismopt::Communicator();
 }
 
 }  // namespace
@@ -76,6 +82,9 @@ int main(int argc, char** argv)
 {
     prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
+    if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
+        prismopt::catch_stop_signals();  // what arrives while MPI starts counts, too
+    }
     auto team = team_for(words, argc, argv);
     prismopt::start_log();
     std::string command_line = "prismopt";

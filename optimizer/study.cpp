@@ -353,7 +353,6 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
 
 StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
 {
-    catch_stop_signals();
     const StopRequest stop(options.max_time);
     std::optional<StudyJournal> journal;  // on rank 0
     StudyEnd end{true, {}};               // where there is nothing to search

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
@@ -62,10 +63,12 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
     }
     if (values.count("part") > 0) {
         const std::string text = values["part"].as<std::string>();
-        int end = 0;
         SearchSettings& search = scenario.search;
-        if (std::sscanf(text.c_str(), "%d/%d%n", &search.part, &search.parts, &end) != 2 ||
-            end != static_cast<int>(text.size()) || search.part < 1 || search.part > search.parts) {
+        const char* const end = text.data() + text.size();
+        const auto [slash, no_part] = std::from_chars(text.data(), end, search.part);
+        const bool two = no_part == std::errc{} && slash != end && *slash == '/';
+        const auto [rest, no_parts] = std::from_chars(two ? slash + 1 : end, end, search.parts);
+        if (!two || no_parts != std::errc{} || rest != end || search.part < 1 || search.part > search.parts) {
             throw InputError(fmt::format("--part {} is no part of a space; write for example --part 3/8", text));
         }
         if (search.strategy != "auto" && search.strategy != "exact" && search.strategy != "racing") {
