@@ -91,6 +91,12 @@ std::string dry_run_text(const Scenario& scenario)
         }
     }
     const std::size_t rungs = plan.rungs.size();
+    Communicator alone;
+    Crew nobody(alone, [](const Message& item) { return item; });
+    const int needed = Evaluator(model, nobody, plan.rungs).fleets_for_limits(static_cast<std::uint64_t>(feasible));
+    if (plan.chosen.name == "exact" && needed > plan.rungs.back().fleets) {
+        text += short_ladder_text(plan.rungs.back().fleets, static_cast<std::uint64_t>(feasible), needed) + "\n";
+    }
     const Rehearsal found = rehearse(model, std::move(plan), sample);
     const char* at_least = found.ended ? "" : "at least ";
     text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",

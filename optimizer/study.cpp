@@ -193,10 +193,7 @@ private:
             return;
         }
         warned_ = true;
-        log_warning(
-            fmt::format("the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible "
-                        "plans: no bound can exclude any; give it {} or more",
-                        top_fleets_, archive_.feasible(), fleets));
+        log_warning(short_ladder_text(top_fleets_, archive_.feasible(), fleets));
     }
 
     bool stop_now()

@@ -84,4 +84,13 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
                                     : "\ntry more choices in [space] that meet these rules"));
 }
 
+std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
+{
+    return fmt::format(
+        "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no bound "
+        "can "
+        "exclude any; give it {} or more",
+        top, feasible, needed);
+}
+
 }  // namespace prismopt

@@ -20,4 +20,7 @@ StudyPlan plan_study(const StudyModel& model);
 /// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
+/// Of an exact search whose top rung has `top` fleets where upper limits among so many plans need `needed`.
+std::string short_ladder_text(int top, std::uint64_t feasible, int needed);
+
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 """`search --dry-run` counts and measures, and writes nothing."""
 
+import pathlib
 import re
 
 import support
@@ -43,6 +44,12 @@ class DryRun(CliTest):
                     self.assertGreater(expected, drawn / 3)
                 least, most = map(float, re.search(r"expected: ([\d.e-]+) core-hours to ([\d.e-]+) core-hours", text).groups())
                 self.assertLessEqual(least, most)
+
+    def test_a_ladder_too_short_to_exclude_anything_is_told(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        self.write(re.sub(r"(?m)^rungs = .*$", "rungs = [{ fleets = 64, steps = 2 }, { fleets = 128, steps = 2 }]", small))
+        self.assertRegex(self.output("search", "study.toml", "--dry-run"), r"has 128 fleets, too few .* give it \d+ or more\n272 plans drawn")
+        self.assertNotIn("too few", self.output("search", self.scenario(), "--dry-run"))
 
     def test_refuses_what_it_does_not_know(self):
         self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")
