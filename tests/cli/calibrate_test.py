@@ -161,6 +161,7 @@ class Calibrate(CliTest):
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
         self.refused(gzip.compress(good.encode())[:-200], "gzip", name="ops.csv.gz")
+        self.refused(gzip.compress(good.encode()) + b"garbage", "no gzip", name="ops.csv.gz")
         self.refused("step,dp,op,dur_us\n1,0,x,5\n", ":1:", "stage", "start_us")
         self.refused(good.replace("\n", "\n1,0,0,forward-compute,0,0,abc,5\n", 1), ":2:", '"abc"')
         self.refused(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)

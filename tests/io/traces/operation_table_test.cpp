@@ -35,6 +35,15 @@ protected:
         }
         return "taken";
     }
+    std::string packed(const std::string& text) const
+    {
+        const std::string path = folder_.file("packed.gz");
+        const gzFile file = gzopen(path.c_str(), "wb");
+        gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+        gzclose(file);
+        std::ifstream stream(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
     TemporaryFolder folder_;
 };
 
@@ -78,6 +87,17 @@ TEST_F(TraceFilesTest, gzip_and_its_damage)
     EXPECT_THAT(refusal(packed.substr(0, packed.size() / 2)), HasSubstr("cut off"));
     packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
     EXPECT_THAT(refusal(packed), HasSubstr("damaged"));
+}
+
+TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
+{
+    const std::size_t half = good.rfind('\n', good.size() - 2) + 1;
+    const std::string members = packed(good.substr(0, half)) + packed("") + packed(good.substr(half));
+    EXPECT_EQ(read_trace_files({write(members)}).trace.ops.size(), 2U);
+    for (const std::string& behind : {std::string("x"), std::string(100, 'x'), good, std::string("\x1F"), std::string(9, '\0')}) {
+        EXPECT_THAT(refusal(members + behind), HasSubstr("goes on with bytes that are no gzip"));
+    }
+    EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("cut off"));
 }
 
 TEST_F(TraceFilesTest, refuses_with_line_and_reason)
