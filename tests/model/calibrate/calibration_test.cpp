@@ -47,6 +47,20 @@ TEST(Calibrate, names_the_slow_gpu_and_the_long_stage)
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
 
+/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the stage's mean, nothing in its median.
+TEST(Calibrate, a_slow_gpu_is_no_long_stage)
+{
+    SyntheticJob job;
+    job.replicas = 4;
+    job.stages = 4;
+    job.steps = 50;
+    job.gpu = 0.002;
+    job.slow_worker = 0.3;
+    const Calibration calibration = calibrate(SyntheticTrace(job, 9).next());
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU of dp 1, stage 1");
+}
+
 TEST(Calibrate, keeps_the_steps_of_a_slow_trend)
 {
     SyntheticJob job;
