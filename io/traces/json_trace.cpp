@@ -22,6 +22,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double microsecond_s = 1e-6;
+
 /// What the parser reads from: the stream's buffers, one after the other.
 class StreamBuffer : public std::streambuf {
 public:
@@ -258,11 +260,11 @@ private:
         if (!kineto_ && !std::isfinite(event_.start_us)) {
             event_.start_us = 0.0;
         }
-        if (event_.duration_us < 0.0) {
-            return trace_.fault("negative duration", number_);
+        if (const char* reason = impossible_duration(event_.duration_us * microsecond_s)) {
+            return trace_.fault(reason, number_);
         }
-        if (event_.duration_us > longest_operation_s * 1e6 || !std::isfinite(event_.start_us)) {
-            return trace_.fault("duration of more than a day, or no start", number_);
+        if (!std::isfinite(event_.start_us)) {
+            return trace_.fault("no start", number_);
         }
         TraceOp op;
         op.start_s = event_.start_us * 1e-6;

@@ -1,5 +1,7 @@
 #include "model/calibrate/trace.hpp"
 
+#include "model/calibrate/goodness.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -78,15 +81,7 @@ OpKind op_kind(const std::string& name)
     return {name, OpRole::compute, KernelClass::elementwise};
 }
 
-void Trace::fault(const std::string& reason, std::uint32_t line)
-{
-    const auto same = std::find_if(faults.begin(), faults.end(), [&](const TraceFault& f) { return f.reason == reason; });
-    if (same != faults.end()) {
-        ++same->count;
-    } else {
-        faults.push_back({reason, 1, line});
-    }
-}
+void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }
 
 std::uint16_t Trace::kind_index(const std::string& name)
 {
@@ -121,18 +116,12 @@ void sort_by_start(Trace& trace)
 
 std::size_t leave_out_absurd(Trace& trace)
 {
-    constexpr double above_kind = 100.0;
-    constexpr double above_step = 10.0;
-    const auto middle_of = [](std::vector<double>& values) {
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return values.empty() ? 0.0 : *middle;
-    };
     std::vector<double> steps;
     for (const StepTime& time : busiest_worker_times(trace)) {
         steps.push_back(time.seconds);
     }
-    const double longest = above_step * middle_of(steps);
+    const double step_s = steps.empty() ? 0.0 : median_of(std::move(steps));
+    const double longest = longest_credible({}, step_s);
     std::vector<std::vector<double>> usual(trace.kinds.size());
     std::vector<bool> suspect(trace.kinds.size(), false);
     for (const TraceOp& op : trace.ops) {
@@ -145,7 +134,7 @@ std::size_t leave_out_absurd(Trace& trace)
     }
     std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
     for (std::size_t kind = 0; kind < limits.size(); ++kind) {
-        limits[kind] = suspect[kind] ? std::max(longest, above_kind * middle_of(usual[kind])) : limits[kind];
+        limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
     }
     const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
     for (const TraceOp& op : trace.ops) {

@@ -139,6 +139,28 @@ class Calibrate(CliTest):
         self.assertRegex(told.stderr, r"1 rows with negative duration are left out, the first in line 11")
         self.assertRegex(told.stderr, r"1 rows with duration of more than a day are left out, the first in line 21")
 
+    def test_times_of_collectives_and_benchmarks_that_cannot_be_are_left_out(self):
+        draw = random.Random(7)
+        latencies = [f"{50 * draw.lognormvariate(0, 0.05):.2f}" for _ in range(400)]
+        def law_with(absurd):
+            lines = latencies if absurd is None else latencies[:100] + [absurd] + latencies[100:]
+            self.write("nodes,bytes,i,lat_us\n" + "".join(f"4,256,{i},{time}\n" for i, time in enumerate(lines)), "nccl.csv")
+            told = self.run_program("calibrate", "nccl.csv")
+            self.assertEqual(told.returncode, support.DONE)
+            return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", told.stdout)[0], told.stderr
+        good, said = law_with(None)
+        self.assertEqual(said, "")
+        for absurd, reason in (("5e8", "more than 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
+                               ("1e99", "more than a day"), ("-3", "negative duration")):
+            law, said = law_with(absurd)
+            self.assertEqual(law, good)
+            self.assertRegex(said, rf"nccl.csv: 1 rows with .*{reason}.* are left out, the first in line 102")
+        self.write("gpu,perf\n" + "".join(f"g{i},{100 * draw.lognormvariate(0, 0.02):.3f}\n" for i in range(50)) + "x,1e30\n",
+                   "gpus.csv")
+        self.assertRegex(self.run_program("calibrate", "gpus.csv").stderr, r"more than a day are left out, the first in line 52")
+        self.write("gpu,perf\n1,1e30\n", "gpus.csv")
+        self.assertIn("no measurement is left", self.refusal("calibrate", "gpus.csv"))
+
     def test_a_clock_that_was_set_back_between_steps_is_told(self):
         def started(at):
             rows = (line.split(",") for line in operations(60).splitlines()[1:])

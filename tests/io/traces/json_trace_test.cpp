@@ -160,6 +160,32 @@ TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
     EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the line that names them"));
 }
 
+TEST_F(JsonTraceTest, counts_times_that_cannot_be)
+{
+    const TraceFiles table = read("nodes,bytes,lat_us\n4,8,50\n4,8,-1\n4,8,1e30\n4,8,1e99\n4,8,51\n");
+    EXPECT_EQ(table.collectives.size(), 2U);
+    ASSERT_EQ(table.collective_faults.size(), 2U);
+    EXPECT_EQ(table.collective_faults[0].reason, "negative duration");
+    EXPECT_EQ(table.collective_faults[0].first_line, 3U);
+    EXPECT_EQ(table.collective_faults[1].reason, "duration of more than a day");
+    EXPECT_EQ(table.collective_faults[1].count, 2U);
+    EXPECT_EQ(table.collective_faults[1].first_line, 4U);
+    const std::string row = "     1048576        262144     float     sum -1  ";
+    const TraceFiles output = read(nccl_output("", "-1", 1.75) + row + "1e30 0 0 0\n" + row + "-61.86 16.95 29.66 0\n");
+    EXPECT_EQ(output.collectives.size(), 1U);
+    ASSERT_EQ(output.collective_faults.size(), 2U);
+    EXPECT_EQ(output.collective_faults[0].first_line, 6U);
+    EXPECT_EQ(output.collective_faults[1].reason, "negative duration");
+    const TraceFiles runs = read("gpu,perf\n0,2000\n1,1e30\n2,-5\n");
+    EXPECT_EQ(runs.gpu_runs.size(), 1U);
+    ASSERT_EQ(runs.gpu_faults.size(), 2U);
+    EXPECT_EQ(runs.gpu_faults[0].first_line, 3U);
+    const TraceFiles rates = read("gpu,tflops\n0,500\n1,-1\n");
+    EXPECT_EQ(rates.gpu_runs.size(), 1U);
+    ASSERT_EQ(rates.gpu_faults.size(), 1U);
+    EXPECT_EQ(rates.gpu_faults[0].reason, "negative tflops");
+}
+
 TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
 {
     const std::string table = "step,dp,stage,op,start_us,dur_us\n0,0,0,fwd,0,100\n";
