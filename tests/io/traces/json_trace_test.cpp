@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <map>
 
 namespace prismopt {
 namespace {
@@ -62,6 +64,61 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
     ASSERT_EQ(trace.faults.size(), 2U);
     EXPECT_EQ(trace.faults[0].reason, "negative duration");
     EXPECT_EQ(trace.faults[1].reason, "a kernel before the first step");
+}
+
+/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its step.
+TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
+{
+    std::string text = R"({"traceEvents": [{"ph": "M"})";
+    for (int step = 0; step < 20; ++step) {
+        const double start_us = 1'731'234'567'890'123.4 + 12'345.678 * step;
+        text += fmt::format(R"(,
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "ts": {1:.3f}, "dur": 12000}},
+{{"ph": "X", "cat": "kernel", "name": "gemm", "ts": {1:.3f}, "dur": 100}},
+{{"ph": "X", "cat": "kernel", "name": "gemm", "ts": {2:.3f}, "dur": 100}})",
+                            step, start_us, start_us + 6000.0);
+    }
+    const Trace trace = read(text + "]}").trace;
+    EXPECT_TRUE(trace.faults.empty());
+    ASSERT_EQ(trace.ops.size(), 40U);
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        EXPECT_EQ(trace.ops[i].step, static_cast<int>(i / 2));
+    }
+}
+
+/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread without
+/// marks launched, is followed by a marked one, which ends in the next step's time.
+TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
+{
+    std::string text = R"({"traceEvents": [{"ph": "M"})";
+    const auto event = [&](const char* category, const std::string& name, int stream, double start_us, double duration_us) {
+        text += fmt::format(R"(,
+{{"ph": "X", "cat": "{}", "name": "{}", "pid": 0, "tid": {}, "ts": {}, "dur": {}}})",
+                            category, name, stream, start_us, duration_us);
+    };
+    constexpr int steps = 5;
+    for (int step = 0; step < steps; ++step) {
+        const double gpu = 100'000.0 + 1000.0 * step;
+        const std::string mark = fmt::format("ProfilerStep#{}", step);
+        event("user_annotation", mark, 4321, gpu - 1500.0, 1000.0);
+        event("gpu_user_annotation", mark, 7, gpu, 900.0);
+        event("gpu_user_annotation", mark, 20, gpu + 800.0, 400.0);
+        event("kernel", "gemm", 7, gpu, 100.0);
+        event("kernel", "gemm", 7, gpu + 800.0, 100.0);
+        event("kernel", "reduce", 20, gpu + 500.0, 100.0);
+        event("kernel", "gather", 20, gpu + 800.0, 100.0);
+        event("kernel", "gather", 20, gpu + 1100.0, 100.0);
+    }
+    const Trace trace = read(text + "]}").trace;
+    EXPECT_TRUE(trace.faults.empty());
+    ASSERT_EQ(trace.ops.size(), 5U * steps);
+    std::map<int, std::vector<int>> starts_us;  // since the step began
+    for (const TraceOp& op : trace.ops) {
+        starts_us[op.step].push_back(static_cast<int>(std::lround(1e6 * op.start_s)) - 100'000 - 1000 * op.step);
+    }
+    for (int step = 0; step < steps; ++step) {
+        EXPECT_THAT(starts_us[step], testing::UnorderedElementsAre(0, 800, 500, 800, 1100));
+    }
 }
 
 TEST_F(JsonTraceTest, reads_nodes_of_chakra)
