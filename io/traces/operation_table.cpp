@@ -50,7 +50,7 @@ Columns columns_of(const std::vector<std::string>& header)
             column(header, {"stage", "pp_rank"}),
             column(header, {"op", "kind", "name"}),
             column(header, {"seq_id", "sequence"}),
-            column(header, {"mb_id", "microbatch"}),
+            column(header, {"mb_id", "microbatch", "mb"}),
             time_column(header, {"start"}),
             time_column(header, {"dur", "duration"})};
 }

@@ -55,6 +55,12 @@ constexpr std::array words{Word{"of a layer's group", OpRole::collective, Kernel
                            Word{"forward", OpRole::compute, KernelClass::gemm},
                            Word{"backward", OpRole::compute, KernelClass::gemm}};
 
+std::string lower_case(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
 template <class Key, class Index>
 Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index fresh)
 {
@@ -71,8 +77,7 @@ Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index 
 
 OpKind op_kind(const std::string& name)
 {
-    std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = lower_case(name);
     for (const Word& word : words) {
         if (lower.find(word.part) != std::string::npos) {
             return {name, word.role, word.kernel};
@@ -280,6 +285,45 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace)
     constexpr std::size_t mostly =
         3;  // as many follow for each that does not; of starts that scatter about zero every other one does
     return follow >= mostly * found.size() ? found : std::vector<TraceProblem>{};
+}
+
+std::vector<TraceProblem> without_microbatch(const Trace& trace)
+{
+    struct Count {
+        std::size_t with = 0;
+        std::size_t without = 0;
+        std::uint32_t first_line = 0;
+    };
+    std::vector<Count> counts(trace.kinds.size());
+    for (const TraceOp& op : trace.ops) {
+        Count& count = counts[op.kind];
+        if (op.microbatch >= 0) {
+            ++count.with;
+        } else {
+            count.first_line = count.without == 0 ? op.line : std::min(count.first_line, op.line);
+            ++count.without;
+        }
+    }
+    const auto of_microbatches = [&](std::size_t kind) {  // computing that each microbatch has
+        const std::string name = lower_case(trace.kinds[kind].name);
+        return trace.kinds[kind].role == OpRole::compute &&
+               (name.find("forward") != std::string::npos || name.find("backward") != std::string::npos);
+    };
+    bool any = false;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        any = any || (of_microbatches(kind) && counts[kind].with > 0);
+    }
+    std::vector<TraceProblem> found;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        const Count& count = counts[kind];
+        const bool mixed = trace.kinds[kind].role == OpRole::compute && count.with > 0;
+        if (count.without > 0 && (mixed || (any && of_microbatches(kind)))) {
+            found.push_back({count.first_line, std::to_string(count.without) + " of " +
+                                                   std::to_string(count.with + count.without) + " " + trace.kinds[kind].name +
+                                                   " have no microbatch"});
+        }
+    }
+    return found;
 }
 
 std::vector<StepTime> step_times(const Trace& trace)

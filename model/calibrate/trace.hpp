@@ -79,6 +79,10 @@ std::vector<TraceProblem> problems(const Trace& trace);
 /// zero). Nothing rests on the time between steps, so such a trace is of use.
 std::vector<TraceProblem> clock_set_back(const Trace& trace);
 
+/// Operations of computing without a microbatch among others that have one, by kind: some of a kind, or all of one of forward and backward.
+/// They are taken as operations of the whole step.
+std::vector<TraceProblem> without_microbatch(const Trace& trace);
+
 /// Seconds from the first start to the last end of each step; steps in order.
 struct StepTime {
     std::int32_t step = 0;

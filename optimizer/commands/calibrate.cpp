@@ -96,6 +96,16 @@ void tell_set_back(const Trace& trace)
     }
 }
 
+void tell_without_microbatch(const Trace& trace)
+{
+    for (const TraceProblem& problem : without_microbatch(trace)) {
+        log_warning(
+            fmt::format("{}:{}: {}, the first in this line, and are taken as operations of the whole step; give each its "
+                        "mb_id, or leave the column out",
+                        trace.source, problem.line, problem.text));
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -140,6 +150,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
         tell_set_back(files.trace);
+        tell_without_microbatch(files.trace);
         calibration = calibrate(files.trace);
         tell_few_steps(calibration);
     }

@@ -178,7 +178,17 @@ class Calibrate(CliTest):
         lines = operations(60).splitlines(keepends=True)
         step = [f"{s},{dp},{stage},optimizer,0,,90000,700\n" for s in range(60) for dp in (0, 1) for stage in (0, 1)]
         self.write("".join(lines + step), "ops.csv")
-        self.assertIn("optimizer", self.output("calibrate", "ops.csv"))
+        told = self.run_program("calibrate", "ops.csv")
+        self.assertIn("optimizer", told.stdout)
+        self.assertEqual(told.stderr, "")
+
+    def test_operations_that_lack_their_microbatch_are_told(self):
+        lines = operations(60).splitlines(keepends=True)
+        fields = lines[10].split(",")
+        lines[10] = ",".join([*fields[:5], "", *fields[6:]])
+        self.write("".join(lines), "ops.csv")
+        self.assertRegex(self.run_program("calibrate", "ops.csv").stderr,
+                         r"ops.csv:11: 1 of \d+ forward-compute have no microbatch, .* give each its mb_id")
 
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
