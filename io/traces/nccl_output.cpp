@@ -41,7 +41,7 @@ std::string program_in(const std::string& line)
 /// Reads the outputs of one or more commands, one after the other.
 class NcclOutput {
 public:
-    NcclOutput(const std::string& path, std::vector<CollectiveTime>& times, std::vector<Fault>& faults)
+    NcclOutput(const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
         : path_(path), times_(times), faults_(faults)
     {
     }
@@ -154,7 +154,7 @@ private:
     }
 
     const std::string& path_;
-    std::vector<CollectiveTime>& times_;
+    std::vector<CollectiveRun>& times_;
     std::vector<Fault>& faults_;
     std::uint32_t number_ = 0;
     std::string program_;
@@ -174,8 +174,7 @@ bool is_nccl_output(std::string_view beginning)
            (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
 }
 
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times,
-                      std::vector<Fault>& faults)
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
     constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
     std::string all;

@@ -99,7 +99,7 @@ bool is_collective_table(const std::vector<std::string>& header)
     return latency_column(header) >= 0 && size_column(header) >= 0;
 }
 
-void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveTime>& times,
+void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveRun>& times,
                            std::vector<Fault>& faults)
 {
     constexpr double microsecond = 1e-6;

@@ -18,7 +18,7 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
 
 /// A table with one collective a line: lat_us [time_us] and bytes [size]; the series is all other columns but the number i.
 bool is_collective_table(const std::vector<std::string>& header);
-void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveTime>& times,
+void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveRun>& times,
                            std::vector<Fault>& faults);
 
 }  // namespace prismopt

@@ -18,7 +18,7 @@ struct TraceFiles {
     std::vector<GpuRun> gpu_runs;
     std::string gpu_source;
     std::vector<Fault> gpu_faults;
-    std::vector<CollectiveTime> collectives;
+    std::vector<CollectiveRun> collectives;
     std::string collective_source;
     std::vector<Fault> collective_faults;
 };

@@ -47,16 +47,16 @@ void leave_out(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault
 }  // namespace
 
 void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults) { leave_out(runs, &GpuRun::benchmark, faults); }
-void leave_out_absurd(std::vector<CollectiveTime>& times, std::vector<Fault>& faults)
+void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
-    leave_out(times, &CollectiveTime::series, faults);
+    leave_out(times, &CollectiveRun::series, faults);
 }
 
-Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source)
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source)
 {
     Series series;
     int iterations = 1;
-    for (const CollectiveTime& time : times) {
+    for (const CollectiveRun& time : times) {
         series[time.series].push_back(time.seconds);
         iterations = std::max(iterations, time.iterations);
     }

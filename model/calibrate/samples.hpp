@@ -27,7 +27,7 @@ struct GpuRun {
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
 
 /// One measured time of a collective. `series`: what must be equal for times to compare (operation, size, members, algorithm).
-struct CollectiveTime {
+struct CollectiveRun {
     std::string series;
     double seconds = 0.0;
     int iterations = 1;      // that the time is the mean of
@@ -37,11 +37,11 @@ struct CollectiveTime {
 /// Takes out, and counts, what is longer than is credible of its benchmark or series: 100 times its median, and 10 times that of the
 /// longest of them that have five times.
 void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults);
-void leave_out_absurd(std::vector<CollectiveTime>& times, std::vector<Fault>& faults);
+void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults);
 
 /// "residual.dp_collective", and tp_collective or p2p for series that op_kind() tells as such (all-to-all, sendrecv): times over the
 /// median of their series, all series with at least five times together. Means of iterations vary less than one does: the source says so.
-Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source);
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source);
 
 /// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.
 void merge(Calibration& calibration, const Calibration& other);

@@ -282,7 +282,7 @@ TEST(Collectives, times_of_absurd_length_are_named)
 {
     std::mt19937_64 generator(6);
     std::normal_distribution<double> normal;
-    std::vector<CollectiveTime> times;
+    std::vector<CollectiveRun> times;
     for (std::uint32_t i = 0; i < 2000; ++i) {
         times.push_back({"all_reduce, 256 bytes", 50e-6 * std::exp(0.1 * normal(generator)), 1, 2 + i});
     }
@@ -304,7 +304,7 @@ TEST(Collectives, times_of_absurd_length_are_named)
 /// A long time of a short series beside a series that takes as long, and a slow GPU, are no slips.
 TEST(Collectives, long_times_that_can_be_stay)
 {
-    std::vector<CollectiveTime> times(20, {"short", 50e-6});
+    std::vector<CollectiveRun> times(20, {"short", 50e-6});
     times.resize(40, {"long", 6.0});
     times[3].seconds = 50.0;
     std::vector<Fault> faults;
@@ -514,7 +514,7 @@ TEST(Collectives, means_of_iterations_say_so)
 {
     std::mt19937_64 generator(4);
     std::normal_distribution<double> normal;
-    std::vector<CollectiveTime> times;
+    std::vector<CollectiveRun> times;
     for (int i = 0; i < 50; ++i) {
         times.push_back({"all_reduce", 1e-3 * std::exp(0.02 * normal(generator)), 20});
     }
