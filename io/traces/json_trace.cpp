@@ -22,6 +22,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double microsecond_s = 1e-6;
+
 /// What the parser reads from: the stream's buffers, one after the other.
 class StreamBuffer : public std::streambuf {
 public:
@@ -74,16 +76,52 @@ std::string group_role(const std::string& description)
 }
 
 struct Event {
-    std::string name, category, grid, stream, collective, elements, group, role;
+    std::string name, category, grid, stream, track, collective, elements, group, role;
     double start_us = std::nan("");
     double duration_us = std::nan("");
 };
 
-/// A range of time that belongs to a step.
-struct StepSpan {
-    double start_us, end_us;
+/// A kernel and its stream.
+struct Kernel {
+    TraceOp op;
+    std::size_t track;
+};
+
+/// Where a step begins and ends.
+struct StepMark {
+    double start_s, end_s;
     std::int32_t step;
 };
+using StepMarks = std::vector<StepMark>;
+
+void sort_by_time(StepMarks& marks)
+{
+    std::sort(marks.begin(), marks.end(), [](const StepMark& a, const StepMark& b) { return a.start_s < b.start_s; });
+}
+
+std::optional<StepMark> last_before(const StepMarks& by_time, double start_s)
+{
+    const auto after = std::upper_bound(by_time.begin(), by_time.end(), start_s,
+                                        [](double t, const StepMark& mark) { return t < mark.start_s; });
+    return after == by_time.begin() ? std::nullopt : std::optional(*(after - 1));
+}
+
+/// Each step's first mark of all streams.
+StepMarks first_marks(const std::map<std::size_t, StepMarks>& of_streams)
+{
+    std::map<std::int32_t, StepMark> first;
+    for (const auto& [stream, marks] : of_streams) {
+        for (const StepMark& mark : marks) {
+            StepMark& earliest = first.emplace(mark.step, mark).first->second;
+            earliest = mark.start_s < earliest.start_s ? mark : earliest;
+        }
+    }
+    StepMarks result;
+    for (const auto& [step, mark] : first) {
+        result.push_back(mark);
+    }
+    return result;
+}
 
 /// Gets the parts of the document as they come.
 class EventSax : public json::json_sax_t {
@@ -160,16 +198,24 @@ public:
         if (!found_) {
             throw InputError(path_ + ": has neither traceEvents nor nodes; give a Kineto or Chakra trace");
         }
-        if (ops_.empty()) {
+        if (kernels_.empty()) {
             throw InputError(path_ + ": has no kernel with a duration; trace the activity of the GPUs too");
         }
-        std::sort(spans_.begin(), spans_.end(), [](const StepSpan& a, const StepSpan& b) { return a.start_us < b.start_us; });
-        std::stable_sort(ops_.begin(), ops_.end(), [](const TraceOp& a, const TraceOp& b) { return a.start_s < b.start_s; });
+        if (!gpu_marks_.empty()) {
+            marks_ = first_marks(gpu_marks_);
+        }
+        sort_by_time(marks_);
+        for (auto& [stream, marks] : gpu_marks_) {
+            sort_by_time(marks);
+        }
+        std::stable_sort(kernels_.begin(), kernels_.end(),
+                         [](const Kernel& a, const Kernel& b) { return a.op.start_s < b.op.start_s; });
         const std::int32_t worker = trace_.worker_index({rank_.value_or(static_cast<int>(trace_.workers.size())), 0});
         std::map<std::pair<std::int32_t, std::uint16_t>, std::int32_t> counts;
         std::size_t outside = 0;
-        for (TraceOp& op : ops_) {
-            const std::optional<std::int32_t> step = step_of(op.start_s * 1e6);
+        for (Kernel& kernel : kernels_) {
+            TraceOp& op = kernel.op;
+            const std::optional<std::int32_t> step = step_of(kernel);
             if (!step) {
                 ++outside;
                 continue;
@@ -200,6 +246,8 @@ private:
                 event_.duration_us = value;
             } else if (key_ == "type") {
                 event_.category = fmt::format("{}", value);
+            } else if (key_ == "tid") {
+                event_.track = fmt::format("{}", value);
             }
         }
         if (key_ == "stream") {
@@ -230,6 +278,8 @@ private:
                 event_.name = value;
             } else if (key_ == "cat" || key_ == "type") {
                 event_.category = value;
+            } else if (key_ == "tid") {
+                event_.track = value;
             }
         } else if (key_ == "Collective name") {
             event_.collective = value;
@@ -246,8 +296,10 @@ private:
         if (kineto_ && event_.name.starts_with(step_mark)) {
             const std::string number = event_.name.substr(step_mark.size(), 9);
             if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
-                event_.category != "gpu_user_annotation") {
-                spans_.push_back({event_.start_us, event_.start_us + event_.duration_us, std::stoi(number)});
+                std::isfinite(event_.start_us)) {
+                StepMarks& marks = event_.category == "gpu_user_annotation" ? gpu_marks_[track()] : marks_;
+                marks.push_back(
+                    {event_.start_us * microsecond_s, (event_.start_us + event_.duration_us) * microsecond_s, std::stoi(number)});
             }
             return;
         }
@@ -258,19 +310,22 @@ private:
         if (!kineto_ && !std::isfinite(event_.start_us)) {
             event_.start_us = 0.0;
         }
-        if (event_.duration_us < 0.0) {
-            return trace_.fault("negative duration", number_);
+        if (const char* reason = impossible_duration(event_.duration_us * microsecond_s)) {
+            return trace_.fault(reason, number_);
         }
-        if (event_.duration_us > longest_operation_s * 1e6 || !std::isfinite(event_.start_us)) {
-            return trace_.fault("duration of more than a day, or no start", number_);
+        if (!std::isfinite(event_.start_us)) {
+            return trace_.fault("no start", number_);
         }
         TraceOp op;
-        op.start_s = event_.start_us * 1e-6;
-        op.duration_s = static_cast<float>(event_.duration_us * 1e-6);
+        op.start_s = event_.start_us * microsecond_s;
+        op.duration_s = static_cast<float>(event_.duration_us * microsecond_s);
         op.kind = kind();
         op.line = number_;
-        ops_.push_back(op);
+        kernels_.push_back({op, track()});
     }
+
+    /// Place of the event's stream among those met.
+    std::size_t track() { return tracks_.emplace(event_.track, tracks_.size()).first->second; }
 
     std::uint16_t kind()
     {
@@ -288,15 +343,22 @@ private:
         return trace_.kind_index(name);
     }
 
-    /// The last step that started before; all is one step where the trace marks none.
-    std::optional<std::int32_t> step_of(double start_us) const
+    /// The last step that started before; all is one step where the trace marks none. The CPU runs ahead of the GPU, and streams beside
+    /// each other: where the trace marks steps on the GPU's streams, the mark that the kernel lies in on its own stream tells.
+    std::optional<std::int32_t> step_of(const Kernel& kernel) const
     {
-        if (spans_.empty()) {
+        if (marks_.empty()) {
             return 0;
         }
-        const auto after = std::upper_bound(spans_.begin(), spans_.end(), start_us,
-                                            [](double t, const StepSpan& span) { return t < span.start_us; });
-        return after == spans_.begin() ? std::nullopt : std::optional((after - 1)->step);
+        const double start_s = kernel.op.start_s;
+        if (const auto own = gpu_marks_.find(kernel.track); own != gpu_marks_.end()) {
+            const std::optional<StepMark> mark = last_before(own->second, start_s);
+            if (mark && start_s <= mark->end_s) {
+                return mark->step;
+            }
+        }
+        const std::optional<StepMark> mark = last_before(marks_, start_s);
+        return mark ? std::optional(mark->step) : std::nullopt;
     }
 
     const std::string& path_;
@@ -310,8 +372,10 @@ private:
     Event event_;
     std::uint32_t number_ = 0;  // of the event, in place of a line
     std::optional<int> rank_;
-    std::vector<TraceOp> ops_;
-    std::vector<StepSpan> spans_;
+    std::vector<Kernel> kernels_;
+    StepMarks marks_;                             // of the CPU; where the GPU has marks, the first of each step there
+    std::map<std::size_t, StepMarks> gpu_marks_;  // by stream
+    std::map<std::string, std::size_t> tracks_;
 };
 
 }  // namespace

@@ -41,7 +41,10 @@ std::string program_in(const std::string& line)
 /// Reads the outputs of one or more commands, one after the other.
 class NcclOutput {
 public:
-    NcclOutput(const std::string& path, std::vector<CollectiveTime>& times) : path_(path), times_(times) {}
+    NcclOutput(const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
+        : path_(path), times_(times), faults_(faults)
+    {
+    }
 
     void line(const std::string& text)
     {
@@ -74,9 +77,8 @@ public:
             times_.push_back(
                 {fmt::format("{}{}{}{}, {} bytes", series, row.kind, ranks_ > 1 ? fmt::format(", {} ranks", ranks_) : "",
                              bus_ > 0.0 ? fmt::format(", busbw {:.2f} algbw", bus_) : "", row.size),
-                 row.seconds, iterations_});
+                 row.seconds, iterations_, row.line});
         }
-        any_ = any_ || !rows_.empty();
         rows_.clear();
         bus_ = 0.0;
         widest_ = 0.0;
@@ -87,6 +89,7 @@ private:
     struct Row {
         std::string kind, size;
         double seconds = 0.0;
+        std::uint32_t line = 0;
     };
 
     void comment(const std::vector<std::string>& words)
@@ -133,9 +136,13 @@ private:
         const auto is_word = [](const std::string& text) { return !text.empty() && !std::isfinite(number_in(text)); };
         const bool shifted = (column(columns_, {"type"}) >= 0 && !is_word(field("type"))) ||
                              (column(columns_, {"redop"}) >= 0 && !is_word(field("redop")));
-        if (shifted || !(time_us > 0.0) || !std::isfinite(time_us) || !(size >= 0.0)) {
+        if (shifted || time_us == 0.0 || !std::isfinite(time_us) || !(size >= 0.0)) {
             throw InputError(
                 fmt::format("{}:{}: is no line of nccl-tests ({}); is it cut off?", path_, number_, fmt::join(columns_, ", ")));
+        }
+        any_ = true;
+        if (const char* reason = impossible_duration(1e-6 * time_us)) {
+            return add_fault(faults_, reason, number_);
         }
         const double algorithm = number_in(field("algbw"));
         const double bus = number_in(field("busbw"));
@@ -143,12 +150,13 @@ private:
             widest_ = algorithm;
             bus_ = bus / algorithm;
         }
-        rows_.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us});
+        rows_.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us, number_});
     }
 
     const std::string& path_;
-    std::vector<CollectiveTime>& times_;
-    int number_ = 0;
+    std::vector<CollectiveRun>& times_;
+    std::vector<Fault>& faults_;
+    std::uint32_t number_ = 0;
     std::string program_;
     int ranks_ = 0;
     int iterations_ = 1;
@@ -166,7 +174,7 @@ bool is_nccl_output(std::string_view beginning)
            (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
 }
 
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times)
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
 {
     constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
     std::string all;
@@ -174,7 +182,7 @@ void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<
         all.append(bytes);
     }
     std::istringstream lines(all);
-    NcclOutput output(path, times);
+    NcclOutput output(path, times, faults);
     for (std::string line; std::getline(lines, line);) {
         output.line(line);
     }

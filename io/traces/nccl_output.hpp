@@ -17,6 +17,7 @@ bool is_nccl_output(std::string_view beginning);
 /// Times compare within a series: program, where the output names it, operation, type, ranks, and bus over algorithm bandwidth, which
 /// tells collectives and their sizes apart where nothing else does (2 (n - 1) / n for an all-reduce, (n - 1) / n for its halves).
 /// Each is a mean over iterations: only several outputs of one command tell of a spread. Throws InputError with the line.
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveTime>& times);
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times,
+                      std::vector<Fault>& faults);
 
 }  // namespace prismopt

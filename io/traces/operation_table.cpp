@@ -50,7 +50,7 @@ Columns columns_of(const std::vector<std::string>& header)
             column(header, {"stage", "pp_rank"}),
             column(header, {"op", "kind", "name"}),
             column(header, {"seq_id", "sequence"}),
-            column(header, {"mb_id", "microbatch"}),
+            column(header, {"mb_id", "microbatch", "mb"}),
             time_column(header, {"start"}),
             time_column(header, {"dur", "duration"})};
 }
@@ -90,11 +90,8 @@ public:
         op.microbatch = of_a_microbatch(line) ? whole<std::int16_t>(line, columns_.microbatch, "microbatch") : std::int16_t{-1};
         op.start_s = time(line, columns_.start, "start");
         const double duration = time(line, columns_.duration, "duration");
-        if (duration < 0.0) {
-            return trace_.fault("negative duration", line.number);
-        }
-        if (duration > longest_operation_s) {
-            return trace_.fault("duration of more than a day", line.number);
+        if (const char* reason = impossible_duration(duration)) {
+            return trace_.fault(reason, line.number);
         }
         op.duration_s = static_cast<float>(duration);
         op.sequence = columns_.sequence >= 0 ? whole<std::int32_t>(line, columns_.sequence, "sequence") : count_of_kind(op);

@@ -36,12 +36,12 @@ int present(int place, const std::string& path, const char* name, const std::vec
     return place;
 }
 
-/// A time above zero.
-double time_in(const TableLine& line, int place, const std::string& path, const char* name)
+/// Above zero, or negative, which is told.
+double measured_in(const TableLine& line, int place, const std::string& path, const char* name)
 {
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     const double value = number_in(field);
-    if (!(value > 0.0) || !std::isfinite(value)) {
+    if (value == 0.0 || !std::isfinite(value)) {
         throw InputError(fmt::format("{}:{}: {} = \"{}\" is no time above zero; correct the line or leave it out", path,
                                      line.number, name, field.substr(0, 40)));
     }
@@ -55,7 +55,8 @@ bool is_gpu_table(const std::vector<std::string>& header)
     return column(header, {"gpu"}) >= 0 && (time_column(header) >= 0 || throughput_column(header) >= 0);
 }
 
-void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs)
+void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs,
+                    std::vector<Fault>& faults)
 {
     int gpu = -1;
     int time = -1;
@@ -67,23 +68,30 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     const auto text = [](const TableLine& line, int place) {
         return place < 0 ? std::string() : std::string(line.fields[static_cast<std::size_t>(place)]);
     };
-    read_table(stream, path,
-               {[&](const std::vector<std::string>& header) {
-                    gpu = present(column(header, {"gpu"}), path, "gpu", header);
-                    inverse = time_column(header) < 0;
-                    time = present(inverse ? throughput_column(header) : time_column(header), path, "perf", header);
-                    name = header[static_cast<std::size_t>(time)];
-                    unit_s = time_unit_s(name);
-                    benchmark = column(header, {"app", "benchmark"});
-                    node = column(header, {"node"});
-                },
-                [&](const TableLine& line) {
-                    const double value = time_in(line, time, path, inverse ? name.c_str() : "time");
-                    std::string label = text(line, benchmark);
-                    label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
-                    runs.push_back({label, text(line, gpu), text(line, node), inverse ? 1.0 / value : unit_s * value});
-                },
-                separator});
+    read_table(
+        stream, path,
+        {[&](const std::vector<std::string>& header) {
+             gpu = present(column(header, {"gpu"}), path, "gpu", header);
+             inverse = time_column(header) < 0;
+             time = present(inverse ? throughput_column(header) : time_column(header), path, "perf", header);
+             name = header[static_cast<std::size_t>(time)];
+             unit_s = time_unit_s(name);
+             benchmark = column(header, {"app", "benchmark"});
+             node = column(header, {"node"});
+         },
+         [&](const TableLine& line) {
+             const double value = measured_in(line, time, path, inverse ? name.c_str() : "time");
+             if (inverse && value < 0.0) {
+                 return add_fault(faults, "negative " + name, line.number);
+             }
+             if (const char* reason = inverse ? nullptr : impossible_duration(unit_s * value)) {
+                 return add_fault(faults, reason, line.number);
+             }
+             std::string label = text(line, benchmark);
+             label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
+             runs.push_back({label, text(line, gpu), text(line, node), inverse ? 1.0 / value : unit_s * value, line.number});
+         },
+         separator});
 }
 
 bool is_collective_table(const std::vector<std::string>& header)
@@ -91,7 +99,8 @@ bool is_collective_table(const std::vector<std::string>& header)
     return latency_column(header) >= 0 && size_column(header) >= 0;
 }
 
-void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveTime>& times)
+void read_collective_table(TraceStream& stream, const std::string& path, char separator, std::vector<CollectiveRun>& times,
+                           std::vector<Fault>& faults)
 {
     constexpr double microsecond = 1e-6;
     std::vector<std::string> names;
@@ -104,14 +113,18 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                     number = column(header, {"i"});
                 },
                 [&](const TableLine& line) {
+                    const double seconds =
+                        microsecond * measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
+                    if (const char* reason = impossible_duration(seconds)) {
+                        return add_fault(faults, reason, line.number);
+                    }
                     std::string series;
                     for (std::size_t k = 0; k < names.size(); ++k) {
                         if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
                             series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
                         }
                     }
-                    times.push_back(
-                        {series, microsecond * time_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str())});
+                    times.push_back({series, seconds, 1, line.number});
                 },
                 separator});
 }

@@ -60,16 +60,16 @@ void read_one(const std::string& path, TraceFiles& files)
         read_outage_list(stream, path, header.separator, files.outages);
         note(files.outage_source);
     } else if (is_gpu_table(header.names)) {
-        read_gpu_table(stream, path, header.separator, files.gpu_runs);
+        read_gpu_table(stream, path, header.separator, files.gpu_runs, files.gpu_faults);
         note(files.gpu_source);
     } else if (is_collective_table(header.names)) {
-        read_collective_table(stream, path, header.separator, files.collectives);
+        read_collective_table(stream, path, header.separator, files.collectives, files.collective_faults);
         note(files.collective_source);
     } else if (is_plain_outage_list(beginning)) {
         read_plain_outage_list(stream, path, files.outages);
         note(files.outage_source);
     } else if (is_nccl_output(beginning)) {
-        read_nccl_output(stream, path, files.collectives);
+        read_nccl_output(stream, path, files.collectives, files.collective_faults);
         note(files.collective_source);
     } else {
         throw InputError(path +
@@ -86,8 +86,10 @@ TraceFiles read_trace_files(const std::vector<std::string>& paths)
     TraceFiles files;
     const auto counted = [&] {
         std::size_t sum = files.trace.ops.size() + files.outages.size() + files.gpu_runs.size() + files.collectives.size();
-        for (const TraceFault& fault : files.trace.faults) {
-            sum += fault.count;
+        for (const std::vector<Fault>* faults : {&files.trace.faults, &files.gpu_faults, &files.collective_faults}) {
+            for (const Fault& fault : *faults) {
+                sum += fault.count;
+            }
         }
         return sum;
     };

@@ -17,8 +17,10 @@ struct TraceFiles {
     std::string outage_source;
     std::vector<GpuRun> gpu_runs;
     std::string gpu_source;
-    std::vector<CollectiveTime> collectives;
+    std::vector<Fault> gpu_faults;
+    std::vector<CollectiveRun> collectives;
     std::string collective_source;
+    std::vector<Fault> collective_faults;
 };
 
 /// Reads each file by what it holds, not by its name: operation tables, lists of outages, tables of runs by GPU, samples of

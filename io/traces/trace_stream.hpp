@@ -14,9 +14,12 @@ class TraceStream {
 public:
     /// Throws InputError when the file cannot be opened.
     explicit TraceStream(const std::string& path);
+    TraceStream(const TraceStream&) = delete;
+    TraceStream& operator=(const TraceStream&) = delete;
+    ~TraceStream();
 
-    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off or damaged, and for UTF-16; a byte order mark
-    /// of UTF-8 is left out.
+    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off, damaged or goes on with other bytes, and for
+    /// UTF-16; a byte order mark of UTF-8 is left out. Several gzip members in a row are one file (RFC 1952, 2.2).
     std::string_view next();
     /// The first bytes, which next() delivers again. For telling formats apart.
     std::string_view peek();
@@ -24,13 +27,11 @@ public:
     std::size_t delivered() const { return delivered_; }
 
 private:
-    struct Close {
-        void operator()(void* file) const;
-    };
+    class Source;
     std::string_view beginning(std::string_view bytes) const;
 
     std::string path_;
-    std::unique_ptr<void, Close> file_;
+    std::unique_ptr<Source> source_;
     std::vector<char> buffer_;
     std::string_view peeked_;
     std::size_t delivered_ = 0;

@@ -292,20 +292,25 @@ private:
         }
     }
 
-    /// Mean durations by stage of kinds with a microbatch, against the median stage.
+    /// Mean durations by stage of kinds with a microbatch, against the median stage. Of a stage's workers the median counts: one slow GPU
+    /// is no slow stage.
     void name_long_stages()
     {
-        std::map<std::pair<int, int>, std::pair<double, double>> sums;  // kind, stage: sum, count
+        std::map<std::pair<int, std::int32_t>, std::pair<double, double>> sums;  // kind, worker: sum, count
         for (const TraceOp& op : trace_.ops) {
             if (op.microbatch >= 0 && trace_.kinds[op.kind].role == OpRole::compute) {
-                auto& [sum, count] = sums[{op.kind, trace_.workers[static_cast<std::size_t>(op.worker)].stage}];
+                auto& [sum, count] = sums[{op.kind, op.worker}];
                 sum += static_cast<double>(op.duration_s);
                 count += 1.0;
             }
         }
-        std::map<int, std::vector<std::pair<int, double>>> by_kind;
+        std::map<std::pair<int, int>, std::vector<double>> workers;  // kind, stage
         for (const auto& [key, sum] : sums) {
-            by_kind[key.first].emplace_back(key.second, sum.first / sum.second);
+            workers[{key.first, trace_.workers[static_cast<std::size_t>(key.second)].stage}].push_back(sum.first / sum.second);
+        }
+        std::map<int, std::vector<std::pair<int, double>>> by_kind;
+        for (const auto& [key, means] : workers) {
+            by_kind[key.first].emplace_back(key.second, median_of(means));
         }
         constexpr double longer = 0.05;  // less is how layers divide
         for (const auto& [kind, stages] : by_kind) {

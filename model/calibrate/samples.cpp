@@ -13,13 +13,50 @@ namespace {
 
 using Series = std::map<std::string, std::vector<double>>;
 
+constexpr std::size_t least_times = 5;  // of a series; fewer say nothing of a spread
+
+/// `kind`: the member that must be equal for times to compare.
+template <class Row>
+void leave_out(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault>& faults)
+{
+    Series series;
+    for (const Row& row : rows) {
+        series[row.*kind].push_back(row.seconds);
+    }
+    double longest = 0.0;
+    for (const auto& [name, seconds] : series) {
+        longest = seconds.size() < least_times ? longest : std::max(longest, median_of(seconds));
+    }
+    std::map<std::string, double> limits;
+    for (const auto& [name, seconds] : series) {
+        limits[name] = longest_credible(seconds, longest);
+    }
+    const auto absurd = [&](const Row& row) { return row.seconds > limits.at(row.*kind); };
+    for (const Row& row : rows) {
+        if (absurd(row)) {
+            const std::string& name = row.*kind;
+            add_fault(faults,
+                      "a time of more than 100 times the median" + (name.empty() ? "" : " of " + name) +
+                          ", and 10 times the longest median",
+                      row.line);
+        }
+    }
+    std::erase_if(rows, absurd);
+}
+
 }  // namespace
 
-Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, const std::string& source)
+void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults) { leave_out(runs, &GpuRun::benchmark, faults); }
+void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
+{
+    leave_out(times, &CollectiveRun::series, faults);
+}
+
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source)
 {
     Series series;
     int iterations = 1;
-    for (const CollectiveTime& time : times) {
+    for (const CollectiveRun& time : times) {
         series[time.series].push_back(time.seconds);
         iterations = std::max(iterations, time.iterations);
     }
@@ -29,8 +66,7 @@ Calibration calibrate_collectives(const std::vector<CollectiveTime>& times, cons
     std::map<std::string, std::vector<double>> ratios;  // by the law's key
     for (const auto& [name, seconds] : series) {
         Signature signature{name, mean_of(seconds), {}};
-        constexpr std::size_t least = 5;
-        if (seconds.size() >= least) {
+        if (seconds.size() >= least_times) {
             const double median = median_of(seconds);
             const OpKind kind = op_kind(name);
             const KernelClass kernel = kind.role == OpRole::compute ? KernelClass::dp_collective : kind.kernel;

@@ -1,5 +1,7 @@
 #include "model/calibrate/trace.hpp"
 
+#include "model/calibrate/goodness.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -52,6 +55,12 @@ constexpr std::array words{Word{"of a layer's group", OpRole::collective, Kernel
                            Word{"forward", OpRole::compute, KernelClass::gemm},
                            Word{"backward", OpRole::compute, KernelClass::gemm}};
 
+std::string lower_case(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
 template <class Key, class Index>
 Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index fresh)
 {
@@ -68,8 +77,7 @@ Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index 
 
 OpKind op_kind(const std::string& name)
 {
-    std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = lower_case(name);
     for (const Word& word : words) {
         if (lower.find(word.part) != std::string::npos) {
             return {name, word.role, word.kernel};
@@ -78,15 +86,7 @@ OpKind op_kind(const std::string& name)
     return {name, OpRole::compute, KernelClass::elementwise};
 }
 
-void Trace::fault(const std::string& reason, std::uint32_t line)
-{
-    const auto same = std::find_if(faults.begin(), faults.end(), [&](const TraceFault& f) { return f.reason == reason; });
-    if (same != faults.end()) {
-        ++same->count;
-    } else {
-        faults.push_back({reason, 1, line});
-    }
-}
+void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }
 
 std::uint16_t Trace::kind_index(const std::string& name)
 {
@@ -121,18 +121,12 @@ void sort_by_start(Trace& trace)
 
 std::size_t leave_out_absurd(Trace& trace)
 {
-    constexpr double above_kind = 100.0;
-    constexpr double above_step = 10.0;
-    const auto middle_of = [](std::vector<double>& values) {
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return values.empty() ? 0.0 : *middle;
-    };
     std::vector<double> steps;
     for (const StepTime& time : busiest_worker_times(trace)) {
         steps.push_back(time.seconds);
     }
-    const double longest = above_step * middle_of(steps);
+    const double step_s = steps.empty() ? 0.0 : median_of(std::move(steps));
+    const double longest = longest_credible({}, step_s);
     std::vector<std::vector<double>> usual(trace.kinds.size());
     std::vector<bool> suspect(trace.kinds.size(), false);
     for (const TraceOp& op : trace.ops) {
@@ -145,7 +139,7 @@ std::size_t leave_out_absurd(Trace& trace)
     }
     std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
     for (std::size_t kind = 0; kind < limits.size(); ++kind) {
-        limits[kind] = suspect[kind] ? std::max(longest, above_kind * middle_of(usual[kind])) : limits[kind];
+        limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
     }
     const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
     for (const TraceOp& op : trace.ops) {
@@ -291,6 +285,45 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace)
     constexpr std::size_t mostly =
         3;  // as many follow for each that does not; of starts that scatter about zero every other one does
     return follow >= mostly * found.size() ? found : std::vector<TraceProblem>{};
+}
+
+std::vector<TraceProblem> without_microbatch(const Trace& trace)
+{
+    struct Count {
+        std::size_t with = 0;
+        std::size_t without = 0;
+        std::uint32_t first_line = 0;
+    };
+    std::vector<Count> counts(trace.kinds.size());
+    for (const TraceOp& op : trace.ops) {
+        Count& count = counts[op.kind];
+        if (op.microbatch >= 0) {
+            ++count.with;
+        } else {
+            count.first_line = count.without == 0 ? op.line : std::min(count.first_line, op.line);
+            ++count.without;
+        }
+    }
+    const auto of_microbatches = [&](std::size_t kind) {  // computing that each microbatch has
+        const std::string name = lower_case(trace.kinds[kind].name);
+        return trace.kinds[kind].role == OpRole::compute &&
+               (name.find("forward") != std::string::npos || name.find("backward") != std::string::npos);
+    };
+    bool any = false;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        any = any || (of_microbatches(kind) && counts[kind].with > 0);
+    }
+    std::vector<TraceProblem> found;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        const Count& count = counts[kind];
+        const bool mixed = trace.kinds[kind].role == OpRole::compute && count.with > 0;
+        if (count.without > 0 && (mixed || (any && of_microbatches(kind)))) {
+            found.push_back({count.first_line, std::to_string(count.without) + " of " +
+                                                   std::to_string(count.with + count.without) + " " + trace.kinds[kind].name +
+                                                   " have no microbatch"});
+        }
+    }
+    return found;
 }
 
 std::vector<StepTime> step_times(const Trace& trace)

@@ -2,6 +2,7 @@
 
 /// Measured operations of a training job, whatever file they come from.
 
+#include "model/calibrate/faults.hpp"
 #include "model/noise/variability.hpp"
 
 #include <cstdint>
@@ -42,19 +43,12 @@ struct Worker {
     auto operator<=>(const Worker&) const = default;
 };
 
-/// Rows that were left out, or that cannot be right, by reason; the line of the first.
-struct TraceFault {
-    std::string reason;
-    std::size_t count = 0;
-    std::uint32_t first_line = 0;
-};
-
 struct Trace {
     std::string source;  // file names, for provenance
     std::vector<OpKind> kinds;
     std::vector<Worker> workers;
     std::vector<TraceOp> ops;
-    std::vector<TraceFault> faults;
+    std::vector<Fault> faults;
 
     void fault(const std::string& reason, std::uint32_t line);
     /// Indices of the name or worker, added where new.
@@ -66,14 +60,11 @@ private:
     std::vector<std::pair<Worker, std::int32_t>> worker_order_;
 };
 
-/// Longest duration that any operation can have: a day. Longer ones are slips of a clock.
-inline constexpr double longest_operation_s = 86'400.0;
-
 /// Operations sorted by step, worker and start.
 void sort_by_start(Trace& trace);
 
-/// Takes operations out of a sorted trace, and counts them as faults, that no job can have had: longer than 100 times the median of
-/// their kind and 10 times that of the steps. How many.
+/// Takes operations out of a sorted trace, and counts them as faults, that no job can have had: longer than is
+/// credible of their kind in a step. How many.
 std::size_t leave_out_absurd(Trace& trace);
 
 /// What makes a sorted trace useless, or nothing: one operation twice (two jobs in one file), step numbers that jump to steps of
@@ -87,6 +78,10 @@ std::vector<TraceProblem> problems(const Trace& trace);
 /// Steps of a sorted trace that start before the one before them did, where steps otherwise follow one another (and do not each count from
 /// zero). Nothing rests on the time between steps, so such a trace is of use.
 std::vector<TraceProblem> clock_set_back(const Trace& trace);
+
+/// Operations of computing without a microbatch among others that have one, by kind: some of a kind, or all of one of forward and backward.
+/// They are taken as operations of the whole step.
+std::vector<TraceProblem> without_microbatch(const Trace& trace);
 
 /// Seconds from the first start to the last end of each step; steps in order.
 struct StepTime {

@@ -21,11 +21,22 @@ namespace {
 constexpr double day_s = 86'400.0;
 
 /// Counted and shown, not silently dropped.
-void tell_faults(const Trace& trace)
+void tell_faults(const std::string& source, const std::vector<Fault>& faults)
 {
-    for (const TraceFault& fault : trace.faults) {
-        log_warning(fmt::format("{}: {} rows with {} are left out, the first in line {}", trace.source, fault.count, fault.reason,
+    for (const Fault& fault : faults) {
+        log_warning(fmt::format("{}: {} rows with {} are left out, the first in line {}", source, fault.count, fault.reason,
                                 fault.first_line));
+    }
+}
+
+/// Of measurements that are all absurd nothing can be fitted.
+template <class Row>
+void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, std::vector<Fault>& faults)
+{
+    leave_out_absurd(rows, faults);
+    tell_faults(source, faults);
+    if (!source.empty() && rows.empty()) {
+        throw InputError(source + ": no measurement is left; correct the times");
     }
 }
 
@@ -85,6 +96,16 @@ void tell_set_back(const Trace& trace)
     }
 }
 
+void tell_without_microbatch(const Trace& trace)
+{
+    for (const TraceProblem& problem : without_microbatch(trace)) {
+        log_warning(
+            fmt::format("{}:{}: {}, the first in this line, and are taken as operations of the whole step; give each its "
+                        "mb_id, or leave the column out",
+                        trace.source, problem.line, problem.text));
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -122,19 +143,22 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     Calibration calibration;
     sort_by_start(files.trace);
     leave_out_absurd(files.trace);
-    tell_faults(files.trace);
+    tell_faults(files.trace.source, files.trace.faults);
     if (!files.trace.source.empty() && files.trace.ops.empty()) {
         throw InputError(files.trace.source + ": no operation is left; correct the durations");
     }
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
         tell_set_back(files.trace);
+        tell_without_microbatch(files.trace);
         calibration = calibrate(files.trace);
         tell_few_steps(calibration);
     }
+    leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
     }
+    leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {
         merge(calibration, calibrate_collectives(files.collectives, files.collective_source));
     }

@@ -139,6 +139,28 @@ class Calibrate(CliTest):
         self.assertRegex(told.stderr, r"1 rows with negative duration are left out, the first in line 11")
         self.assertRegex(told.stderr, r"1 rows with duration of more than a day are left out, the first in line 21")
 
+    def test_times_of_collectives_and_benchmarks_that_cannot_be_are_left_out(self):
+        draw = random.Random(7)
+        latencies = [f"{50 * draw.lognormvariate(0, 0.05):.2f}" for _ in range(400)]
+        def law_with(absurd):
+            lines = latencies if absurd is None else latencies[:100] + [absurd] + latencies[100:]
+            self.write("nodes,bytes,i,lat_us\n" + "".join(f"4,256,{i},{time}\n" for i, time in enumerate(lines)), "nccl.csv")
+            told = self.run_program("calibrate", "nccl.csv")
+            self.assertEqual(told.returncode, support.DONE)
+            return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", told.stdout)[0], told.stderr
+        good, said = law_with(None)
+        self.assertEqual(said, "")
+        for absurd, reason in (("5e8", "more than 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
+                               ("1e99", "more than a day"), ("-3", "negative duration")):
+            law, said = law_with(absurd)
+            self.assertEqual(law, good)
+            self.assertRegex(said, rf"nccl.csv: 1 rows with .*{reason}.* are left out, the first in line 102")
+        self.write("gpu,perf\n" + "".join(f"g{i},{100 * draw.lognormvariate(0, 0.02):.3f}\n" for i in range(50)) + "x,1e30\n",
+                   "gpus.csv")
+        self.assertRegex(self.run_program("calibrate", "gpus.csv").stderr, r"more than a day are left out, the first in line 52")
+        self.write("gpu,perf\n1,1e30\n", "gpus.csv")
+        self.assertIn("no measurement is left", self.refusal("calibrate", "gpus.csv"))
+
     def test_a_clock_that_was_set_back_between_steps_is_told(self):
         def started(at):
             rows = (line.split(",") for line in operations(60).splitlines()[1:])
@@ -156,11 +178,22 @@ class Calibrate(CliTest):
         lines = operations(60).splitlines(keepends=True)
         step = [f"{s},{dp},{stage},optimizer,0,,90000,700\n" for s in range(60) for dp in (0, 1) for stage in (0, 1)]
         self.write("".join(lines + step), "ops.csv")
-        self.assertIn("optimizer", self.output("calibrate", "ops.csv"))
+        told = self.run_program("calibrate", "ops.csv")
+        self.assertIn("optimizer", told.stdout)
+        self.assertEqual(told.stderr, "")
+
+    def test_operations_that_lack_their_microbatch_are_told(self):
+        lines = operations(60).splitlines(keepends=True)
+        fields = lines[10].split(",")
+        lines[10] = ",".join([*fields[:5], "", *fields[6:]])
+        self.write("".join(lines), "ops.csv")
+        self.assertRegex(self.run_program("calibrate", "ops.csv").stderr,
+                         r"ops.csv:11: 1 of \d+ forward-compute have no microbatch, .* give each its mb_id")
 
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
         self.refused(gzip.compress(good.encode())[:-200], "gzip", name="ops.csv.gz")
+        self.refused(gzip.compress(good.encode()) + b"garbage", "no gzip", name="ops.csv.gz")
         self.refused("step,dp,op,dur_us\n1,0,x,5\n", ":1:", "stage", "start_us")
         self.refused(good.replace("\n", "\n1,0,0,forward-compute,0,0,abc,5\n", 1), ":2:", '"abc"')
         self.refused(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)

@@ -23,6 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         TraceFiles files = read_trace_files({path});
         sort_by_start(files.trace);
         leave_out_absurd(files.trace);
+        leave_out_absurd(files.gpu_runs, files.gpu_faults);
+        leave_out_absurd(files.collectives, files.collective_faults);
         constexpr std::size_t most_operations = 2000;  // time is for the readers
         if (!files.trace.ops.empty() && files.trace.ops.size() < most_operations && problems(files.trace).empty()) {
             variability_toml(calibrate(files.trace), "hpc-2024");

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <map>
 
 namespace prismopt {
 namespace {
@@ -62,6 +64,61 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
     ASSERT_EQ(trace.faults.size(), 2U);
     EXPECT_EQ(trace.faults[0].reason, "negative duration");
     EXPECT_EQ(trace.faults[1].reason, "a kernel before the first step");
+}
+
+/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its step.
+TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
+{
+    std::string text = R"({"traceEvents": [{"ph": "M"})";
+    for (int step = 0; step < 20; ++step) {
+        const double start_us = 1'731'234'567'890'123.4 + 12'345.678 * step;
+        text += fmt::format(R"(,
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "ts": {1:.3f}, "dur": 12000}},
+{{"ph": "X", "cat": "kernel", "name": "gemm", "ts": {1:.3f}, "dur": 100}},
+{{"ph": "X", "cat": "kernel", "name": "gemm", "ts": {2:.3f}, "dur": 100}})",
+                            step, start_us, start_us + 6000.0);
+    }
+    const Trace trace = read(text + "]}").trace;
+    EXPECT_TRUE(trace.faults.empty());
+    ASSERT_EQ(trace.ops.size(), 40U);
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        EXPECT_EQ(trace.ops[i].step, static_cast<int>(i / 2));
+    }
+}
+
+/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread without
+/// marks launched, is followed by a marked one, which ends in the next step's time.
+TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
+{
+    std::string text = R"({"traceEvents": [{"ph": "M"})";
+    const auto event = [&](const char* category, const std::string& name, int stream, double start_us, double duration_us) {
+        text += fmt::format(R"(,
+{{"ph": "X", "cat": "{}", "name": "{}", "pid": 0, "tid": {}, "ts": {}, "dur": {}}})",
+                            category, name, stream, start_us, duration_us);
+    };
+    constexpr int steps = 5;
+    for (int step = 0; step < steps; ++step) {
+        const double gpu = 100'000.0 + 1000.0 * step;
+        const std::string mark = fmt::format("ProfilerStep#{}", step);
+        event("user_annotation", mark, 4321, gpu - 1500.0, 1000.0);
+        event("gpu_user_annotation", mark, 7, gpu, 900.0);
+        event("gpu_user_annotation", mark, 20, gpu + 800.0, 400.0);
+        event("kernel", "gemm", 7, gpu, 100.0);
+        event("kernel", "gemm", 7, gpu + 800.0, 100.0);
+        event("kernel", "reduce", 20, gpu + 500.0, 100.0);
+        event("kernel", "gather", 20, gpu + 800.0, 100.0);
+        event("kernel", "gather", 20, gpu + 1100.0, 100.0);
+    }
+    const Trace trace = read(text + "]}").trace;
+    EXPECT_TRUE(trace.faults.empty());
+    ASSERT_EQ(trace.ops.size(), 5U * steps);
+    std::map<int, std::vector<int>> starts_us;  // since the step began
+    for (const TraceOp& op : trace.ops) {
+        starts_us[op.step].push_back(static_cast<int>(std::lround(1e6 * op.start_s)) - 100'000 - 1000 * op.step);
+    }
+    for (int step = 0; step < steps; ++step) {
+        EXPECT_THAT(starts_us[step], testing::UnorderedElementsAre(0, 800, 500, 800, 1100));
+    }
 }
 
 TEST_F(JsonTraceTest, reads_nodes_of_chakra)
@@ -158,6 +215,32 @@ TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
     EXPECT_THAT(refusal(nccl_output("", "-1", 1.75) + "  2097152   524288  float\n"), HasSubstr(":6: is no line of nccl-tests"));
     const std::string headless = "# nThread 1 nGpus 8\n 1048576 262144 float sum -1 61.86 16.95 29.66 0\n";
     EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the line that names them"));
+}
+
+TEST_F(JsonTraceTest, counts_times_that_cannot_be)
+{
+    const TraceFiles table = read("nodes,bytes,lat_us\n4,8,50\n4,8,-1\n4,8,1e30\n4,8,1e99\n4,8,51\n");
+    EXPECT_EQ(table.collectives.size(), 2U);
+    ASSERT_EQ(table.collective_faults.size(), 2U);
+    EXPECT_EQ(table.collective_faults[0].reason, "negative duration");
+    EXPECT_EQ(table.collective_faults[0].first_line, 3U);
+    EXPECT_EQ(table.collective_faults[1].reason, "duration of more than a day");
+    EXPECT_EQ(table.collective_faults[1].count, 2U);
+    EXPECT_EQ(table.collective_faults[1].first_line, 4U);
+    const std::string row = "     1048576        262144     float     sum -1  ";
+    const TraceFiles output = read(nccl_output("", "-1", 1.75) + row + "1e30 0 0 0\n" + row + "-61.86 16.95 29.66 0\n");
+    EXPECT_EQ(output.collectives.size(), 1U);
+    ASSERT_EQ(output.collective_faults.size(), 2U);
+    EXPECT_EQ(output.collective_faults[0].first_line, 6U);
+    EXPECT_EQ(output.collective_faults[1].reason, "negative duration");
+    const TraceFiles runs = read("gpu,perf\n0,2000\n1,1e30\n2,-5\n");
+    EXPECT_EQ(runs.gpu_runs.size(), 1U);
+    ASSERT_EQ(runs.gpu_faults.size(), 2U);
+    EXPECT_EQ(runs.gpu_faults[0].first_line, 3U);
+    const TraceFiles rates = read("gpu,tflops\n0,500\n1,-1\n");
+    EXPECT_EQ(rates.gpu_runs.size(), 1U);
+    ASSERT_EQ(rates.gpu_faults.size(), 1U);
+    EXPECT_EQ(rates.gpu_faults[0].reason, "negative tflops");
 }
 
 TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)

@@ -35,6 +35,15 @@ protected:
         }
         return "taken";
     }
+    std::string packed(const std::string& text) const
+    {
+        const std::string path = folder_.file("packed.gz");
+        const gzFile file = gzopen(path.c_str(), "wb");
+        gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+        gzclose(file);
+        std::ifstream stream(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
     TemporaryFolder folder_;
 };
 
@@ -78,6 +87,38 @@ TEST_F(TraceFilesTest, gzip_and_its_damage)
     EXPECT_THAT(refusal(packed.substr(0, packed.size() / 2)), HasSubstr("cut off"));
     packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
     EXPECT_THAT(refusal(packed), HasSubstr("damaged"));
+}
+
+TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
+{
+    const std::size_t half = good.rfind('\n', good.size() - 2) + 1;
+    const std::string members = packed(good.substr(0, half)) + packed("") + packed(good.substr(half));
+    EXPECT_EQ(read_trace_files({write(members)}).trace.ops.size(), 2U);
+    for (const std::string& behind : {std::string("x"), std::string(100, 'x'), good, std::string("\x1F"), std::string(9, '\0')}) {
+        EXPECT_THAT(refusal(members + behind), HasSubstr("goes on with bytes that are no gzip"));
+    }
+    EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("cut off"));
+}
+
+TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
+{
+    const auto problems_of = [&](const std::string& rows) {
+        Trace trace = read_trace_files({write("step,dp,stage,op,mb,start_us,dur_us\n" + rows)}).trace;
+        sort_by_start(trace);
+        return without_microbatch(trace);
+    };
+    const std::string backwards = "0,0,0,backward-compute,0,5,9\n0,0,0,backward-compute,1,15,9\n";
+    const std::string step = "0,0,0,optimizer,,90,9\n0,0,0,forward-send,-1,80,1\n0,0,0,forward-send,1,81,1\n";
+    EXPECT_TRUE(problems_of("0,0,0,forward-compute,0,1,4\n" + backwards + step).empty());
+    EXPECT_TRUE(problems_of("0,0,0,forward-compute,,1,4\n0,0,0,backward-compute,,5,9\n" + step).empty());
+    const auto some = problems_of("0,0,0,forward-compute,0,1,4\n" + backwards + "0,0,0,backward-compute,,25,9\n" + step);
+    ASSERT_EQ(some.size(), 1U);
+    EXPECT_EQ(some[0].line, 5U);
+    EXPECT_EQ(some[0].text, "1 of 3 backward-compute have no microbatch");
+    const auto all = problems_of(backwards + "0,0,0,forward-compute,,1,4\n0,0,0,forward-compute,,2,4\n" + step);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].line, 4U);
+    EXPECT_EQ(all[0].text, "2 of 2 forward-compute have no microbatch");
 }
 
 TEST_F(TraceFilesTest, refuses_with_line_and_reason)

@@ -47,6 +47,20 @@ TEST(Calibrate, names_the_slow_gpu_and_the_long_stage)
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
 
+/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the stage's mean, nothing in its median.
+TEST(Calibrate, a_slow_gpu_is_no_long_stage)
+{
+    SyntheticJob job;
+    job.replicas = 4;
+    job.stages = 4;
+    job.steps = 50;
+    job.gpu = 0.002;
+    job.slow_worker = 0.3;
+    const Calibration calibration = calibrate(SyntheticTrace(job, 9).next());
+    ASSERT_EQ(calibration.slow.size(), 1U);
+    EXPECT_EQ(calibration.slow[0].name, "GPU of dp 1, stage 1");
+}
+
 TEST(Calibrate, keeps_the_steps_of_a_slow_trend)
 {
     SyntheticJob job;
@@ -263,6 +277,55 @@ TEST(Trace, operations_of_absurd_length_are_named)
     EXPECT_EQ(trace.faults[0].first_line, line);
 }
 
+/// Of 2,000 times of about 50 us one is 500 s: it is left out, and what is left has the spread of the others.
+TEST(Collectives, times_of_absurd_length_are_named)
+{
+    std::mt19937_64 generator(6);
+    std::normal_distribution<double> normal;
+    std::vector<CollectiveRun> times;
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+        times.push_back({"all_reduce, 256 bytes", 50e-6 * std::exp(0.1 * normal(generator)), 1, 2 + i});
+    }
+    std::vector<Fault> faults;
+    leave_out_absurd(times, faults);
+    EXPECT_TRUE(faults.empty());
+    times[700].seconds = 500.0;
+    leave_out_absurd(times, faults);
+    EXPECT_EQ(times.size(), 1999U);
+    ASSERT_EQ(faults.size(), 1U);
+    EXPECT_EQ(faults[0].first_line, 702U);
+    EXPECT_NE(faults[0].reason.find("all_reduce, 256 bytes"), std::string::npos) << faults[0].reason;
+    const Calibration calibration = calibrate_collectives(times, "test");
+    // Of 2,000 times: four standard errors of a standard deviation, sd / sqrt(2 n).
+    EXPECT_NEAR(LawQuantile(law(calibration, "residual.dp_collective")->fit.law).moments().cv(), 0.1,
+                4.0 * 0.1 / std::sqrt(4000.0));
+}
+
+/// A long time of a short series beside a series that takes as long, and a slow GPU, are no slips.
+TEST(Collectives, long_times_that_can_be_stay)
+{
+    std::vector<CollectiveRun> times(20, {"short", 50e-6});
+    times.resize(40, {"long", 6.0});
+    times[3].seconds = 50.0;
+    std::vector<Fault> faults;
+    leave_out_absurd(times, faults);
+    EXPECT_TRUE(faults.empty());
+    times[4].seconds = 61.0;
+    times.push_back({"once", 500.0});  // says nothing of how long times can be
+    leave_out_absurd(times, faults);
+    EXPECT_EQ(times.size(), 40U);
+    EXPECT_EQ(faults.size(), 1U);
+    std::vector<GpuRun> runs(20, {"gemm", "0", "", 2.0});
+    runs[7].seconds = 100.0;
+    faults.clear();
+    leave_out_absurd(runs, faults);
+    EXPECT_TRUE(faults.empty());
+    runs[7].seconds = 1e4;
+    leave_out_absurd(runs, faults);
+    EXPECT_EQ(runs.size(), 19U);
+    EXPECT_EQ(faults.size(), 1U);
+}
+
 TEST(Trace, two_jobs_one_after_the_other_are_told)
 {
     SyntheticJob job;
@@ -451,7 +514,7 @@ TEST(Collectives, means_of_iterations_say_so)
 {
     std::mt19937_64 generator(4);
     std::normal_distribution<double> normal;
-    std::vector<CollectiveTime> times;
+    std::vector<CollectiveRun> times;
     for (int i = 0; i < 50; ++i) {
         times.push_back({"all_reduce", 1e-3 * std::exp(0.02 * normal(generator)), 20});
     }
