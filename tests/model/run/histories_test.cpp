@@ -229,6 +229,7 @@ TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
             const Simulated s = simulate(run.productive_s, model, run.histories);
             const double expected = rate * run.productive_s;
             EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error) << law.cv << ' ' << run.productive_s;
+            EXPECT_NEAR(least_mean_training_time(run.productive_s, model), s.mean, 4.0 * s.error);
             EXPECT_LT(s.error, 0.25 * expected) << law.cv << ' ' << run.productive_s;
         }
     }
