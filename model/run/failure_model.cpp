@@ -189,7 +189,8 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     const double running = time;
     for (const FailureModel::Source& source : model.sources) {
         const double restart = source.gaps.family == GapFamily::exponential ? source.restart_s : 0.0;
-        time += std::max(0.0, running * source.rate - 1.0) * (source.detection_s + restart);
+        const double begun = source.gaps.family == GapFamily::constant ? 1.0 : 0.0;  // the gap that the run ends in
+        time += std::max(0.0, running * source.rate - begun) * (source.detection_s + restart);
     }
     return time;
 }

@@ -71,9 +71,10 @@ double optimal_interval(double rate, double stall_s);
 /// to the Theory of Queues, 1962, ch. 3.2).
 double expected_training_time(double productive_s, const FailureModel& model);
 
-/// At most the mean training time, of any model: as above where that holds; else work, stalls, the detection of `time * rate - 1`
-/// failures of each cause, for a renewal process has at least as many (Wald), and the restarts of those of Poisson processes: of
-/// others, many may strike while the job restarts already. Lost work and waiting are left out.
+/// At most the mean training time, of any model: as above where that holds; else work, stalls, the detection of `time * rate`
+/// failures of each cause, for a renewal process that has run for long has as many on average (Cox, Renewal Theory, 1962, section
+/// 4), of timetables one less, and the restarts of those of Poisson processes: of others, many may strike while the job restarts
+/// already. Lost work and waiting are left out. Of a run in parts the sum is, as clocks go on from part to part.
 double least_mean_training_time(double productive_s, const FailureModel& model);
 
 /// Effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) / (1 + stall / interval).

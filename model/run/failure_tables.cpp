@@ -2,12 +2,72 @@
 
 #include "model/noise/distribution.hpp"
 
+#include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/tools/roots.hpp>
+
+#include <cmath>
+#include <cstdint>
+
 namespace prismopt {
 
 namespace {
 
 /// Neither truncated nor raised, as factors of durations are: a gap may be as short as it likes.
 QuantileTable table_of(const Family& family) { return QuantileTable(functions_of(family).quantile); }
+
+using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;  // as in model/noise/families.cpp
+
+/// What is left of a gap X of mean one, seen at any time, is less than x with probability E[min(X, x)]: density P(X > x), a
+/// length-biased gap times a uniform number. Source: Cox, Renewal Theory (1962), section 5.
+///
+/// Gamma gaps of shape k, scale 1/k: the length-biased one has shape k + 1, so E[min(X, x)] = P(k + 1, k x) + x Q(k, k x).
+double rest_of_gamma(double shape, double x, bool upper)
+{
+    const double z = shape * x;
+    const double longer = x * boost::math::gamma_q(shape, z, Plain());
+    return upper ? boost::math::gamma_q(shape + 1.0, z, Plain()) - longer
+                 : boost::math::gamma_p(shape + 1.0, z, Plain()) + longer;
+}
+Quantile rest_of_gamma(double cv)
+{
+    return [shape = 1.0 / (cv * cv)](double p, bool upper) {
+        // In between: E[min(X, x)] <= x, and no rest exceeds its gap.
+        const double low = upper ? 1.0 - p : p;
+        const double high =
+            (upper ? boost::math::gamma_q_inv(shape + 1.0, p, Plain()) : boost::math::gamma_p_inv(shape + 1.0, p, Plain())) /
+            shape;
+        const auto excess = [&](double log_x) {
+            const double at = rest_of_gamma(shape, std::exp(log_x), upper);
+            return upper ? p - at : at - p;
+        };
+        const double from = std::log(low);
+        const double to = std::log(high);
+        const double at_from = excess(from);
+        const double at_to = excess(to);
+        if (at_from >= 0.0 || at_to <= 0.0) {  // nothing in between but rounding
+            return at_from >= 0.0 ? low : high;
+        }
+        constexpr int bits = 40;  // of a float's 24
+        std::uintmax_t iterations = 100;
+        const auto bracket = boost::math::tools::toms748_solve(excess, from, to, at_from, at_to,
+                                                               boost::math::tools::eps_tolerance<double>(bits), iterations);
+        return std::exp(0.5 * (bracket.first + bracket.second));
+    };
+}
+
+/// Weibull gaps of shape k: E[min(X, x)] = P(1/k, (x / scale)^k), the integral of e^(-(t / scale)^k) from 0 to x.
+Quantile rest_of_weibull(double cv)
+{
+    // X = scale (-log p)^(1/k) at upper probability p.
+    const Quantile gap = functions_of(Weibull{cv}).quantile;
+    const double scale = gap(std::exp(-1.0), true);
+    const double inverse_shape = std::log(gap(std::exp(-std::exp(1.0)), true) / scale);
+    return [=](double p, bool upper) {
+        return scale * std::pow(upper ? boost::math::gamma_q_inv(inverse_shape, p, Plain())
+                                      : boost::math::gamma_p_inv(inverse_shape, p, Plain()),
+                                inverse_shape);
+    };
+}
 
 }  // namespace
 
@@ -29,6 +89,20 @@ const QuantileTable& FailureTables::gaps(const GapLaw& law)
         }
     };
     return gaps_.emplace(key, table()).first->second;
+}
+
+const QuantileTable& FailureTables::first_gaps(const GapLaw& law)
+{
+    if (law.family == GapFamily::exponential || law.family == GapFamily::constant) {  // the first is as the others
+        return gaps(law);
+    }
+    const std::pair key{law.family, law.cv};
+    const auto found = first_gaps_.find(key);
+    return found != first_gaps_.end() ? found->second
+                                      : first_gaps_
+                                            .emplace(key, QuantileTable(law.family == GapFamily::gamma ? rest_of_gamma(law.cv)
+                                                                                                       : rest_of_weibull(law.cv)))
+                                            .first->second;
 }
 
 const QuantileTable& FailureTables::repair(double cv)

@@ -10,19 +10,23 @@
 
 namespace prismopt {
 
-/// All have mean one. References stay valid.
+/// All but first gaps have mean one. References stay valid.
 class FailureTables {
 public:
     /// `exponential`: a table of mean one (NoiseTables::exponential).
     explicit FailureTables(const QuantileTable& exponential) : exponential_(&exponential) {}
 
     const QuantileTable& gaps(const GapLaw& law);
+    /// From the start of a run to a cause's first failure, in mean gaps: what is left of the gap of a process that has run for long.
+    /// Timetables begin with the run.
+    const QuantileTable& first_gaps(const GapLaw& law);
     const QuantileTable& repair(double cv);     // lognormal
     const QuantileTable& node_rate(double cv);  // gamma
 
 private:
     const QuantileTable* exponential_;
     std::map<std::pair<GapFamily, double>, QuantileTable> gaps_;
+    std::map<std::pair<GapFamily, double>, QuantileTable> first_gaps_;
     std::map<double, QuantileTable> repair_;
 };
 

@@ -149,7 +149,7 @@ private:
 
     void set_first_gap(std::size_t c, const Words& bits)
     {
-        const QuantileTable& table = *gap_tables_[clocks_[c].gap_table];
+        const QuantileTable& table = tables_.first_gaps(clocks_[c].source->gaps);
         for (int l = 0; l < lanes; ++l) {
             due_in_part_[c].at[l] = static_cast<double>(table(bits.at[l])) / rate(*clocks_[c].source, l);
         }

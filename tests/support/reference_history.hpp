@@ -33,6 +33,10 @@ private:
         return philox(seed_, {history_, part << 16, event, use(stream, Purpose::search, kind)})[static_cast<std::size_t>(which)];
     }
     double gap(const FailureModel::Source& s, std::uint32_t bits) { return static_cast<double>(tables_.gaps(s.gaps)(bits)); }
+    double first_gap(const FailureModel::Source& s, std::uint32_t bits)
+    {
+        return static_cast<double>(tables_.first_gaps(s.gaps)(bits));
+    }
 
     void run(const FailureModel& m, std::uint32_t part, double productive)
     {
@@ -45,8 +49,9 @@ private:
         for (const auto& s : m.sources) {
             if (!left_.contains(s.cause)) {
                 const bool main_stream = first && part == 0;
-                left_[s.cause] = gap(s, main_stream ? word(Stream::failure, part, 0, 0)
-                                                    : word(Stream::failure, part, 0, 0, static_cast<std::uint32_t>(1 + s.cause)));
+                left_[s.cause] =
+                    first_gap(s, main_stream ? word(Stream::failure, part, 0, 0)
+                                             : word(Stream::failure, part, 0, 0, static_cast<std::uint32_t>(1 + s.cause)));
             }
             first = false;
         }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -169,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Runs, EachHistory, testing::ValuesIn(cases()), [](const
 });
 
 /// Clustered failures, exactly, by renewal reward: an attempt lasts E[gap] + detection and saves interval * sum over j of
-/// P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends.
+/// P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends. The first begins without a restart and
+/// lasts what is left of a gap, R: P(R > t) is the integral of P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) / 2.
 TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
 {
     const double mean = 3 * hour;
@@ -183,19 +185,63 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
         model.sources[0].detection_s = 5 * minute;
         model.lag_s = lag;
         double saved = 0.0;
-        for (int j = 1; j < 4000; ++j) {
-            saved += model.interval_s * survival(model.sources[0].restart_s + lag + j * (model.interval_s + model.stall_s));
+        double saved_first = 0.0;
+        const double cycle = model.interval_s + model.stall_s;
+        constexpr int steps = 1000;  // of the integral, a cycle
+        double rest = 0.0;           // integral of the survival
+        for (int j = 4000; j > 0; --j) {
+            saved += model.interval_s * survival(model.sources[0].restart_s + lag + j * cycle);
+            for (int i = 0; i < steps && j < 400; ++i) {
+                rest += survival(lag + (j + (i + 0.5) / steps) * cycle) * cycle / steps;
+            }
+            saved_first += model.interval_s * rest / mean;
         }
         const double ratio = saved / (mean + model.sources[0].detection_s);
+        const double first = 0.5 * mean * (1.0 + law.cv * law.cv) + model.sources[0].detection_s;
         const double productive = 1000.0 * saved;
+        const double expected = first + (productive - saved_first) / ratio;
         const Simulated s = simulate(productive, model, 1024);
         // The last attempt does not end by failing: two attempts' worth at most.
-        EXPECT_NEAR(productive / s.mean, ratio, 0.004 * ratio + 4.0 * ratio * s.error / s.mean);
+        EXPECT_NEAR(expected / s.mean, 1.0, 0.004 + 4.0 * s.error / s.mean);
     };
     for (const double lag : {0.0, 20 * minute}) {
         check({GapFamily::weibull, std::sqrt(5.0)}, lag, [&](double t) { return cdf(complement(weibull, t)); });
         check({GapFamily::gamma, 2.0}, lag, [&](double t) { return cdf(complement(gamma, t)); });
     }
+}
+
+/// Of a process that has run for long, rate * t failures in t on average, however short t is. Announced stops lose no work: a run
+/// is its productive time and a second of detection for each failure.
+TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
+{
+    constexpr double rate = 8 / (1000 * day);  // 8 nodes
+    struct Run {
+        double productive_s;
+        int histories;
+    };
+    for (const GapLaw law :
+         {GapLaw{GapFamily::gamma, 2.95}, GapLaw{GapFamily::weibull, 3.0}, GapLaw{GapFamily::weibull, 0.5}, GapLaw{}}) {
+        for (const Run run : {Run{1.6 * hour, 400'000}, Run{6.3 * day, 100'000}, Run{628 * day, 4000}}) {
+            FailureModel model = poisson(rate, 0.0, std::numeric_limits<double>::infinity(), 0.0);
+            model.sources[0].detection_s = 1.0;
+            model.sources[0].planned = true;
+            model.sources[0].gaps = law;
+            const Simulated s = simulate(run.productive_s, model, run.histories);
+            const double expected = rate * run.productive_s;
+            EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error) << law.cv << ' ' << run.productive_s;
+            EXPECT_NEAR(least_mean_training_time(run.productive_s, model), s.mean, 4.0 * s.error);
+            EXPECT_LT(s.error, 0.25 * expected) << law.cv << ' ' << run.productive_s;
+        }
+    }
+}
+
+/// A timetable begins with the run: of stops every day, two and a half days have two.
+TEST(PlannedStops, BeginWithTheRun)
+{
+    FailureModel model = poisson(1.0 / day, 0.0, std::numeric_limits<double>::infinity(), 0.0);
+    model.sources[0].planned = true;
+    model.sources[0].gaps = {GapFamily::constant, 0.0};
+    EXPECT_EQ(simulate(2.5 * day, model, 100).runs.cause[0].failures, 2.0);
 }
 
 /// No spare: each failure waits for its own repair. So many that none is missing: nothing waits.

@@ -1,0 +1,50 @@
+#include "model/run/failure_tables.hpp"
+
+#include "tests/support/failure_runs.hpp"
+
+#include "model/noise/distribution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace prismopt {
+namespace {
+
+/// What is left of a gap has the mean E[gap^2] / (2 E[gap]) and P(rest > x) = the integral of P(gap > t) from x on: at each
+/// quantile of the table, by the midpoint rule in log t.
+TEST(FirstGaps, AreWhatIsLeftOfGaps)
+{
+    FailureTables tables(exponential_gaps());
+    for (const double cv : {0.3, 1.0, 2.95, 8.0}) {
+        for (const GapFamily family : {GapFamily::gamma, GapFamily::weibull}) {
+            const QuantileTable& rest = tables.first_gaps({family, cv});
+            EXPECT_NEAR(rest.mean(), 0.5 * (1.0 + cv * cv), 1e-5 * (1.0 + cv * cv)) << cv;
+            const FamilyFunctions gap = functions_of(family == GapFamily::gamma ? Family{Gamma{cv}} : Family{Weibull{cv}});
+            for (const double p : {0.001, 0.1, 0.5, 0.9, 0.999}) {
+                const auto quantile = static_cast<double>(rest(static_cast<std::uint32_t>(p * 0x1p32)));
+                double below = 0.0;
+                constexpr double step = 1e-3;
+                for (double log_t = std::log(quantile) - 0.5 * step; log_t > -20.0; log_t -= step) {
+                    const double t = std::exp(log_t);
+                    below += gap.probability(t, true) * t * step;
+                }
+                // e^-20 is left out; the table errs by 1e-4 of the value at most.
+                EXPECT_NEAR(below, p, 3e-4 * std::min(quantile, 1.0) + 1e-8) << cv << ' ' << p;
+            }
+        }
+    }
+}
+
+TEST(FirstGaps, AreTheGapsThemselvesOfPoissonProcessesAndTimetables)
+{
+    FailureTables tables(exponential_gaps());
+    for (const GapLaw law : {GapLaw{}, GapLaw{GapFamily::constant, 0.0}}) {
+        EXPECT_EQ(&tables.first_gaps(law), &tables.gaps(law));
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
