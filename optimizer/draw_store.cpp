@@ -4,7 +4,10 @@
 #include "optimizer/bytes.hpp"
 #include "optimizer/log.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 namespace prismopt {
@@ -45,7 +48,21 @@ DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resum
         std::error_code ignored;
         std::filesystem::remove(path, ignored);
     }
-    file_.emplace(path, study);
+    attempt([&] { file_.emplace(path, study); });
+}
+
+/// Writing is only a shortcut: where it fails (a full disk), the study goes on without it.
+template <class Writing>
+void DrawStore::attempt(Writing writing)
+{
+    try {
+        writing();
+    } catch (const std::exception& error) {
+        log_warning(
+            fmt::format("{}; draws of plans that are not answered yet are no longer kept: a run that is killed makes them again",
+                        error.what()));
+        file_.reset();
+    }
 }
 
 /// False where there is nothing to go on with.
@@ -137,6 +154,14 @@ void DrawStore::answered(std::uint64_t point)
 
 void DrawStore::save()
 {
+    saved_ = std::chrono::steady_clock::now();
+    if (file_) {
+        attempt([this] { write(); });
+    }
+}
+
+void DrawStore::write()
+{
     if (file_bytes_ > 2 * kept_bytes_ + most_stale_bytes) {
         file_->clear();
         file_bytes_ = 0;
@@ -150,7 +175,6 @@ void DrawStore::save()
             kept.saved = true;
         }
     }
-    saved_ = std::chrono::steady_clock::now();
 }
 
 void DrawStore::append(const Key& key, const Kept& kept)

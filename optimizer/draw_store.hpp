@@ -43,12 +43,15 @@ private:
     };
 
     bool load(const std::string& path, std::uint64_t study);
+    template <class Writing>
+    void attempt(Writing writing);
+    void write();
     void append(const Key& key, const Kept& kept);
 
     std::map<Key, Kept> kept_;
     std::uint64_t kept_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;
-    std::optional<JournalWriter> file_;
+    std::optional<JournalWriter> file_;  // none where it could not be written
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

@@ -320,6 +320,10 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
     results.study = study_info(model.scenario, options);
     results.threads = sampler_threads();
     StudyPlan plan = plan_study(model);
+    const auto of_training = [](const Objective* objective) { return objective->name.starts_with("training_time_p"); };
+    if (model.scenario.search.confirm.steps == 1 && std::any_of(model.objectives.begin(), model.objectives.end(), of_training)) {
+        log_warning(one_step_text);
+    }
     results.study.strategy = plan.chosen.name;
     Search search(model, crew, options, std::move(plan), journal, stop);
     auto stopped = search.run();

@@ -23,4 +23,10 @@ StudyPlan plan_study(const StudyModel& model);
 /// Of an exact search whose top rung has `top` fleets where upper limits among so many plans need `needed`.
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed);
 
+/// What a single step a fleet does to quantiles of the training time (ProductiveTimes).
+inline constexpr const char* one_step_text =
+    "[search] draws one step a fleet: what a single step varies stays in the quantiles of the training time, which come out too "
+    "far from "
+    "its median; write steps = 2 or more in rungs and confirm";
+
 }  // namespace prismopt

@@ -1,4 +1,5 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
 
 #include "io/merge_results.hpp"
 #include "io/report.hpp"
@@ -29,6 +30,7 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("prismopt merge needs --out FILE and --part with two results files or more; see prismopt merge --help");
     }
     const std::string out = (*values)["out"].as<std::string>();
+    refuse_input_as_output({"out", out}, (*values)["part"].as<std::vector<std::string>>());
     if (!(*values)["force"].as<bool>() && std::filesystem::exists(out)) {
         throw InputError(fmt::format("{} exists and is kept; name another file with --out, or replace it with --force", out));
     }

@@ -17,6 +17,7 @@
 #include "optimizer/log.hpp"
 #include "optimizer/plan_rules.hpp"
 #include "optimizer/scale_curve.hpp"
+#include "optimizer/study_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -222,6 +223,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
         const int block = rung.steps * block_fleets;
         rung.fleets = (draws + block - 1) / block * block_fleets;  // whole blocks
+    }
+    if (rung.steps == 1) {
+        log_warning(one_step_text);
     }
     const std::optional<int> draw = chosen_draw(*values, rung);
     if ((*values)["scale-curve"].as<bool>()) {

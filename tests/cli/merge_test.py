@@ -43,6 +43,7 @@ class Merge(CliTest):
         self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]),
                          r"two of the files hold part 1 of 3: parts do not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
+        self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is what this command reads")
 
     def search_parts(self, toml, parts, *more):
         """Names of the results of all parts."""

@@ -90,5 +90,16 @@ TEST_F(Stored, OfAnotherStudyOrDamagedIsDrawnAgain)
     EXPECT_TRUE(DrawStore(journal_, study, true).missing(block({1}, 64)));
 }
 
+/// The journal alone tells what is done: a study goes on without its draws' file.
+TEST_F(Stored, GoesOnWhereItCannotBeWritten)
+{
+    DrawStore store(folder_.file("no such folder/F.h5.journal"), study, false);
+    EXPECT_EQ(store.complete(block({1, 2}, 64), result_of({1, 2})), result_of({1, 2}));
+    store.save();
+    EXPECT_EQ(points_in(store.missing(block({2, 3}, 64))), std::vector<std::uint64_t>{3});
+    store.answered(1);
+    EXPECT_EQ(points_in(store.missing(block({1, 2}, 64))), std::vector<std::uint64_t>{1});
+}
+
 }  // namespace
 }  // namespace prismopt
