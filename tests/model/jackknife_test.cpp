@@ -113,7 +113,7 @@ class JackknifeLimits : public testing::TestWithParam<Case> {};
 TEST_P(JackknifeLimits, CoverAsOftenAsTheySay)
 {
     const Case& c = GetParam();
-    constexpr int trials = 120;
+    constexpr int trials = 80;
     const double slack = 4.0 * std::sqrt(0.95 * 0.05 / trials);
     std::mt19937_64 random(5);
     std::normal_distribution<double> normal;

@@ -269,9 +269,9 @@ TEST(SensitivityLimits, Cover)
         return result;
     };
     const std::vector<Estimate> truth = changes(1 << 17, 1000);
-    constexpr int trials = 100;
-    // 84: five standard deviations of a count with probability 0.95, as thirty are looked at for each number of fleets; their sum to 92 %.
-    constexpr int least = 84;
+    constexpr int trials = 60;
+    // 48: five standard deviations of a count with probability 0.95, as thirty are looked at for each number of fleets; their sum to 92 %.
+    constexpr int least = 48;
     for (const int fleets : {512, 2048}) {
         std::vector<int> covered(truth.size(), 0);
         int all = 0;
