@@ -125,10 +125,14 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     fit.family = recipe.name;
     take(fitted, rising, fit);
     fit.held_out = held_out_likelihood(recipe, factors);
-    if (!std::isfinite(fit.held_out)) {  // too little in a fold for one of its parameters
+    const bool foretells = std::isfinite(fit.held_out);
+    if (!foretells) {  // too little in a fold for one of its parameters
         fit.held_out = -std::numeric_limits<double>::infinity();
     }
-    fit.fits = fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05;
+    // Of fewer values nothing else would tell a law that is many times as wide as they are.
+    const bool can_be_judged = foretells || factors.size() >= least_for_tails;
+    fit.fits =
+        can_be_judged && (fit.ks <= options.near_enough || ks_probability(fit.ks, static_cast<double>(rising.size())) > 0.05);
     return fit;
 }
 
