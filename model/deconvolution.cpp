@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t bins = 128;
 constexpr double reach = 8.0;
 constexpr double width = 2.0 * reach / bins;
+static_assert(width == deconvolution_bin);
 constexpr int rounds = 30;
 
 using Bins = std::array<double, bins>;

@@ -7,6 +7,9 @@
 
 namespace prismopt {
 
+/// Width of the grid's bins: noise of a smaller deviation is not worth the rounding.
+inline constexpr double deconvolution_bin = 0.125;
+
 /// Values, ascending and as many as there are sums, of the part X of sums X + N: the law of X that explains the sums best, seen from `start`.
 ///
 /// Expectation maximisation on a grid (Richardson, J. Opt. Soc. Am. 62 (1972) 55-59; Lucy, Astron. J. 79 (1974) 745-754), a few rounds: where N

@@ -15,7 +15,7 @@ namespace prismopt {
 
 namespace {
 
-double mean_of(const std::vector<double>& values)
+double mean_of(std::span<const double> values)
 {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -112,6 +112,72 @@ std::vector<double> noise_of_means(std::span<const double> deviations, std::size
     return result;
 }
 
+/// Variances of the mean of the steps of a fleet: of noise alone, and all.
+struct Scatter {
+    double noise = 0.0;
+    double total = 0.0;
+};
+Scatter scatter_of(std::span<const double> deviations, std::size_t steps)
+{
+    const std::size_t fleets = deviations.size() / steps;
+    Scatter scatter;
+    for (std::size_t first = 0; first < deviations.size(); first += steps) {
+        const auto fleet = deviations.subspan(first, steps);
+        const double mean = mean_of(fleet);
+        scatter.total += square(mean) / static_cast<double>(std::max<std::size_t>(1, fleets - 1));
+        for (const double d : fleet) {
+            scatter.noise += square(d - mean) / static_cast<double>(std::max<std::size_t>(1, steps - 1) * deviations.size());
+        }
+    }
+    return scatter;
+}
+
+/// Third cumulants in units of the fleets' standard deviation, cubed.
+struct Cumulants {
+    double of_fleets = 0.0;  // of true means
+    double error = 0.0;      // standard error of that
+    double of_noise = 0.0;   // of one step
+};
+Cumulants cumulants_of(std::span<const double> deviations, std::size_t steps, double unit)
+{
+    if (steps < 2) {
+        return {};
+    }
+    std::vector<double> of_fleet;
+    double of_steps = 0.0;
+    std::vector<double> fleet(steps);
+    for (std::size_t first = 0; first < deviations.size(); first += steps) {
+        std::transform(deviations.begin() + static_cast<std::ptrdiff_t>(first),
+                       deviations.begin() + static_cast<std::ptrdiff_t>(first + steps), fleet.begin(),
+                       [unit](double d) { return d / unit; });
+        of_fleet.push_back(third_cumulant(fleet));
+        for (const double d : fleet) {
+            of_steps += cube(d) / static_cast<double>(deviations.size());
+        }
+    }
+    Cumulants cumulants;
+    cumulants.of_fleets = mean_of(of_fleet);
+    cumulants.of_noise = of_steps - cumulants.of_fleets;
+    double squares = 0.0;
+    for (const double c : of_fleet) {
+        squares += square(c - cumulants.of_fleets);
+    }
+    cumulants.error = std::sqrt(squares) / static_cast<double>(of_fleet.size());
+    return cumulants;
+}
+
+/// Where the deconvolution starts: scores of the fleets by rank, in units of their measured standard deviation.
+std::vector<double> start_of(const ProductiveTimes& times, double shrink)
+{
+    std::vector<double> start;
+    const auto fleets = static_cast<double>(times.measured.size());
+    for (std::size_t rank = 0; rank < times.measured.size(); ++rank) {
+        const double z = normal_score((static_cast<double>(rank) + 0.5) / fleets);
+        start.push_back(shrink * std::lerp(times.measured[rank], pearson_score(times.skewness, z), times.shape_weight));
+    }
+    return start;
+}
+
 }  // namespace
 
 double ProductiveTimes::deviation_at(double probability) const
@@ -131,87 +197,58 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
 {
     std::vector<double> deviations = runs_by_step(phases, draws);  // [fleet * steps + k]
     const auto k = static_cast<std::size_t>(steps);
-    const std::size_t fleets = deviations.size() / k;
-    const auto count = static_cast<double>(std::max<std::size_t>(2, fleets));
-
     ProductiveTimes result;
-    result.seconds.resize(fleets);
-    for (std::size_t f = 0; f < fleets; ++f) {
-        const auto first = deviations.begin() + static_cast<std::ptrdiff_t>(f * k);
-        result.seconds[f] = std::accumulate(first, first + steps, 0.0) / steps;
+    for (std::size_t first = 0; first < deviations.size(); first += k) {
+        result.seconds.push_back(mean_of(std::span(deviations).subspan(first, k)));
     }
     result.mean = mean_of(result.seconds);
     for (double& d : deviations) {
         d -= result.mean;
     }
-
-    double noise = 0.0;  // variance of the mean of so many steps of a fleet
-    double total = 0.0;  // variance of such means
-    for (std::size_t f = 0; f < fleets; ++f) {
-        const double mean = result.seconds[f] - result.mean;
-        total += square(mean) / (count - 1.0);
-        for (std::size_t i = f * k; i < (f + 1) * k; ++i) {
-            noise += square(deviations[i] - mean) / (std::max(1, steps - 1) * static_cast<double>(deviations.size()));
-        }
-    }
+    const Scatter scatter = scatter_of(deviations, k);
+    const double unit = std::sqrt(scatter.total);
     constexpr double rounding = 1e-9;  // of sums and single-precision steps: what differs by no more does not differ
-    if (std::sqrt(total) <= rounding * result.mean) {
+    if (unit <= rounding * result.mean) {
         return result;
     }
-    const double noise_share = std::min(1.0, noise / total);
+    const auto fleets = static_cast<double>(result.seconds.size());
+    const double noise_share = std::min(1.0, scatter.noise / scatter.total);
     const double shrink = std::sqrt(1.0 - noise_share);
     // Both variances have relative errors sqrt(2 / degrees of freedom); shrink^2 = 1 - noise / total.
-    const double share_error = noise_share * std::sqrt(2.0 / count + 2.0 / (count * std::max(1, steps - 1)));
-    const double smallest = std::sqrt(share_error);  // what cannot be told from zero
-    const double seen = std::max({shrink, smallest, 1e-12});
-    const double mean_deviation = fleets > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
+    const double share_error = noise_share * std::sqrt(2.0 / fleets + 2.0 / (fleets * std::max(1, steps - 1)));
+    const double seen = std::max(shrink, std::sqrt(share_error));  // at least what cannot be told from zero
+    const double mean_deviation = result.seconds.size() > 1 ? mean_error(result.seconds, {1, block_fleets}) : 0.0;
     result.mean_variance = noise_share * square(mean_deviation);
     // Of the root of a variance; limits reach down to none where that cannot be told from it.
     constexpr double limits = 1.96;
     result.spread_deviation = (1.0 - std::sqrt(std::max(0.0, 1.0 - limits * share_error / square(seen)))) / limits;
-    result.deviation = seen * std::sqrt(total);
+    result.deviation = seen * unit;
     result.shape_weight = noise_share * (2.0 - noise_share);
 
-    double cumulant = 0.0;  // of the true means, in units of `deviation`
-    double squares = 0.0;
-    double of_steps = 0.0;  // third moment of a step
-    for (std::size_t f = 0; f < fleets && steps > 1; ++f) {
-        std::vector<double> fleet(deviations.begin() + static_cast<std::ptrdiff_t>(f * k),
-                                  deviations.begin() + static_cast<std::ptrdiff_t>((f + 1) * k));
-        for (double& d : fleet) {
-            d /= result.deviation;
-            of_steps += cube(d) / static_cast<double>(deviations.size());
-        }
-        const double of_fleet = third_cumulant(fleet);
-        cumulant += of_fleet / count;
-        squares += square(of_fleet) / count;
-    }
-    const double measured_deviation = std::sqrt((squares - square(cumulant)) / count);
-    const double measured_weight = 1.0 / (1.0 + square(measured_deviation / expected_skewness_deviation));
-    result.skewness = std::clamp(measured_weight * cumulant + (1.0 - measured_weight) * expected_skewness,
-                                 -largest_pearson_skewness, largest_pearson_skewness);
-    result.skewness_deviation = std::sqrt(measured_weight) * measured_deviation;
+    const Cumulants cumulants = cumulants_of(deviations, k, result.deviation);
+    const double measured_weight = 1.0 / (1.0 + square(cumulants.error / expected_skewness_deviation));
+    result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight), -largest_pearson_skewness,
+                                 largest_pearson_skewness);
+    result.skewness_deviation = std::sqrt(measured_weight) * cumulants.error;
 
-    std::vector<std::size_t> order(fleets);
+    std::vector<std::size_t> order(result.seconds.size());  // of fleets, by rank
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return result.seconds[a] < result.seconds[b]; });
-    std::vector<double> start;
-    for (std::size_t rank = 0; rank < fleets; ++rank) {
-        result.measured.push_back((result.seconds[order[rank]] - result.mean) / std::sqrt(total));
-        const double z = normal_score((static_cast<double>(rank) + 0.5) / static_cast<double>(fleets));
-        start.push_back(shrink * std::lerp(result.measured.back(), pearson_score(result.skewness, z), result.shape_weight));
+    for (const std::size_t fleet : order) {
+        result.measured.push_back((result.seconds[fleet] - result.mean) / unit);
     }
     result.scores = result.measured;
-    if (noise > 0.0 && shrink > 0.0) {
+    if (noise_share > square(deconvolution_bin) && shrink > 0.0) {
         constexpr double most = 1.5;  // beyond, the parabola of noise_of_means() turns
-        const double step_noise = std::sqrt(noise * steps) / result.deviation;
-        const double skewness = std::clamp((of_steps - cumulant) / cube(step_noise) / std::sqrt(steps), -most, most);
-        result.scores = deconvolved(result.measured, noise_of_means(deviations, k, skewness, noise, std::sqrt(total)), start);
+        const double skewness =
+            cumulants.of_noise / std::pow(scatter.noise * steps / square(result.deviation), 1.5) / std::sqrt(steps);
+        const std::vector<double> noise = noise_of_means(deviations, k, std::clamp(skewness, -most, most), scatter.noise, unit);
+        result.scores = deconvolved(result.measured, noise, start_of(result, shrink));
         standardise(result.scores);
     }
-    for (std::size_t rank = 0; rank < fleets; ++rank) {
-        result.seconds[order[rank]] = result.mean + shrink * std::sqrt(total) * result.scores[rank];
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+        result.seconds[order[rank]] = result.mean + shrink * unit * result.scores[rank];
     }
     return result;
 }

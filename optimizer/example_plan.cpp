@@ -4,8 +4,6 @@
 #include "optimizer/evaluator.hpp"
 #include "optimizer/spread_ranges.hpp"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 namespace prismopt {
@@ -26,8 +24,7 @@ std::string example_design(const Scenario& scenario)
     if (!best) {
         return {};
     }
-    const ParallelPlan plan = model.designs.plan(model.designs.space().point(best->index));
-    return fmt::format("; write for example --design \"{}\"", design_text(plan));
+    return design_text(model.designs.plan(model.designs.space().point(best->index)));
 }
 
 }  // namespace prismopt

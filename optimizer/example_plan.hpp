@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// `; write for example --design "..."` with the first objective's best plan without noise among those of [space] that are looked at (all,
-/// of up to a million tuples); empty where none of these is feasible.
+/// --design of the first objective's best plan without noise among those of [space] that are looked at (all, of up to a million tuples); empty
+/// where none of these is feasible.
 std::string example_design(const Scenario& scenario);
 
 }  // namespace prismopt

@@ -83,7 +83,7 @@ int main(int argc, char** argv)
     prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
-        prismopt::catch_stop_signals();  // what arrives while MPI starts counts, too
+        prismopt::catch_stop_signals();  // what arrives while MPI starts counts, too; a dry run ends by them
     }
     auto team = team_for(words, argc, argv);
     prismopt::start_log();

@@ -267,9 +267,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         print_text(of);
     }
     if (infeasible) {
-        const std::string advice = (*values)["design"].as<std::string>().empty() ? example_design(scenario) : "";
-        if (!advice.empty()) {
-            log_warning("this plan is of the first choices of [space]" + advice);
+        const std::string example = (*values)["design"].as<std::string>().empty() ? example_design(scenario) : "";
+        if (!example.empty()) {
+            log_warning(fmt::format("this plan is of the first choices of [space]; write for example --design \"{}\"", example));
         }
         refuse_files(*values, *infeasible);
     }

@@ -56,10 +56,11 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
 
 void refuse(const Infeasible& why, const std::string& design, const Scenario& scenario)
 {
-    const std::string advice = design.empty() ? example_design(scenario) : "";
-    throw InputError(fmt::format("{}: {}: {}{}",
-                                 design.empty() ? "without --design the plan cannot run" : "--design: the plan cannot run",
-                                 why.reason, why.detail, advice.empty() ? "; change the plan, predict says more of it" : advice));
+    const std::string example = design.empty() ? example_design(scenario) : "";
+    throw InputError(fmt::format("{} the plan cannot run: {}: {}; {}",
+                                 design.empty() ? "without --design" : "--design:", why.reason, why.detail,
+                                 example.empty() ? "change the plan, predict says more of it"
+                                                 : fmt::format("write for example --design \"{}\"", example)));
 }
 
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)

@@ -2,6 +2,8 @@
 
 import json
 import math
+import pathlib
+import re
 
 import support
 from support import CliTest
@@ -122,6 +124,13 @@ schedule = "gpipe"
 
     def test_under_mpirun_it_is_told_once(self):
         self.assertEqual(json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", ranks=2)), self.predict())
+
+    def test_one_step_a_fleet_is_warned_of(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        for steps, warned in ((1, True), (2, False)):
+            self.write(re.sub(r"(?m)^(confirm = .*steps = )\d+", rf"\g<1>{steps}", small))
+            told = self.run_program("predict", "study.toml", "--design", DESIGN)
+            self.assertEqual("one step a fleet" in told.stderr, warned, told.stderr)
 
 
 if __name__ == "__main__":
