@@ -1,8 +1,10 @@
 #include "model/random.hpp"
 
-#include "model/step/vector_clones.hpp"
+#include "model/registers.hpp"
 
 #include <Random123/philox.h>
+
+#include <algorithm>
 
 namespace prismopt {
 
@@ -14,17 +16,19 @@ constexpr std::uint64_t multiplier_1 = 0xCD9E8D57;
 constexpr std::uint32_t weyl_0 = 0x9E3779B9;
 constexpr std::uint32_t weyl_1 = 0xBB67AE85;
 constexpr int rounds = 10;
-
-// The state is kept in the low halves of 64-bit numbers, where the products need it: no packing between rounds; what the high
-// halves hold does not matter. Thirty-two lanes at a time: a round waits for its products, and four vectors hide that.
-constexpr int group = 32;
 constexpr std::uint64_t low_half = 0xFFFFFFFF;
 
+// The state is kept in the low halves of 64-bit lanes, where the products need it: no packing between rounds; what the high halves
+// hold does not matter. Several registers at a time: a round waits for its products, and the others hide that.
+template <class R>
 struct State {
-    std::uint64_t c0[group];
-    std::uint64_t c1[group];
-    std::uint64_t c2[group];
-    std::uint64_t c3[group];
+    static constexpr int registers = R::width >= 16 ? 4 : 2;  // 16 or 8 in all, of the machine's 32 or 16
+    static constexpr int lanes_together = registers * R::width / 2;
+    using Wide = typename R::Wide;
+    Wide c0[registers];
+    Wide c1[registers];
+    Wide c2[registers];
+    Wide c3[registers];
 };
 
 struct Key {
@@ -38,27 +42,58 @@ struct Key {
     }
 };
 
-template <int First>
-[[gnu::always_inline]] inline void finish(State& s, Key key, int lane, std::array<Words, 4>& words)
+template <class R>
+[[gnu::always_inline]] inline void pack(const typename R::Wide* c, int lane, Words& words)
 {
+    for (int i = 0; i < State<R>::registers; i += 2) {
+        R::pack(c[i], c[i + 1], R::at(words, lane / R::width + i / 2));
+    }
+}
+
+/// Rounds `First` to the last of the lanes from `lane` on.
+template <class R, int First>
+[[gnu::always_inline]] inline void finish(State<R>& s, Key key, int lane, std::array<Words, 4>& words)
+{
+    using Wide = typename R::Wide;
+    Wide by_0;
+    Wide by_1;
+    R::fill(multiplier_0, by_0);
+    R::fill(multiplier_1, by_1);
 #pragma GCC unroll 10
     for (int round = First; round < rounds; ++round) {
-        for (int l = 0; l < group; ++l) {
-            const std::uint64_t product_0 = (s.c0[l] & low_half) * multiplier_0;
-            const std::uint64_t product_1 = (s.c2[l] & low_half) * multiplier_1;
-            s.c0[l] = (product_1 >> 32) ^ s.c1[l] ^ key.k0;
-            s.c2[l] = (product_0 >> 32) ^ s.c3[l] ^ key.k1;
-            s.c1[l] = product_1;
-            s.c3[l] = product_0;
+#pragma GCC unroll 4
+        for (int i = 0; i < State<R>::registers; ++i) {
+            Wide product_0;
+            Wide product_1;
+            R::multiply_low(s.c0[i], by_0, product_0);
+            R::multiply_low(s.c2[i], by_1, product_1);
+            s.c0[i] = (product_1 >> 32) ^ s.c1[i] ^ key.k0;
+            s.c2[i] = (product_0 >> 32) ^ s.c3[i] ^ key.k1;
+            s.c1[i] = product_1;
+            s.c3[i] = product_0;
         }
         key.next();
     }
-    for (int l = 0; l < group; ++l) {
-        words[0].at[lane + l] = static_cast<std::uint32_t>(s.c0[l]);
-        words[1].at[lane + l] = static_cast<std::uint32_t>(s.c1[l]);
-        words[2].at[lane + l] = static_cast<std::uint32_t>(s.c2[l]);
-        words[3].at[lane + l] = static_cast<std::uint32_t>(s.c3[l]);
-    }
+    pack<R>(s.c0, lane, words[0]);
+    pack<R>(s.c1, lane, words[1]);
+    pack<R>(s.c2, lane, words[2]);
+    pack<R>(s.c3, lane, words[3]);
+}
+
+using WideWords = Lanes<std::uint64_t>;
+
+WideWords widened(const Words& words)
+{
+    WideWords wide;
+    std::copy_n(words.at, lanes, wide.at);
+    return wide;
+}
+
+/// The i-th register of those from lane `first` on.
+template <class R>
+[[gnu::always_inline]] inline const typename R::Wide& wide_at(const WideWords& words, int first, int i)
+{
+    return reinterpret_cast<const typename R::Wide*>(words.at + first)[i];
 }
 
 }  // namespace
@@ -72,32 +107,39 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, const Counter& counter)
     return {r[0], r[1], r[2], r[3]};
 }
 
-PRISMOPT_VECTOR_CLONES
 void philox_lanes(std::uint64_t seed, const Words& fleet, const Words& step_replica, std::uint32_t event, std::uint32_t use,
                   std::array<Words, 4>& words)
 {
-    for (int first = 0; first < lanes; first += group) {
-        State s;
-        for (int l = 0; l < group; ++l) {
-            s.c0[l] = fleet.at[first + l];
-            s.c1[l] = step_replica.at[first + l];
-            s.c2[l] = event;
-            s.c3[l] = use;
+    const WideWords fleets = widened(fleet);
+    const WideWords who = widened(step_replica);
+    on_registers([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        typename R::Wide events;
+        typename R::Wide uses;
+        R::fill(event, events);
+        R::fill(use, uses);
+        State<R> s;
+        for (int first = 0; first < lanes; first += s.lanes_together) {
+            for (int i = 0; i < s.registers; ++i) {
+                s.c0[i] = wide_at<R>(fleets, first, i);
+                s.c1[i] = wide_at<R>(who, first, i);
+                s.c2[i] = events;
+                s.c3[i] = uses;
+            }
+            finish<R, 0>(s, Key(seed), first, words);
         }
-        finish<0>(s, Key(seed), first, words);
-    }
+    });
 }
 
 FleetPhilox::FleetPhilox(std::uint64_t seed, const Words& fleet) : seed_(seed)
 {
     for (int l = 0; l < lanes; ++l) {
         const std::uint64_t product = fleet.at[l] * multiplier_0;
-        high_.at[l] = static_cast<std::uint32_t>(product >> 32);
-        low_.at[l] = static_cast<std::uint32_t>(product);
+        high_.at[l] = product >> 32;
+        low_.at[l] = product & low_half;
     }
 }
 
-PRISMOPT_VECTOR_CLONES
 void FleetPhilox::draw(std::uint32_t step_replica, std::uint32_t event, std::uint32_t use, std::array<Words, 4>& words) const
 {
     Key key(seed_);
@@ -111,17 +153,26 @@ void FleetPhilox::draw(std::uint32_t step_replica, std::uint32_t event, std::uin
     const std::uint64_t into_0 = word_1 ^ key.k0;
     const std::uint64_t into_2 = (shared_2 >> 32) ^ key.k1;
     key.next();
-    for (int first = 0; first < lanes; first += group) {
-        State s;
-        for (int l = 0; l < group; ++l) {
-            const std::uint64_t product = (high_.at[first + l] ^ mixed_use) * multiplier_1;
-            s.c0[l] = (product >> 32) ^ into_0;
-            s.c1[l] = product;
-            s.c2[l] = low_.at[first + l] ^ into_2;
-            s.c3[l] = shared_2;
+    on_registers([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        using Wide = typename R::Wide;
+        Wide by_1;
+        Wide shared;
+        R::fill(multiplier_1, by_1);
+        R::fill(shared_2, shared);
+        State<R> s;
+        for (int first = 0; first < lanes; first += s.lanes_together) {
+            for (int i = 0; i < s.registers; ++i) {
+                Wide product;
+                R::multiply_low(wide_at<R>(high_, first, i) ^ mixed_use, by_1, product);
+                s.c0[i] = (product >> 32) ^ into_0;
+                s.c1[i] = product;
+                s.c2[i] = wide_at<R>(low_, first, i) ^ into_2;
+                s.c3[i] = shared;
+            }
+            finish<R, 2>(s, key, first, words);
         }
-        finish<2>(s, key, first, words);
-    }
+    });
 }
 
 }  // namespace prismopt

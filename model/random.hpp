@@ -90,8 +90,8 @@ public:
 
 private:
     std::uint64_t seed_ = 0;
-    Words high_{};  // halves of the fleet times the first multiplier
-    Words low_{};
+    Lanes<std::uint64_t> high_{};  // halves of the fleet times the first multiplier
+    Lanes<std::uint64_t> low_{};
 };
 
 }  // namespace prismopt

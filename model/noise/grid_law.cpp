@@ -1,6 +1,6 @@
 #include "model/noise/grid_law.hpp"
 
-#include "model/step/vector_clones.hpp"
+#include "model/registers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,19 +32,20 @@ void deposit(double x, double amount, double* mass)
 }
 
 /// out[i + j] += a[i] * b[j]. size_a is a multiple of four; three zeros lie before b and after it.
-PRISMOPT_VECTOR_CLONES
 void convolve(const double* a, std::size_t size_a, const double* b, std::size_t size_b, double* out)
 {
-    for (std::size_t i = 0; i < size_a; i += 4) {
-        const double a0 = a[i];
-        const double a1 = a[i + 1];
-        const double a2 = a[i + 2];
-        const double a3 = a[i + 3];
-        double* to = out + i;
-        for (std::size_t j = 0; j < size_b + 3; ++j) {
-            to[j] += (a0 * b[j] + a1 * b[j - 1]) + (a2 * b[j - 2] + a3 * b[j - 3]);
+    on_registers([&](auto) PRISMOPT_INLINE {
+        for (std::size_t i = 0; i < size_a; i += 4) {
+            const double a0 = a[i];
+            const double a1 = a[i + 1];
+            const double a2 = a[i + 2];
+            const double a3 = a[i + 3];
+            double* to = out + i;
+            for (std::size_t j = 0; j < size_b + 3; ++j) {
+                to[j] += (a0 * b[j] + a1 * b[j - 1]) + (a2 * b[j - 2] + a3 * b[j - 3]);
+            }
         }
-    }
+    });
 }
 
 template <class Iterator>

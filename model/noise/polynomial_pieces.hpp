@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace prismopt {
@@ -25,7 +26,7 @@ struct PolynomialPieces {
         const std::uint32_t k = piece % pieces;
         float value = coefficient[Degree][k];
         for (int power = Degree - 1; power >= 0; --power) {
-            value = value * within + coefficient[power][k];
+            value = std::fma(value, within, coefficient[power][k]);
         }
         return value;
     }

@@ -1,6 +1,5 @@
 #include "model/step/coupled_law.hpp"
 
-#include "model/step/vector_clones.hpp"
 #include "model/step/vector_lanes.hpp"
 
 #include <algorithm>
@@ -75,12 +74,15 @@ constexpr std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
 constexpr std::uint32_t one = 127U << mantissa_bits;
 
 /// law.waiting at n = `equal`, from one up.
-[[gnu::always_inline]] inline void waiting_of(const CoupledLaw& law, const FloatVector& equal, FloatVector& out)
+template <class R>
+[[gnu::always_inline]] inline void waiting_of(const CoupledLaw& law, const typename R::Float& equal, typename R::Float& out)
 {
-    const auto& pattern = reinterpret_cast<const WordVector&>(equal);
-    const WordVector octave = (pattern - one) >> mantissa_bits;
-    const WordVector mantissa = (pattern & mantissa_mask) | one;
-    evaluate(law.waiting, reinterpret_cast<const IntVector&>(octave), reinterpret_cast<const FloatVector&>(mantissa) - 1.5F, out);
+    using Word = typename R::Word;
+    const auto& pattern = reinterpret_cast<const Word&>(equal);
+    const Word octave = (pattern - one) >> mantissa_bits;
+    const Word mantissa = (pattern & mantissa_mask) | one;
+    const typename R::Float within = reinterpret_cast<const typename R::Float&>(mantissa) - 1.5F;
+    evaluate<R>(law.waiting, reinterpret_cast<const typename R::Int&>(octave), within, out);
 }
 
 float waiting_of(const CoupledLaw& law, float equal)
@@ -95,21 +97,23 @@ struct PowerSums {
     std::array<Floats, 3> sum;
 };
 
+template <class R>
 [[gnu::always_inline]] inline void add_powers(int squarings, int members, const MemberRows& a, const MemberRows& b,
                                               PowerSums& powers)
 {
-    for (int v = 0; v < vectors; ++v) {
-        FloatVector slowest{};
+    using Float = typename R::Float;
+    for (int v = 0; v < R::per_row; ++v) {
+        Float slowest{};
         for (int r = 0; r < members; ++r) {
-            const FloatVector x = vector_at(a.first[r * a.stride], v) * vector_at(b.first[r * b.stride], v);
+            const Float x = R::at(a.first[r * a.stride], v) * R::at(b.first[r * b.stride], v);
             slowest = x > slowest ? x : slowest;
         }
-        const FloatVector inverse = 1.0F / slowest;
-        FloatVector sum{};
-        FloatVector sum_of_squares{};
-        FloatVector sum_of_fourths{};
+        const Float inverse = 1.0F / slowest;
+        Float sum{};
+        Float sum_of_squares{};
+        Float sum_of_fourths{};
         for (int r = 0; r < members; ++r) {
-            FloatVector power = vector_at(a.first[r * a.stride], v) * vector_at(b.first[r * b.stride], v) * inverse;
+            Float power = R::at(a.first[r * a.stride], v) * R::at(b.first[r * b.stride], v) * inverse;
             for (int i = 0; i < squarings; ++i) {
                 power = power * power;
             }
@@ -118,34 +122,36 @@ struct PowerSums {
             sum_of_squares = sum_of_squares + power;
             sum_of_fourths = sum_of_fourths + power * power;
         }
-        vector_at(powers.slowest, v) = slowest;
-        vector_at(powers.sum[0], v) = sum;
-        vector_at(powers.sum[1], v) = sum_of_squares;
-        vector_at(powers.sum[2], v) = sum_of_fourths;
+        R::at(powers.slowest, v) = slowest;
+        R::at(powers.sum[0], v) = sum;
+        R::at(powers.sum[1], v) = sum_of_squares;
+        R::at(powers.sum[2], v) = sum_of_fourths;
     }
 }
 
 /// Factor over the slowest member's, from P1 = low and P2 = high of k = 2^squarings. The root is that many square roots, each as
 /// exact as a sum.
+template <class R>
 [[gnu::always_inline]] inline void factor_of_powers(const CoupledLaw& law, int squarings, const Floats& low, const Floats& high,
                                                     Floats& out)
 {
+    using Float = typename R::Float;
     Floats equal;
-    for (int v = 0; v < vectors; ++v) {
-        const FloatVector mean = vector_at(high, v) / vector_at(low, v);
-        const FloatVector n = vector_at(low, v) / mean;
-        vector_at(out, v) = mean;
-        vector_at(equal, v) = n > 1.0F ? n : FloatVector{} + 1.0F;
+    for (int v = 0; v < R::per_row; ++v) {
+        const Float mean = R::at(high, v) / R::at(low, v);
+        const Float n = R::at(low, v) / mean;
+        R::at(out, v) = mean;
+        R::at(equal, v) = n > 1.0F ? n : Float{} + 1.0F;
     }
     for (int i = 0; i < squarings; ++i) {
         for (float& mean : out.at) {
             mean = std::sqrt(mean);
         }
     }
-    for (int v = 0; v < vectors; ++v) {
-        FloatVector waiting;
-        waiting_of(law, vector_at(equal, v), waiting);
-        vector_at(out, v) = vector_at(out, v) * waiting;
+    for (int v = 0; v < R::per_row; ++v) {
+        Float waiting;
+        waiting_of<R>(law, R::at(equal, v), waiting);
+        R::at(out, v) = R::at(out, v) * waiting;
     }
 }
 
@@ -205,18 +211,20 @@ CoupledLaw coupled_law(ChainLaws& chains, std::span<const ChunkPass> passes, con
     return law;
 }
 
-PRISMOPT_VECTOR_CLONES
 void set_factor(const CoupledLaw& law, int members, MemberRows a, MemberRows b, Floats& out)
 {
-    PowerSums powers;
-    add_powers(law.squarings, members, a, b, powers);
-    Floats of_double;
-    factor_of_powers(law, law.squarings, powers.sum[0], powers.sum[1], out);
-    factor_of_powers(law, law.squarings + 1, powers.sum[1], powers.sum[2], of_double);
-    for (int v = 0; v < vectors; ++v) {
-        const FloatVector single = vector_at(out, v);
-        vector_at(out, v) = vector_at(powers.slowest, v) * (single + law.weight_of_double * (vector_at(of_double, v) - single));
-    }
+    on_registers([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        PowerSums powers;
+        add_powers<R>(law.squarings, members, a, b, powers);
+        Floats of_double;
+        factor_of_powers<R>(law, law.squarings, powers.sum[0], powers.sum[1], out);
+        factor_of_powers<R>(law, law.squarings + 1, powers.sum[1], powers.sum[2], of_double);
+        for (int v = 0; v < R::per_row; ++v) {
+            const typename R::Float single = R::at(out, v);
+            R::at(out, v) = R::at(powers.slowest, v) * (single + law.weight_of_double * (R::at(of_double, v) - single));
+        }
+    });
 }
 
 }  // namespace prismopt

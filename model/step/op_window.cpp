@@ -1,9 +1,9 @@
 #include "model/step/op_window.hpp"
 
-#include "model/step/vector_clones.hpp"
 #include "model/step/vector_lanes.hpp"
 
 #include <array>
+#include <utility>
 
 namespace prismopt {
 
@@ -13,27 +13,29 @@ namespace {
 constexpr std::uint32_t random_kind(Pass pass) { return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1; }
 
 /// Scores, or draws of the law where one is shared.
+template <class R>
 [[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardLaw* shared, const Words& bits, Floats& out)
 {
-    for (int v = 0; v < vectors; ++v) {
-        FloatVector z;
-        normal_score(scores, vector_at(bits, v), z);
+    for (int v = 0; v < R::per_row; ++v) {
+        typename R::Float z;
+        normal_score<R>(scores, R::at(bits, v), z);
         if (shared != nullptr) {
-            standard_draw(*shared, z);
+            standard_draw<R>(*shared, z);
         }
-        vector_at(out, v) = z;
+        R::at(out, v) = z;
     }
 }
 
-PRISMOPT_VECTOR_CLONES
-void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::array<Words, 4>& words, OpDraws& draws)
+template <class R>
+[[gnu::always_inline]] inline void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::array<Words, 4>& words,
+                                           OpDraws& draws)
 {
-    draw_row(noise.scores, shared.compute, words[0], draws.compute);
+    draw_row<R>(noise.scores, shared.compute, words[0], draws.compute);
     if (shared.communicates) {
-        draw_row(noise.scores, shared.communication, words[1], draws.communication);
+        draw_row<R>(noise.scores, shared.communication, words[1], draws.communication);
     }
     if (noise.p2p_is_smooth) {
-        draw_row(noise.scores, &noise.p2p_by_score, words[2], draws.transfer);
+        draw_row<R>(noise.scores, &noise.p2p_by_score, words[2], draws.transfer);
         return;
     }
     for (int l = 0; l < lanes; ++l) {
@@ -42,17 +44,19 @@ void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::arra
 }
 
 /// Scores become draws of an op's own law; draws of the one law stay.
-template <bool OneLaw>
-[[gnu::always_inline]] inline void spread(const StandardLaw* law, FloatVector& z)
+template <class Has>
+[[gnu::always_inline]] inline void spread(const StandardLaw* law, typename Has::Float& z)
 {
-    if constexpr (!OneLaw) {
-        standard_draw(*law, z);
+    if constexpr (!Has::one_law) {
+        standard_draw<typename Has::R>(*law, z);
     }
 }
 
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
-template <bool OneLaw, bool Communication, bool Factors, bool Microbatch>
+template <class Registers, bool OneLaw, bool Communication, bool Factors, bool Microbatch>
 struct Have {
+    using R = Registers;
+    using Float = typename R::Float;
     static constexpr bool one_law = OneLaw;
     static constexpr bool communication = Communication;
     static constexpr bool factors = Factors;
@@ -107,41 +111,51 @@ struct PlanOp {
     const Floats* microbatch = nullptr;
 };
 
-/// Draws of an op in 16 lanes.
+/// Draws of an op in one register each.
+template <class Has>
 struct VectorDraws {
-    FloatVector compute;
-    FloatVector communication;
-    FloatVector transfer;
+    typename Has::Float compute;
+    typename Has::Float communication;
+    typename Has::Float transfer;
 };
 
-/// The op's end in the v-th 16 lanes.
+/// The op's end in the v-th register of a row.
 template <class Has>
-[[gnu::always_inline]] inline void end_op(const PlanOp<Has>& op, const VectorDraws& draw, int v)
+[[gnu::always_inline]] inline void end_op(const PlanOp<Has>& op, const VectorDraws<Has>& draw, int v)
 {
-    FloatVector transfer = op.transfer_s * draw.transfer;
-    FloatVector z = draw.compute;
-    spread<Has::one_law>(op.law.compute_law, z);
-    FloatVector compute = op.compute_s + op.compute_spread_s * z;
+    using R = typename Has::R;
+    using Float = typename R::Float;
+    Float compute = draw.compute;
+    spread<Has>(op.law.compute_law, compute);
+    R::multiply_add(op.compute_spread_s, compute, op.compute_s, compute);
+    Float arrival;
     if constexpr (Has::factors) {
-        transfer = transfer * vector_at(*op.transfer_factor, v);
-        compute = compute * vector_at(*op.factor, v);
+        const Float transfer_s = op.transfer_s * R::at(*op.transfer_factor, v);
+        R::multiply_add(transfer_s, draw.transfer, R::at(*op.input, v), arrival);
+    } else {
+        R::multiply_add(op.transfer_s, draw.transfer, R::at(*op.input, v), arrival);
     }
+    const Float free = R::at(*op.before, v);
+    Float time = arrival > free ? arrival : free;
     if constexpr (Has::microbatch) {
-        compute = compute * vector_at(*op.microbatch, v);
+        compute = compute * R::at(*op.microbatch, v);
     }
-    const FloatVector arrival = vector_at(*op.input, v) + transfer;
-    const FloatVector free = vector_at(*op.before, v);
-    FloatVector time = (arrival > free ? arrival : free) + compute;
+    if constexpr (Has::factors) {
+        R::multiply_add(compute, R::at(*op.factor, v), time, time);
+    } else {
+        time = time + compute;
+    }
     if constexpr (Has::communication) {
-        FloatVector c = draw.communication;
-        spread<Has::one_law>(op.law.communication_law, c);
-        FloatVector communication = op.communication_s + op.communication_spread_s * c;
+        Float communication = draw.communication;
+        spread<Has>(op.law.communication_law, communication);
+        R::multiply_add(op.communication_spread_s, communication, op.communication_s, communication);
         if constexpr (Has::factors) {
-            communication = communication * vector_at(*op.communication_factor, v);
+            R::multiply_add(communication, R::at(*op.communication_factor, v), time, time);
+        } else {
+            time = time + communication;
         }
-        time = time + communication;
     }
-    vector_at(*op.output, v) = time;
+    R::at(*op.output, v) = time;
 }
 
 /// After the last backward of a chunk: beside what follows, or (not overlapped) the stage's end joins later.
@@ -160,13 +174,14 @@ template <class Has>
 template <class Has, class... PlanOps>
 [[gnu::always_inline]] inline void end_ops(const OpDraws& draws, const PlanOps&... ops)
 {
+    using R = typename Has::R;
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-        VectorDraws draw;
-        draw.compute = vector_at(draws.compute, v);
-        draw.transfer = vector_at(draws.transfer, v);
+    for (int v = 0; v < R::per_row; ++v) {
+        VectorDraws<Has> draw;
+        draw.compute = R::at(draws.compute, v);
+        draw.transfer = R::at(draws.transfer, v);
         if constexpr (Has::communication) {
-            draw.communication = vector_at(draws.communication, v);
+            draw.communication = R::at(draws.communication, v);
         }
         (end_op(ops, draw, v), ...);
     }
@@ -184,16 +199,16 @@ template <class Has, class... Runs>
     }
 }
 
-template <bool OneLaw, bool Communication, class... Runs>
+template <class R, bool OneLaw, bool Communication, class... Runs>
 [[gnu::always_inline]] inline void run_kind(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
                                             Runs&... runs)
 {
     if (kind.microbatch != nullptr) {
-        run_ops<Have<OneLaw, Communication, true, true>>(ops, draws, runs...);
+        run_ops<Have<R, OneLaw, Communication, true, true>>(ops, draws, runs...);
     } else if (kind.compute_factor != nullptr) {
-        run_ops<Have<OneLaw, Communication, true, false>>(ops, draws, runs...);
+        run_ops<Have<R, OneLaw, Communication, true, false>>(ops, draws, runs...);
     } else {
-        run_ops<Have<OneLaw, Communication, false, false>>(ops, draws, runs...);
+        run_ops<Have<R, OneLaw, Communication, false, false>>(ops, draws, runs...);
     }
 }
 
@@ -203,11 +218,11 @@ bool same_kind(const PipelineRun& a, const PipelineRun& b)
            (a.compute_factor == nullptr) == (b.compute_factor == nullptr);
 }
 
-template <bool OneLaw, class... Runs>
+template <class R, bool OneLaw, class... Runs>
 [[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, bool communicates,
                                              const PipelineRun& kind, Runs&&... runs)
 {
-    communicates ? run_kind<OneLaw, true>(ops, draws, kind, runs...) : run_kind<OneLaw, false>(ops, draws, kind, runs...);
+    communicates ? run_kind<R, OneLaw, true>(ops, draws, kind, runs...) : run_kind<R, OneLaw, false>(ops, draws, kind, runs...);
 }
 
 }  // namespace
@@ -215,36 +230,42 @@ template <bool OneLaw, class... Runs>
 void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
                 OpDraws* draws)
 {
-    std::array<Words, 4> words;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        const ProgramOp& op = ops[i];
-        const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part];
-        keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
-        draw_op(noise, shared, words, draws[i]);
-    }
+    on_registers([&](auto registers) PRISMOPT_INLINE {
+        std::array<Words, 4> words;
+        OpDraws* out = draws;
+        for (const ProgramOp& op : ops) {
+            const auto event = (static_cast<std::uint32_t>(op.microbatch) << 16) | keys.first_slot[op.part];
+            keys.philox.draw(keys.step_replica, event, use(Stream::residual, keys.purpose, random_kind(op.pass)), words);
+            draw_op<decltype(registers)>(noise, shared, words, *out++);
+        }
+    });
 }
 
-PRISMOPT_VECTOR_CLONES
 void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out)
 {
-    draw_row(scores, &law, bits, out);
+    on_registers([&](auto registers) PRISMOPT_INLINE { draw_row<decltype(registers)>(scores, &law, bits, out); });
 }
 
-PRISMOPT_VECTOR_CLONES
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
                 std::span<const PipelineRun* const> plans)
 {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-        const PipelineRun& plan = *plans[i];
-        if (!shared.one_law()) {
-            run_plans<false>(ops, draws, shared.communicates, plan, Run{plan, {}});
-        } else if (i + 1 < plans.size() && same_kind(plan, *plans[i + 1])) {
-            // Looking up laws takes more than reading draws does: only plans that share one go in pairs.
-            run_plans<true>(ops, draws, shared.communicates, plan, Run{plan, {}}, Run{*plans[++i], {}});
-        } else {
-            run_plans<true>(ops, draws, shared.communicates, plan, Run{plan, {}});
+    on_registers([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            const PipelineRun& plan = *plans[i];
+            if (!shared.one_law()) {
+                run_plans<R, false>(ops, draws, shared.communicates, plan, Run{plan, {}});
+            } else if (i + 3 < plans.size() && same_kind(plan, *plans[i + 1]) && same_kind(plan, *plans[i + 2]) &&
+                       same_kind(plan, *plans[i + 3])) {
+                // Looking up laws takes more than reading draws does: only plans that share one go together.
+                run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}}, Run{*plans[i + 1], {}},
+                                   Run{*plans[i + 2], {}}, Run{*plans[i + 3], {}});
+                i += 3;
+            } else {
+                run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}});
+            }
         }
-    }
+    });
 }
 
 }  // namespace prismopt

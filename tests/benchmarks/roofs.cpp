@@ -3,10 +3,9 @@
 #include "tests/benchmarks/clock.hpp"
 #include "tests/benchmarks/jobs.hpp"
 
+#include "model/registers.hpp"
 #include "model/step/op_window.hpp"
 #include "model/step/plan_step.hpp"
-#include "model/step/vector_clones.hpp"
-#include "model/step/vector_lanes.hpp"
 
 #include <array>
 #include <vector>
@@ -21,14 +20,14 @@ struct Rows {
     std::array<Floats, rows> at{};
 };
 
-PRISMOPT_VECTOR_CLONES
-void max_plus(const Rows& a, const Rows& b, const Rows& c, Rows& out)
+template <class R>
+[[gnu::always_inline]] inline void max_plus(const Rows& a, const Rows& b, const Rows& c, Rows& out)
 {
     for (int r = 0; r < rows; ++r) {
-        for (int v = 0; v < vectors; ++v) {
-            const FloatVector x = vector_at(a.at[r], v);
-            const FloatVector y = vector_at(b.at[r], v);
-            vector_at(out.at[r], v) = (x > y ? x : y) + vector_at(c.at[r], v);
+        for (int v = 0; v < R::per_row; ++v) {
+            const typename R::Float x = R::at(a.at[r], v);
+            const typename R::Float y = R::at(b.at[r], v);
+            R::at(out.at[r], v) = (x > y ? x : y) + R::at(c.at[r], v);
         }
     }
 }
@@ -44,7 +43,7 @@ double first_level_bytes_per_s()
     constexpr int repeats = 2000;
     const double seconds = seconds_of([] {
         for (int i = 0; i < repeats; ++i) {
-            max_plus(a, b, c, out);
+            on_registers([](auto registers) PRISMOPT_INLINE { max_plus<decltype(registers)>(a, b, c, out); });
             keep(out);
         }
     });

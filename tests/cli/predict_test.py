@@ -125,6 +125,12 @@ schedule = "gpipe"
     def test_under_mpirun_it_is_told_once(self):
         self.assertEqual(json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", ranks=2)), self.predict())
 
+    def test_registers_of_every_width_give_the_same_bits(self):
+        designs = (DESIGN, "gpus=32 tp=4 pp=2 schedule=interleaved v=2", "gpus=32 tp=1 pp=1 sharding=zero3")
+        for design in designs:
+            told = {self.output("predict", support.SMALL, "--design", design, "--json", PRISMOPT_LANES=lanes) for lanes in ("16", "8", "4")}
+            self.assertEqual(len(told), 1, design)
+
     def test_one_step_a_fleet_is_warned_of(self):
         small = pathlib.Path(support.SMALL).read_text()
         for steps, warned in ((1, True), (2, False)):

@@ -56,9 +56,9 @@ class CliTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_program(self, *arguments, ranks=0, threads=1, timeout=100):
+    def run_program(self, *arguments, ranks=0, threads=1, timeout=100, **variables):
         # mpirun need not wait two seconds for ranks that end with an exit code.
-        at_once = environment(threads, OMPI_MCA_odls_base_sigkill_timeout="0")
+        at_once = environment(threads, OMPI_MCA_odls_base_sigkill_timeout="0", **variables)
         return subprocess.run(command(arguments, ranks), cwd=self.folder, env=at_once, text=True, capture_output=True,
                               timeout=timeout)
 
