@@ -55,7 +55,7 @@ protected:
 
     Windows()
     {
-        standard_ = {law_of(1.0), law_of(2.0)};
+        standard = {law_of(1.0), law_of(2.0)};
         for (int i = 0; i < ops_in_window; ++i) {
             ProgramOp op;
             op.stage = static_cast<std::uint16_t>(below(stages));
@@ -67,22 +67,22 @@ protected:
             op.in = static_cast<std::int32_t>(below(slots));
             op.before = static_cast<std::int32_t>(below(slots));
             op.out = static_cast<std::int32_t>(1 + below(slots - 1));
-            ops_.push_back(op);
-            draws_.push_back({row(0.0F, 1.0F), row(0.0F, 1.0F), row(1.0F, 0.3F)});
+            ops.push_back(op);
+            draws.push_back({row(0.0F, 1.0F), row(0.0F, 1.0F), row(1.0F, 0.3F)});
         }
         for (int i = 0; i < plans_together; ++i) {
-            plans_.push_back(random_plan());
+            plans.push_back(random_plan());
         }
     }
 
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
+    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
 
     Floats row(float mean, float deviation)
     {
         std::normal_distribution<float> normal(mean, deviation);
         Floats row;
         for (float& x : row.at) {
-            x = normal(random_);
+            x = normal(random);
         }
         return row;
     }
@@ -90,6 +90,7 @@ protected:
     std::vector<Floats> rows(int n, float mean, float deviation)
     {
         std::vector<Floats> rows;
+        rows.reserve(n);
         for (int i = 0; i < n; ++i) {
             rows.push_back(row(mean, deviation));
         }
@@ -108,9 +109,9 @@ protected:
         Plan plan;
         std::uniform_real_distribution<float> seconds(0.1F, 1.0F);
         for (int i = 0; i < laws; ++i) {
-            const StandardLaw* shared = &standard_.front();
-            const StandardLaw* own = &standard_[below(2)];
-            plan.law.push_back({seconds(random_), seconds(random_), seconds(random_), seconds(random_), seconds(random_),
+            const StandardLaw* shared = &standard.front();
+            const StandardLaw* own = &standard[below(2)];
+            plan.law.push_back({seconds(random), seconds(random), seconds(random), seconds(random), seconds(random),
                                 GetParam().one_law ? shared : own, GetParam().one_law ? shared : own,
                                 static_cast<int>(below(2))});
         }
@@ -129,25 +130,25 @@ protected:
     void run_by_hand(Plan& plan, int l) const
     {
         const Kind kind = GetParam();
-        for (std::size_t i = 0; i < ops_.size(); ++i) {
-            const ProgramOp& op = ops_[i];
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            const ProgramOp& op = ops[i];
             const OpSpread& law = plan.law[op.law];
             const auto draw = [&](const StandardLaw* of, float z) { return kind.one_law ? z : (*of)(z); };
             const float transfer_s =
                 kind.factors ? law.transfer_s * plan.transfer_factor[law.transfer_tier].at[l] : law.transfer_s;
-            const float arrival = std::fma(transfer_s, draws_[i].transfer.at[l], plan.slot[op.in].at[l]);
+            const float arrival = std::fma(transfer_s, draws[i].transfer.at[l], plan.slot[op.in].at[l]);
             float free = plan.slot[op.before].at[l];
             if (op.first_of_chunk) {
                 free = std::max(free, plan.gathered[op.part].at[l]);
             }
-            float compute = std::fma(law.compute_spread_s, draw(law.compute_law, draws_[i].compute.at[l]), law.compute_s);
+            float compute = std::fma(law.compute_spread_s, draw(law.compute_law, draws[i].compute.at[l]), law.compute_s);
             if (kind.microbatch) {
                 compute *= plan.microbatch[op.microbatch].at[l];
             }
             float end = std::max(arrival, free);
             end = kind.factors ? std::fma(compute, plan.compute_factor[op.stage].at[l], end) : end + compute;
             if (kind.communicates) {
-                const float z = draw(law.communication_law, draws_[i].communication.at[l]);
+                const float z = draw(law.communication_law, draws[i].communication.at[l]);
                 const float communication = std::fma(law.communication_spread_s, z, law.communication_s);
                 end = kind.factors ? std::fma(communication, plan.communication_factor.at[l], end) : end + communication;
             }
@@ -159,35 +160,36 @@ protected:
         }
     }
 
-    std::mt19937_64 random_{7};
-    std::vector<StandardLaw> standard_;
-    std::vector<ProgramOp> ops_;
-    std::vector<OpDraws> draws_;
-    std::vector<Plan> plans_;
+    std::mt19937_64 random{7};
+    std::vector<StandardLaw> standard;
+    std::vector<ProgramOp> ops;
+    std::vector<OpDraws> draws;
+    std::vector<Plan> plans;
 };
 
 /// Bit for bit: no lane and no way through the loops has arithmetic of its own.
 TEST_P(Windows, GiveWhatIsCalculatedByHand)
 {
-    std::vector<Plan> by_hand = plans_;
+    std::vector<Plan> by_hand = plans;
     std::vector<PipelineRun> runs;
-    for (Plan& plan : plans_) {
+    for (Plan& plan : plans) {
         runs.push_back(plan.run(GetParam()));
     }
     std::vector<const PipelineRun*> running;
+    running.reserve(runs.size());
     for (const PipelineRun& run : runs) {
         running.push_back(&run);
     }
-    const StandardLaw* shared = GetParam().one_law ? &standard_.front() : nullptr;
-    run_window(ops_, draws_.data(), {shared, shared, GetParam().communicates}, running);
-    for (std::size_t p = 0; p < plans_.size(); ++p) {
+    const StandardLaw* shared = GetParam().one_law ? &standard.front() : nullptr;
+    run_window(ops, draws.data(), {shared, shared, GetParam().communicates}, running);
+    for (std::size_t p = 0; p < plans.size(); ++p) {
         for (int l = 0; l < lanes; ++l) {
             run_by_hand(by_hand[p], l);
             for (int s = 0; s < slots; ++s) {
-                ASSERT_EQ(plans_[p].slot[s].at[l], by_hand[p].slot[s].at[l]) << "plan " << p << ", slot " << s << ", lane " << l;
+                ASSERT_EQ(plans[p].slot[s].at[l], by_hand[p].slot[s].at[l]) << "plan " << p << ", slot " << s << ", lane " << l;
             }
             for (int s = 0; s < stages; ++s) {
-                ASSERT_EQ(plans_[p].gradients_end[s].at[l], by_hand[p].gradients_end[s].at[l])
+                ASSERT_EQ(plans[p].gradients_end[s].at[l], by_hand[p].gradients_end[s].at[l])
                     << "plan " << p << ", stage " << s << ", lane " << l;
             }
         }
