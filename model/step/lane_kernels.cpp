@@ -109,6 +109,19 @@ void multiply(const Floats& a, Floats& out)
     });
 }
 
+void store(const Floats& row, std::ptrdiff_t stride, double* out)
+{
+    on_registers([&](auto) PRISMOPT_INLINE {
+        if (stride == 1) {
+            std::copy_n(row.at, lanes, out);
+        } else {
+            for (int l = 0; l < lanes; ++l) {
+                out[l * stride] = row.at[l];
+            }
+        }
+    });
+}
+
 void stratify(const Words& keys, Words& words)
 {
     on_registers([&](auto) PRISMOPT_INLINE {

@@ -6,6 +6,7 @@
 #include "model/random.hpp"
 #include "model/step/exchange.hpp"
 
+#include <cstddef>
 #include <span>
 
 namespace prismopt {
@@ -34,6 +35,9 @@ void scale(float a, const Floats& row, Floats& out);
 void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
+
+/// out[lane * stride] = row[lane].
+void store(const Floats& row, std::ptrdiff_t stride, double* out);
 
 /// Deals the words of one event out over the strata of its block (see stratified()); keys[lane] are equal where the event is.
 void stratify(const Words& keys, Words& words);

@@ -72,6 +72,8 @@ struct PipelineRun {
     Floats* slot = nullptr;            // [slot]: ends of ops; zeros in Program::start
     Floats* gradients_end = nullptr;   // [stage]
 };
+/// Plans that go through a window together where ops share a law: each draw is read once for all of them.
+inline constexpr std::size_t plans_together = 4;
 /// The window's ops in each of the plans.
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
                 std::span<const PipelineRun* const> plans);

@@ -12,6 +12,20 @@ bool any(const std::vector<Exchange>& exchanges)
     return std::any_of(exchanges.begin(), exchanges.end(), [](const Exchange& e) { return e.seconds > 0.0F; });
 }
 
+const StandardLaw* law_of_all(const std::vector<OpSpread>& spread, const StandardLaw* OpSpread::*law)
+{
+    const StandardLaw* one = nullptr;
+    for (const OpSpread& op : spread) {
+        if (op.compute_s > 0.0F || op.communication_s > 0.0F) {
+            if (one != nullptr && op.*law != one) {
+                return nullptr;
+            }
+            one = op.*law;
+        }
+    }
+    return one;
+}
+
 }  // namespace
 
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
@@ -27,6 +41,9 @@ BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
                           law.communication.mean_s * law.communication.cv, law.transfer_s, shape(law.compute),
                           shape(law.communication), law.transfer_tier});
     }
+    communicates = std::any_of(spread.begin(), spread.end(), [](const OpSpread& op) { return op.communication_s > 0.0F; });
+    compute_law = law_of_all(spread, &OpSpread::compute_law);
+    communication_law = law_of_all(spread, &OpSpread::communication_law);
 }
 
 int BoundPlan::nodes() const

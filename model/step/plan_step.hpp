@@ -33,6 +33,10 @@ struct BoundPlan {
     bool group_varies;                // persistent factor of its tensor parallel groups
     std::vector<CriticalPath> paths;  // empty when all replicas are simulated
     std::vector<OpSpread> spread;     // [part * passes + pass]
+    bool communicates = false;        // some op has collectives inside
+    // The one standard law of all ops that take time, or null:
+    const StandardLaw* compute_law = nullptr;
+    const StandardLaw* communication_law = nullptr;
 };
 
 class PlanStep {

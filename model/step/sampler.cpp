@@ -40,18 +40,13 @@ bool same_keys(const ExecutionGraph& a, const ExecutionGraph& b)
     return a.program == b.program && a.first_slot == b.first_slot;
 }
 
-/// The one standard law of all ops of a lot, or null. Passes that take no time do not occur.
-const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* OpSpread::*law)
+/// What all plans of a lot have as `law`, or null.
+const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* BoundPlan::*law)
 {
-    const StandardLaw* first = plans[lot.plans.front()].spread.front().*law;
-    for (const std::size_t plan : lot.plans) {
-        for (const OpSpread& op : plans[plan].spread) {
-            if (op.*law != first && (op.compute_s > 0.0F || op.communication_s > 0.0F)) {
-                return nullptr;
-            }
-        }
-    }
-    return first;
+    const StandardLaw* first = plans[lot.plans.front()].*law;
+    const bool same =
+        std::all_of(lot.plans.begin(), lot.plans.end(), [&](std::size_t plan) { return plans[plan].*law == first; });
+    return same ? first : nullptr;
 }
 
 void complete(Lot& lot, const std::vector<BoundPlan>& plans)
@@ -69,12 +64,10 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.extent.knows_nodes = lot.extent.knows_nodes || !plan.graph.node.empty();
         lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
         lot.extent.ranks_replicas = lot.extent.ranks_replicas || (plan.ranks_replicas() && !plan.coupled());
-        for (const OpSpread& op : plan.spread) {
-            lot.shared.communicates = lot.shared.communicates || op.communication_s > 0.0F;
-        }
+        lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }
-    const StandardLaw* compute = law_of_all(plans, lot, &OpSpread::compute_law);
-    const StandardLaw* communication = law_of_all(plans, lot, &OpSpread::communication_law);
+    const StandardLaw* compute = law_of_all(plans, lot, &BoundPlan::compute_law);
+    const StandardLaw* communication = law_of_all(plans, lot, &BoundPlan::communication_law);
     if (compute != nullptr && (communication != nullptr || !lot.shared.communicates)) {
         lot.shared.compute = compute;
         lot.shared.communication = communication;
@@ -99,13 +92,19 @@ std::vector<Lot> lots_of(const std::vector<BoundPlan>& plans, std::size_t larges
     return lots;
 }
 
+/// Plans of a group: whole numbers of those that go together.
+std::size_t group_of(const Program& program)
+{
+    const std::size_t cached = cached_state / sizeof(Floats) / program.slots;
+    return std::max<std::size_t>(cached / plans_together, 1) * plans_together;
+}
+
 /// One thread's work on a lot: a block of fleets in one step.
 class LotStep {
 public:
     LotStep(const std::vector<BoundPlan>& plans, const Lot& lot, const NoiseTables& noise, const SamplerOptions& options)
         : lot_(lot), program_(*plans[lot.plans.front()].graph.program), at_(noise, options, lot.extent),
-          group_(std::clamp<std::size_t>(cached_state / sizeof(Floats) / program_.slots, 1, lot.plans.size())),
-          window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
+          group_(std::min(group_of(program_), lot.plans.size())), window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
           draws_(std::min(lot.plans.size() > group_ ? filled_for_groups : window_, program_.ops.size())),
           slots_((draws_.size() == program_.ops.size() ? group_ : lot.plans.size()) * program_.slots),
           microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0), times_(lot.plans.size())
@@ -244,9 +243,7 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
             const std::vector<Floats>& times = bound->run(range.first_fleet + first, step);
             for (std::size_t i = 0; i < times.size(); ++i) {
                 std::vector<double>& out = seconds[lots[lot].plans[i]];
-                for (int l = 0; l < lanes; ++l) {
-                    out[static_cast<std::size_t>(first + l) * range.steps + step] = times[i].at[l];
-                }
+                store(times[i], range.steps, &out[static_cast<std::size_t>(first) * range.steps + step]);
             }
         }
     }
