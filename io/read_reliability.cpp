@@ -13,6 +13,7 @@ namespace {
 constexpr Range spares_range{"nodes that wait to replace failed ones", 0, 1'000'000, "16"};
 constexpr Range node_cv_range{"coefficient of variation of the nodes' failure rates", 0, 10, "1.5"};
 constexpr Range gap_cv_range{"coefficient of variation of the gaps between failures", 0.05, 10, "2"};
+constexpr Range gap_nodes_range{"nodes whose failures gap_cv is of", 1, 10'000'000, "400"};
 constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2", Range::Ends::open_low};
 constexpr Range kept_range{"probability that checkpoints in memory outlive the failure", 0, 1, "0.8"};
 constexpr Range drift_range{"coefficient of variation of the job's speed over time", 0, 0.1, "0.01"};
@@ -67,7 +68,7 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
     return rate;
 }
 
-GapLaw read_gaps(Table& table)
+GapLaw read_gaps(Table& table, RateOf of)
 {
     constexpr std::array<std::pair<std::string_view, GapFamily>, 4> families{{{"exponential", GapFamily::exponential},
                                                                               {"gamma", GapFamily::gamma},
@@ -85,6 +86,12 @@ GapLaw read_gaps(Table& table)
     }
     if (law.family == GapFamily::gamma || law.family == GapFamily::weibull) {
         law.cv = table.at("gap_cv", "gap_cv = 2 (above 1: in clusters)").number(gap_cv_range);
+        if (const auto value = table.find("gap_nodes")) {
+            law.nodes = static_cast<int>(value->integer(gap_nodes_range));
+            if (of == RateOf::job) {
+                value->fail({"is for rates by node or GPU", "a rate of the whole job has gaps of the whole job", "leave it out"});
+            }
+        }
     }
     return law;
 }
@@ -96,7 +103,7 @@ Cause read_cause(Table table)
     const Value rate = table.at("rate", fmt::format("rate = \"{}\"", rate_example));
     cause.rate = rate.quantity<PerSecond>(rate_example, Sign::zero_or_more);
     cause.of = counted_by_unit(rate);
-    cause.gaps = read_gaps(table);
+    cause.gaps = read_gaps(table, cause.of);
     cause.restart = time_at(table, "restart", "10 min");
     set_time(table, "detection", "5 min", cause.detection);
     set_time(table, "repair", "1 day", cause.repair);

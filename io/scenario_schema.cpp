@@ -159,6 +159,7 @@ Json reliability()
 {
     Json cause = joined(joined(all({"name", "rate", "source"}, text), all({"restart", "detection", "repair"}, quantity)),
                         joined(all({"gap_cv", "repair_cv", "memory_kept"}, number), all({"planned"}, boolean)));
+    cause["gap_nodes"] = integer;
     cause["gaps"] = one_of({"exponential", "gamma", "weibull", "constant"});
     Json keys = joined(all({"node_failure_rate", "restart", "checkpoint_interval", "checkpoint_write", "snapshot"}, text),
                        joined(all({"node_cv"}, number), all({"source"}, text)));

@@ -225,7 +225,8 @@ std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const
                             cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
         text += fmt::format("rate = \"{:.4g} per 1000 node-days\"\n", 1e3 * cause.per_node_day);
         if (cause.clustered) {
-            text += fmt::format("gaps = \"gamma\"\ngap_cv = {:.3g}\n", std::min(10.0, cause.gap_cv));
+            text += fmt::format("gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer sees fewer of a cluster\n",
+                                std::min(10.0, cause.gap_cv), fit.watch.nodes);
         }
         text += "restart = \"10 min\"  # not in the list: an example\n";
         if (cause.repair_s > 0.0) {

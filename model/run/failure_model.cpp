@@ -39,6 +39,19 @@ double size_factor(const Cause& cause, const Job& job)
     return 1.0;
 }
 
+/// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of theirs:
+/// mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the law is kept:
+/// whether clusters spread with the job is not known.
+GapLaw gaps_of_job(const Cause& cause, const Job& job)
+{
+    GapLaw gaps = cause.gaps;
+    if (gaps.nodes > job.nodes) {
+        const double part = static_cast<double>(job.nodes) / gaps.nodes;
+        gaps.cv = std::sqrt(1.0 + part * (gaps.cv * gaps.cv - 1.0));
+    }
+    return gaps;
+}
+
 double interval_by(IntervalRule rule, double rate, double stall_s)
 {
     switch (rule) {
@@ -118,7 +131,7 @@ FailureModel failure_model(const Reliability& reliability, const Job& job)
         const double rate = cause.rate.si * size_factor(cause, job);
         if (rate > 0.0) {
             model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si, cause.repair_cv,
-                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, cause.gaps, i});
+                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, gaps_of_job(cause, job), i});
         }
     }
     const bool asynchronous = reliability.write == CheckpointWrite::asynchronous;

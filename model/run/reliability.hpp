@@ -9,12 +9,13 @@
 
 namespace prismopt {
 
-/// Gaps between the failures of one cause. Their coefficient of variation is that of the whole job's failures: above one they
-/// come in clusters. Exponential gaps (cv 1) make a Poisson process; constant ones (cv 0) a timetable.
+/// Gaps between the failures of one cause, on `nodes` nodes, or of the whole job whatever its size where that is zero. A coefficient of
+/// variation above one: they come in clusters. Exponential gaps (cv 1) make a Poisson process; constant ones (cv 0) a timetable.
 enum class GapFamily { exponential, gamma, weibull, constant };
 struct GapLaw {
     GapFamily family = GapFamily::exponential;
     double cv = 1.0;
+    int nodes = 0;
 };
 
 /// What a rate is counted by: each node in use, each GPU in use, or the job as a whole.

@@ -420,6 +420,9 @@ TEST(ScenarioRefuses, BadFailures)
         refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),
         "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (laws of the gaps between failures); did you mean "
         "\"weibull\"?");
+    EXPECT_EQ(refusal("\n[space]",
+                      cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"gamma\"\ngap_cv = 2\ngap_nodes = 400"), 6),
+              "gap_nodes = 400 is for rates by node or GPU (a rate of the whole job has gaps of the whole job); leave it out");
     EXPECT_EQ(refusal("checkpoint_write = \"30 s\"", "checkpoint_write = \"30 s\"\nspares = 8", 1),
               "spares = 8 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\nspares = [0, 9]", 1),

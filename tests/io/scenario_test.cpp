@@ -208,6 +208,7 @@ name = "hardware"
 rate = "6.50 per 1000 node-days"
 gaps = "weibull"
 gap_cv = 2.0
+gap_nodes = 400
 detection = "2 min"
 restart = "8 min"
 repair = "1 day"
@@ -231,6 +232,7 @@ restart = "10 min"
     EXPECT_EQ(r.causes[0].of, RateOf::node);
     EXPECT_EQ(r.causes[0].gaps.family, GapFamily::weibull);
     EXPECT_EQ(r.causes[0].gaps.cv, 2.0);
+    EXPECT_EQ(r.causes[0].gaps.nodes, 400);
     EXPECT_EQ(r.causes[0].detection.si, 120.0);
     EXPECT_EQ(r.causes[0].repair.si, 86400.0);
     EXPECT_EQ(r.causes[0].memory_kept, 0.8);

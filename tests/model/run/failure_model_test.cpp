@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <utility>
+#include <vector>
 
 namespace prismopt {
 namespace {
@@ -271,6 +274,50 @@ TEST(FailureModel, CountsRatesByWhatTheyAreOf)
     EXPECT_FALSE(model.sources[2].by_node);
     const double down = (10 * 3.0 + 80 * 5.0 + 9.0) / 91.0;
     EXPECT_NEAR(first_order_ettr(model), 1.0 - 91e-9 * (down + 0.5 * hour), 1e-12);
+}
+
+/// Against a cluster's failures that are dealt out to its nodes: how clustered are those of a job on some of them?
+TEST(FailureModel, AJobSeesItsPartOfAClustersGaps)
+{
+    constexpr int nodes = 400;
+    constexpr double cv = 3.0;
+    constexpr int failures = 400'000;
+    Reliability r;
+    Cause cause;
+    cause.rate = PerSecond{1e-9};
+    cause.gaps = {GapFamily::gamma, cv, nodes};
+    r.causes = {cause};
+    r.checkpoint_interval = Seconds{hour};
+    for (const int job : {20, 100, 300}) {
+        std::mt19937_64 random(static_cast<std::uint64_t>(job));
+        std::gamma_distribution<double> gap(1.0 / (cv * cv), cv * cv);
+        std::uniform_int_distribution<int> node(0, nodes - 1);
+        std::vector<double> seen;
+        double since = 0.0;
+        for (int i = 0; i < failures; ++i) {
+            since += gap(random);
+            if (node(random) < job) {
+                seen.push_back(since);
+                since = 0.0;
+            }
+        }
+        const double mean = std::accumulate(seen.begin(), seen.end(), 0.0) / static_cast<double>(seen.size());
+        double squares = 0.0;
+        double fourths = 0.0;
+        for (const double s : seen) {
+            squares += (s / mean - 1.0) * (s / mean - 1.0) / static_cast<double>(seen.size());
+            fourths += std::pow(s / mean - 1.0, 4) / static_cast<double>(seen.size());
+        }
+        const double error = std::sqrt((fourths - squares * squares) / static_cast<double>(seen.size()));  // of a variance
+        const double own = failure_model(r, {job, 8 * job}).sources.front().gaps.cv;
+        EXPECT_NEAR(own * own, squares, 4.0 * error) << job;
+        EXPECT_GT(own, 1.0 + 4.0 * error) << job;
+        EXPECT_LT(own * own, cv * cv - 4.0 * error) << job;
+    }
+    EXPECT_EQ(failure_model(r, {nodes, 8 * nodes}).sources.front().gaps.cv, cv);
+    EXPECT_EQ(failure_model(r, {2 * nodes, 16 * nodes}).sources.front().gaps.cv, cv);
+    r.causes.front().gaps.nodes = 0;
+    EXPECT_EQ(failure_model(r, {20, 160}).sources.front().gaps.cv, cv);
 }
 
 TEST(FailureModel, TakesThePlansOwnIntervalAndSpares)
