@@ -101,5 +101,21 @@ TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
     EXPECT_NEAR(reliability.drift.cv, 0.01, 1e-9);
 }
 
+TEST(ReliabilityToml, clusters_are_of_the_nodes_that_were_watched)
+{
+    std::vector<Outage> outages;
+    for (int i = 0; i < 100; ++i) {
+        const double start = 10.0 * 86'400.0 * (i / 10) + i % 10;  // ten at once, every ten days
+        outages.push_back({std::to_string(i % 7), "link", start, start + 7200.0});
+    }
+    const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
+    const TomlFile file = parse_toml(reliability_toml(fit, {}, "list.csv"), "written.toml");
+    Table root(file.root, file);
+    const GapLaw gaps = read_reliability(root.section("reliability", ""), Cluster{}).causes.front().gaps;
+    EXPECT_EQ(gaps.family, GapFamily::gamma);
+    EXPECT_NEAR(gaps.cv, fit.causes.front().gap_cv, 0.01 * gaps.cv);
+    EXPECT_EQ(gaps.nodes, 100);
+}
+
 }  // namespace
 }  // namespace prismopt
