@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace prismopt {
 
@@ -22,14 +23,16 @@ int widest()
     return 4;
 }
 
-int asked_for()
+/// As many, or fewer where the environment asks for that.
+int used()
 {
     const char* lanes = std::getenv("PRISMOPT_LANES");
-    return lanes == nullptr ? widest() : std::atoi(lanes);
+    const std::string_view asked = lanes == nullptr ? "" : lanes;
+    return asked == "4" ? 4 : asked == "8" ? std::min(widest(), 8) : widest();
 }
 
 }  // namespace
 
-const int register_lanes = asked_for() >= 16 ? widest() : asked_for() >= 8 ? std::min(widest(), 8) : 4;
+const int register_lanes = used();
 
 }  // namespace prismopt

@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Lanes of this machine's widest registers that are used: 16 (AVX-512), 8 (AVX2) or 4. PRISMOPT_LANES in the environment asks for
-/// fewer: what another machine does.
+/// Lanes of the registers that are used, this machine's widest: 16 (AVX-512), 8 (AVX2 and FMA) or 4. PRISMOPT_LANES=8 or 4 in the
+/// environment asks for fewer: for what another machine would do.
 extern const int register_lanes;
 
 /// GCC's and clang's vector types: ordinary operators, lane by lane.
