@@ -46,7 +46,7 @@ void BlockStep::begin(int first_fleet, int step_index)
     draw_persistent();
     draw_stages();
     draw_mean_microbatches();
-    if (extent_.replicas > 1) {
+    if (extent_.exchanges) {
         draw_collectives();
     }
 }

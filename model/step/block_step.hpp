@@ -21,6 +21,7 @@ struct LotExtent {
     int microbatches = 1;
     bool groups_vary = false;               // some plan's tensor parallel groups do
     bool knows_nodes = false;               // some plan's nodes have known factors
+    bool exchanges = false;                 // some plan has collectives of gradients or parameters
     bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
 };

@@ -320,7 +320,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (!expert_groups_divide(plan)) {
         return Infeasible{"ep does not divide the experts or the GPUs",
                           "ep*etp = " + std::to_string(plan.ep * plan.etp) +
-                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.gradient_gpus()) + " GPUs of a stage; lower ep",
+                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs of a stage; lower ep",
                           0.0};
     }
     if (auto refusal = placement_problem(plan, setting_.cluster)) {

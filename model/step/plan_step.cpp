@@ -30,6 +30,7 @@ const StandardLaw* law_of_all(const std::vector<OpSpread>& spread, const Standar
 
 BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
     : graph(bound), simulated(std::min(replicas_simulated, replicas())), group_varies(!bound.group.constant()),
+      exchanges(graph.placement.replicas > 1 || any(graph.gathering) || any(graph.reduction)),
       paths(simulated == replicas() ? std::vector<CriticalPath>{} : critical_paths(bound))
 {
     assert(!graph.shapes.empty());  // compiled for sampling
@@ -64,7 +65,7 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
       members_(graph_.placement.replicas),
       slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())),
-      exchanges_(members_ > 1 || any(graph_.gathering) || any(graph_.reduction)), chosen_(plan.simulated),
+      chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {

@@ -31,6 +31,7 @@ struct BoundPlan {
     const ExecutionGraph& graph;
     int simulated;                    // replicas
     bool group_varies;                // persistent factor of its tensor parallel groups
+    bool exchanges;                   // gradients or parameters, between replicas or within one
     std::vector<CriticalPath> paths;  // empty when all replicas are simulated
     std::vector<OpSpread> spread;     // [part * passes + pass]
     bool communicates = false;        // some op has collectives inside
@@ -68,7 +69,7 @@ public:
     const Floats& optimizer() const { return optimizer_; }
 
 private:
-    bool exchanges() const { return exchanges_; }  // gradients and parameters, between replicas or within one
+    bool exchanges() const { return plan_.exchanges; }
     Floats& factor(std::vector<Floats>& factors, int member, int stage) const
     {
         return factors[static_cast<std::size_t>(member) * stages_ + stage];
@@ -92,7 +93,6 @@ private:
     int replicas_;
     int members_;  // of all replicas
     float slowest_optimizer_s_;
-    bool exchanges_;
 
     PipelineRun run_;  // points into this object: it stays where it is
     Floats slowest_;   // of the replicas so far

@@ -63,6 +63,7 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.extent.groups_vary = lot.extent.groups_vary || plan.group_varies;
         lot.extent.knows_nodes = lot.extent.knows_nodes || !plan.graph.node.empty();
         lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
+        lot.extent.exchanges = lot.extent.exchanges || plan.exchanges;
         lot.extent.ranks_replicas = lot.extent.ranks_replicas || (plan.ranks_replicas() && !plan.coupled());
         lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }

@@ -110,9 +110,12 @@ private:
         for (std::size_t i = 0; i < plans; ++i) {
             bound.emplace_back(one_law_[i], 2);
         }
-        BlockStep at(noise, options,
-                     {graph.stages(), 1, bound.front().nodes(), graph.program->shape.microbatches, false, false, false,
-                      graph.first_slot});
+        LotExtent extent;
+        extent.stages = graph.stages();
+        extent.nodes = bound.front().nodes();
+        extent.microbatches = graph.program->shape.microbatches;
+        extent.first_slot = graph.first_slot;
+        BlockStep at(noise, options, extent);
         at.begin(0, 0);
         if (pool_draws_.empty()) {
             pool_draws_.resize(ops.size());

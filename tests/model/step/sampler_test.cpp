@@ -38,6 +38,11 @@ std::vector<ParallelPlan> plans_of_every_coupling()
     plans.back().split = LayerSplit::slots;
     plans.push_back(plan_of(4, 2, 2));
     plans.back().schedule = Schedule::gpipe;
+    for (const auto overlap : {DataParallelOverlap::off, DataParallelOverlap::on}) {  // gradients within one replica
+        plans.push_back(plan_of(2, 4, 1));
+        plans.back().cp = 2;
+        plans.back().dp_overlap = overlap;
+    }
     return plans;
 }
 
@@ -147,6 +152,13 @@ TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
     const Problem problem = example_problem(lively_variability(), 64, widths);
     std::vector<ExecutionGraph> graphs;
     for (const ParallelPlan& plan : plans_of_every_coupling()) {
+        graphs.push_back(graph_of(problem, plan));
+    }
+    for (const int dp : {1, 2}) {  // two copies of the model in one pipeline
+        ParallelPlan plan = plan_of(2, 4, dp);
+        plan.schedule = Schedule::dualpipe;
+        plan.chunks = 2;
+        plan.microbatch = dp == 1 ? 4 : 2;
         graphs.push_back(graph_of(problem, plan));
     }
     for (const int tp : {1, 2, 4, 8}) {
