@@ -1,5 +1,7 @@
 #include "io/sections.hpp"
 
+#include "model/noise/chain_law.hpp"
+
 #include <fmt/format.h>
 
 namespace prismopt {
@@ -7,6 +9,14 @@ namespace prismopt {
 namespace {
 
 constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
+
+void refuse_far_cap(const Value& value, const Law& law)
+{
+    if (law.cap > farthest_cap_of_ops) {
+        value.fail({fmt::format("has the cap {:.6g}", law.cap),
+                    "laws of ops are composed on a grid that is too coarse beyond a cap of 1000", "write cap = 1000 or less"});
+    }
+}
 
 }  // namespace
 
@@ -27,6 +37,9 @@ void read_variability_fields(Table& table, Keys keys, const std::string& default
     for (const Row& row : {Row{"common_step", &variability.common_step}, Row{"operation", &variability.operation}}) {
         if (const auto value = table.find(row.key)) {
             *row.law = read_law(*value, default_source);
+            if (row.law == &variability.operation) {
+                refuse_far_cap(*value, *row.law);
+            }
         }
     }
     for (const Row& row : rows) {
@@ -40,6 +53,7 @@ void read_variability_fields(Table& table, Keys keys, const std::string& default
             if (const auto value =
                     classes.find(kernel_class_names[i], keys, fmt::format("{} = {}", kernel_class_names[i], law_example))) {
                 variability.residual[i] = read_law(*value, default_source);
+                refuse_far_cap(*value, variability.residual[i]);
             }
         }
         classes.refuse_unknown_keys();

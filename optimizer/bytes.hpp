@@ -80,7 +80,9 @@ public:
                 throw std::runtime_error("a message or journal record is cut short");
             }
             values.resize(count);
-            std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+            if (count > 0) {
+                std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+            }
             bytes_ = bytes_.subspan(count * sizeof(T));
             return *this;
         }

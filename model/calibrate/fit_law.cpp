@@ -2,6 +2,7 @@
 
 #include "model/calibrate/goodness.hpp"
 #include "model/calibrate/likelihoods.hpp"
+#include "model/noise/chain_law.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,9 +75,9 @@ double held_out_likelihood(const FamilyRecipe& recipe, const std::vector<double>
 double cap_for(const Family& family, double longest)
 {
     if (std::holds_alternative<Empirical>(family)) {
-        return std::max(usual_cap, 2.0 * longest);
+        return std::clamp(2.0 * longest, usual_cap, farthest_cap_of_ops);
     }
-    return std::max(usual_cap, std::ceil(1.5 * longest));
+    return std::clamp(std::ceil(1.5 * longest), usual_cap, farthest_cap_of_ops);
 }
 
 /// `unit`: where the family's unit lies. Not by means: that of a sample with a long tail says little.

@@ -115,7 +115,8 @@ GridLaw ChainLaws::with_operation(const GridLaw& compute, double communication_s
 ComposedDuration ChainLaws::composed(const GridLaw& sum)
 {
     const double cv = sum.mean > 0.0 ? sum.deviation() / sum.mean : 0.0;
-    const StandardLaw law(standardised(sum), node_probability_);
+    StandardLaw law(standardised(sum), node_probability_);
+    law.standardise(node_probability_);
     auto known = std::find_if(shapes_.begin(), shapes_.end(), [&law](const auto& shape) { return *shape == law; });
     if (known == shapes_.end()) {
         known = shapes_.insert(shapes_.end(), std::make_shared<const StandardLaw>(law));

@@ -14,6 +14,10 @@
 
 namespace prismopt {
 
+/// Caps of the laws of kernels and operations (Law::cap): beyond, one cell of a grid is half a mean wide and more, and draws fall below
+/// zero. Up to here the mean of draws is that of the law (a test holds it).
+inline constexpr double farthest_cap_of_ops = 1000.0;
+
 /// Typical coefficient of variation of the compute between two barriers of a part, forward and backward, weighted by time.
 /// Barriers with one member are none.
 double segment_cv(const PartCost& part, const ResidualLaws& residual, const BarrierWidths& widths);
@@ -45,7 +49,8 @@ struct ComposedPass {
 ///
 /// Against exact transforms p50 to p99.9 agree within 0.02 % of the duration, for lognormal and
 /// gamma kernels of cv 1 to 100 %: tests/model/noise/chain_law_test.cpp. Limit: where kernels' laws have atoms (a constant with
-/// a slow mode, a pool of few values) and few of them meet before a barrier, several percent (a p50 that falls on a jump).
+/// a slow mode, a pool of few values) and few of them meet before a barrier, several percent (a p50 that falls on a jump);
+/// mean and deviation are kept (StandardLaw::standardise()).
 class ChainLaws {
 public:
     /// `residual` must outlive this, and so must the costs that passes refer to: they are known by their addresses.

@@ -161,6 +161,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {
         tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness),
                                      tables.node_probability);
+        tables.standard.back().standardise(tables.node_probability);
     }
     std::vector<GroupLaw> groups;
     groups.reserve(NoiseTables::group_laws);

@@ -80,6 +80,8 @@ public:
 
     StandardLaw() = default;
     StandardLaw(const Quantile& quantile, const NodeProbabilities& probability);
+    /// To mean 0 and deviation 1 by a shift and a scale: straight lines through jumps change both. Keeps a law that does not vary.
+    void standardise(const NodeProbabilities& probability);
 
     float operator()(float z) const
     {

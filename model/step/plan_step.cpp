@@ -64,8 +64,7 @@ std::size_t BoundPlan::coupled_rows() const
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
       members_(graph_.placement.replicas),
-      slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())),
-      chosen_(plan.simulated),
+      slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {

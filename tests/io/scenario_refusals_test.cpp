@@ -397,6 +397,13 @@ TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
                 HasSubstr("schedule = \"1f2b\" is not one of gpipe"));
 }
 
+TEST(ScenarioRefuses, CapsOfOpsThatAreTooFar)
+{
+    EXPECT_THAT(refusal("profile = \"hpc-2024\"",
+                        "profile = \"hpc-2024\"\noperation = { family = \"lognormal\", cv = 2, cap = 2000 }", 1),
+                HasSubstr("write cap = 1000 or less"));
+}
+
 TEST(ScenarioRefuses, BadFailures)
 {
     EXPECT_EQ(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = 6.5"),

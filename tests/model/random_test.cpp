@@ -79,7 +79,7 @@ TEST(Counter, UsesNeverShareAnEntry)
 {
     std::set<std::uint32_t> seen;
     std::size_t count = 0;
-    for (int stream = 0; stream <= static_cast<int>(Stream::strata); ++stream) {
+    for (int stream = 0; stream <= static_cast<int>(Stream::calibration); ++stream) {
         for (const Purpose purpose : {Purpose::search, Purpose::confirm}) {
             for (const std::uint32_t kind : {0U, 1U, 0xFFFFU}) {
                 seen.insert(use(static_cast<Stream>(stream), purpose, kind));

@@ -1,5 +1,7 @@
 #include "model/noise/polynomial_pieces.hpp"
 
+#include "tests/support/law_cases.hpp"
+
 #include "model/noise/distribution.hpp"
 #include "model/step/op_window.hpp"
 #include "tests/support/law_cases.hpp"
@@ -93,6 +95,49 @@ TEST(StandardLaws, FollowTheirQuantiles)
             }
         }
     }
+}
+
+/// Mean of f(law) over all words: 64 places in each octave of probability, from either tail.
+template <class Function>
+double mean_over_words(const StandardLaw& law, const NormalScores& scores, Function&& f)
+{
+    constexpr int places = 64;
+    double sum = 0.0;
+    for (int octave = 0; octave < 31; ++octave) {
+        for (int place = 0; place < places; ++place) {
+            const auto word = static_cast<std::uint32_t>(std::ldexp(1.0 + (place + 0.5) / places, octave));
+            const double weight = std::ldexp(1.0, octave - 32) / places;
+            sum += weight * (f(law(scores(word))) + f(law(scores(~word))));
+        }
+    }
+    return sum;
+}
+
+/// Laws with jumps and far modes too, through which the pieces draw straight lines.
+TEST(StandardLaws, HaveMeanZeroAndDeviationOne)
+{
+    const NormalScores scores(normal_quantile);
+    const auto probability = StandardLaw::node_probabilities();
+    double largest_shift = 0.0;
+    for (const LawCase& row : law_cases()) {
+        const LawQuantile exact(row.law);
+        const double deviation = std::sqrt(exact.moments().variance);
+        if (deviation == 0.0) {
+            continue;
+        }
+        StandardLaw law([&](double p, bool upper) { return (exact(p, upper) - 1.0) / deviation; }, probability);
+        largest_shift = std::max(largest_shift, std::abs(mean_over_words(law, scores, [](double x) { return x; })));
+        law.standardise(probability);
+        // The scores' own error is 7e-5, and the rule of the mean as good where a piece is cubic.
+        EXPECT_NEAR(mean_over_words(law, scores, [](double x) { return x; }), 0.0, 5e-4) << row.name;
+        // Caps a thousand times the mean and more: half of the variance lies where the distribution function is not taken for a cubic any more.
+        const double of_square = row.law.cap > 1e3 ? 0.05 : 2e-3;
+        EXPECT_NEAR(mean_over_words(law, scores, [](double x) { return x * x; }), 1.0, of_square) << row.name;
+    }
+    EXPECT_GT(largest_shift, 0.01);  // some of these laws need it
+    StandardLaw constant([](double, bool) { return 0.0; }, probability);
+    constant.standardise(probability);
+    EXPECT_EQ(constant(1.0F), 0.0F);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/example_problem.hpp"
+#include "tests/support/law_cases.hpp"
 #include "tests/support/reference_sampler.hpp"
 
+#include "model/noise/chain_law.hpp"
 #include "model/step/sampler.hpp"
 
 #include <gtest/gtest.h>
@@ -176,6 +178,41 @@ TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
     const auto together = sample_steps(all, problem.noise, {0, 128, 2}, options);
     for (std::size_t i = 0; i < graphs.size(); ++i) {
         EXPECT_EQ(together[i], sample_steps(graphs[i], problem.noise, {0, 128, 2}, options)) << i;
+    }
+}
+
+/// Laws with jumps, far modes and far caps, of operations and of kernels: steps keep the mean that they have without noise.
+TEST(Sampler, StepsHaveTheirMeanWhateverTheLaw)
+{
+    constexpr int fleets = 4096;
+    const auto mean_of = [](const std::vector<double>& times) {
+        return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+    };
+    const auto steps_of = [](const Variability& variability) {
+        const Problem problem = example_problem(variability, 32, widths);
+        return sample_steps(graph_of(problem, plan_of(1, 1, 1)), problem.noise, {0, fleets, 1}, {.seed = 2});
+    };
+    const double truth = mean_of(steps_of({}));
+    for (const LawCase& row : law_cases()) {
+        if (row.law.cap > farthest_cap_of_ops) {
+            continue;
+        }
+        for (const bool of_operation : {true, false}) {
+            Variability variability;
+            if (of_operation) {
+                variability.operation = row.law;
+            } else {
+                variability.residual.fill(row.law);
+            }
+            const std::vector<double> times = steps_of(variability);
+            const double mean = mean_of(times);
+            double squares = 0.0;
+            for (const double t : times) {
+                squares += (t - mean) * (t - mean);
+            }
+            const double error = std::sqrt(squares) / fleets;
+            EXPECT_NEAR(mean, truth, 4.5 * error + 2e-5 * truth) << row.name << (of_operation ? ", operation" : ", kernels");
+        }
     }
 }
 
