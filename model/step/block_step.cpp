@@ -21,6 +21,19 @@ bool factors_of_steps_vary(const NoiseTables& noise)
 
 }  // namespace
 
+void LotExtent::cover(const LotExtent& plan)
+{
+    stages = std::max(stages, plan.stages);
+    replicas = std::max(replicas, plan.replicas);
+    nodes = std::max(nodes, plan.nodes);
+    microbatches = std::max(microbatches, plan.microbatches);
+    groups_vary = groups_vary || plan.groups_vary;
+    knows_nodes = knows_nodes || plan.knows_nodes;
+    exchanges = exchanges || plan.exchanges;
+    ranks_replicas = ranks_replicas || plan.ranks_replicas;
+    first_slot = plan.first_slot;
+}
+
 BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& sampler_options, LotExtent extent)
     : noise(noise_tables), options(sampler_options),
       factors_vary(extent.groups_vary || extent.knows_nodes || factors_of_steps_vary(noise_tables)),

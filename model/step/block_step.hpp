@@ -24,6 +24,9 @@ struct LotExtent {
     bool exchanges = false;                 // some plan has collectives of gradients or parameters
     bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
+
+    /// Takes a plan into the lot, which has the same keys.
+    void cover(const LotExtent& plan);
 };
 
 /// 64 fleets in one of their steps: all that plans share but for the ops' own draws. Made once for a lot.

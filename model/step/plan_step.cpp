@@ -61,6 +61,20 @@ std::size_t BoundPlan::coupled_rows() const
     return coupled() ? simulated * members * stages + (members + stages) * microbatches : 0;
 }
 
+LotExtent extent_of(const BoundPlan& plan)
+{
+    const ExecutionGraph& graph = plan.graph;
+    return {.stages = graph.stages(),
+            .replicas = graph.placement.replicas,
+            .nodes = plan.nodes(),
+            .microbatches = graph.program->shape.microbatches,
+            .groups_vary = plan.group_varies,
+            .knows_nodes = !graph.node.empty(),
+            .exchanges = plan.exchanges,
+            .ranks_replicas = plan.ranks_replicas() && !plan.coupled(),
+            .first_slot = graph.first_slot};
+}
+
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
       members_(graph_.placement.replicas),

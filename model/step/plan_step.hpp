@@ -40,6 +40,9 @@ struct BoundPlan {
     const StandardLaw* communication_law = nullptr;
 };
 
+/// What a plan needs of a BlockStep.
+LotExtent extent_of(const BoundPlan& plan);
+
 class PlanStep {
 public:
     PlanStep(const BoundPlan& plan, const NoiseTables& noise);

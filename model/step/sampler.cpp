@@ -51,20 +51,11 @@ const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lo
 
 void complete(Lot& lot, const std::vector<BoundPlan>& plans)
 {
-    const ExecutionGraph& first = plans[lot.plans.front()].graph;
-    lot.extent.stages = first.stages();
-    lot.extent.microbatches = first.program->shape.microbatches;
-    lot.extent.first_slot = first.first_slot;
     lot.shared.communicates = false;
     for (const std::size_t index : lot.plans) {
         const BoundPlan& plan = plans[index];
         lot.simulated = std::max(lot.simulated, plan.simulated);
-        lot.extent.replicas = std::max(lot.extent.replicas, plan.graph.placement.replicas);
-        lot.extent.groups_vary = lot.extent.groups_vary || plan.group_varies;
-        lot.extent.knows_nodes = lot.extent.knows_nodes || !plan.graph.node.empty();
-        lot.extent.nodes = std::max(lot.extent.nodes, plan.nodes());
-        lot.extent.exchanges = lot.extent.exchanges || plan.exchanges;
-        lot.extent.ranks_replicas = lot.extent.ranks_replicas || (plan.ranks_replicas() && !plan.coupled());
+        lot.extent.cover(extent_of(plan));
         lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }
     const StandardLaw* compute = law_of_all(plans, lot, &BoundPlan::compute_law);

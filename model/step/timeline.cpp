@@ -172,19 +172,6 @@ void record_gathers(const ExecutionGraph& graph, Seconds&& seconds, Recorder& re
     }
 }
 
-/// What the sampler knows of a plan that is alone.
-LotExtent extent_of(const BoundPlan& plan)
-{
-    const ExecutionGraph& graph = plan.graph;
-    return {.stages = graph.stages(),
-            .replicas = graph.placement.replicas,
-            .nodes = plan.nodes(),
-            .microbatches = graph.program->shape.microbatches,
-            .groups_vary = plan.group_varies,
-            .ranks_replicas = plan.ranks_replicas() && !plan.coupled(),
-            .first_slot = graph.first_slot};
-}
-
 }  // namespace
 
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)

@@ -110,12 +110,7 @@ private:
         for (std::size_t i = 0; i < plans; ++i) {
             bound.emplace_back(one_law_[i], 2);
         }
-        LotExtent extent;
-        extent.stages = graph.stages();
-        extent.nodes = bound.front().nodes();
-        extent.microbatches = graph.program->shape.microbatches;
-        extent.first_slot = graph.first_slot;
-        BlockStep at(noise, options, extent);
+        BlockStep at(noise, options, extent_of(bound.front()));
         at.begin(0, 0);
         if (pool_draws_.empty()) {
             pool_draws_.resize(ops.size());

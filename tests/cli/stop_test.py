@@ -199,9 +199,9 @@ class Stop(CliTest):
         return self.journal.read_bytes()
 
     def test_a_plan_that_takes_longer_than_the_time_between_kills(self):
-        """One plan of 20 MB of draws, and a kill whenever more of them are there: draws so far are kept, also those that confirm."""
+        """One plan of 25 MB of draws, and a kill whenever more of them are there: draws so far are kept, also those that confirm."""
         toml = self.scenario(tp="[2]", pp="[2]", v="[1]", microbatch="[1]", schedule='["1f1b"]', recompute='["full"]',
-                             replicas_simulated="16", rungs="[{ fleets = 64, steps = 8 }, { fleets = 320000, steps = 8 }]",
+                             replicas_simulated="16", rungs="[{ fleets = 64, steps = 8 }, { fleets = 416000, steps = 8 }]",
                              confirm="{ fleets = 64000, steps = 8 }")
         self.write(toml.read_text().replace("gpus = [16, 32, 64]", "gpus = [64]"))
         self.output("search", "study.toml", "--out", "whole.h5")
