@@ -1,7 +1,5 @@
 #include "model/noise/polynomial_pieces.hpp"
 
-#include "tests/support/law_cases.hpp"
-
 #include "model/noise/distribution.hpp"
 #include "model/step/op_window.hpp"
 #include "tests/support/law_cases.hpp"

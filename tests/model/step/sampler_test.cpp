@@ -171,6 +171,7 @@ TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
         }
     }
     std::vector<const ExecutionGraph*> all;
+    all.reserve(graphs.size());
     for (const ExecutionGraph& graph : graphs) {
         all.push_back(&graph);
     }
