@@ -88,7 +88,10 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
         "has v = 2. Memory is no limit here; what activations take is in the first table.\n"
         "An op is what the schedule makes one: half a stage's layers where v = 2, a gradient of its own where the backward is "
         "split; "
-        "all have the same cv, so\nschedules of more and shorter ops average more of it out.\n\n![p99 by "
+        "all have the same cv, so\nschedules of more and shorter ops average more of it out. "
+        "dualpipe holds\nthe model twice and sums the gradients of its copies over the network; the others have one copy and "
+        "nothing to "
+        "sum.\n\n![p99 by "
         "schedule](schedules.svg)\n\n";
     text += fmt::format("One stage's work without waiting: {:.3f} s.\n\n", study.work_s());
     text += "| schedule | activations of the fullest stage, GB |\n|---|---|\n";
