@@ -8,20 +8,27 @@ namespace prismopt {
 
 namespace {
 
-int widest()
+/// The levels of the x86-64 ABI that on_registers() is compiled for.
+#if defined(__x86_64__) && defined(__clang__)  // which does not know them by name
+bool has_level_4()
 {
-#if defined(__x86_64__)
-    // The levels of the x86-64 ABI (x86-64-v4, -v3) by the features that on_registers() was compiled for.
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return 16;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-        return 8;
-    }
-#endif
-    return 4;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+bool has_level_3()
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+#elif defined(__x86_64__)
+bool has_level_4() { return __builtin_cpu_supports("x86-64-v4"); }
+bool has_level_3() { return __builtin_cpu_supports("x86-64-v3"); }
+#else
+bool has_level_4() { return false; }
+bool has_level_3() { return false; }
+#endif
+
+int widest() { return has_level_4() ? 16 : has_level_3() ? 8 : 4; }
 
 /// As many, or fewer where the environment asks for that.
 int used()
