@@ -225,9 +225,16 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
     cases[3].second.stage = factor;
     cases[4].first = "microbatch";
     cases[4].second.microbatch = factor;
+    cases.emplace_back("tier", Variability{});
     constexpr int repeats = 256;
     for (auto& [name, variability] : cases) {
-        const Problem problem = example_problem(variability, 16, widths);
+        Problem problem = example_problem(variability, 16, widths);
+        if (name == std::string("tier")) {
+            for (NetworkTier& tier : problem.cluster.tiers) {
+                tier.regime = {LogNormal{0.5}, {}, 20.0, "test"};
+            }
+            problem.noise = build_noise_tables(variability, widths, problem.cluster.tiers);
+        }
         const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 1));
         const auto blocks = [&](Sampling sampling) {
             return sample_steps(graph, problem.noise, {0, repeats * block_fleets, 1}, {4, Purpose::search, 2, sampling});
