@@ -34,6 +34,8 @@ protected:
         std::vector<OpSpread> law;
         std::vector<Floats> compute_factor, transfer_factor, microbatch, slot, gathered, reduce, gradients_end;
         Floats communication_factor;
+        bool exchanges = true;
+        bool overlapped = true;
 
         PipelineRun run(const Kind& kind)
         {
@@ -45,8 +47,9 @@ protected:
                 run.transfer_factor = transfer_factor.data();
             }
             run.microbatch = kind.microbatch ? microbatch.data() : nullptr;
-            run.gathered = gathered.data();
-            run.reduce = reduce.data();
+            run.overlapped = overlapped;
+            run.gathered = exchanges ? gathered.data() : nullptr;
+            run.reduce = exchanges ? reduce.data() : nullptr;
             run.slot = slot.data();
             run.gradients_end = gradients_end.data();
             return run;
@@ -72,6 +75,8 @@ protected:
         }
         for (int i = 0; i < plans_together; ++i) {
             plans.push_back(random_plan());
+            plans.back().exchanges = i % 3 != 1;
+            plans.back().overlapped = i % 2 == 0;
         }
     }
 
@@ -138,7 +143,7 @@ protected:
                 kind.factors ? law.transfer_s * plan.transfer_factor[law.transfer_tier].at[l] : law.transfer_s;
             const float arrival = std::fma(transfer_s, draws[i].transfer.at[l], plan.slot[op.in].at[l]);
             float free = plan.slot[op.before].at[l];
-            if (op.first_of_chunk) {
+            if (op.first_of_chunk && plan.exchanges) {
                 free = std::max(free, plan.gathered[op.part].at[l]);
             }
             float compute = std::fma(law.compute_spread_s, draw(law.compute_law, draws[i].compute.at[l]), law.compute_s);
@@ -153,9 +158,9 @@ protected:
                 end = kind.factors ? std::fma(communication, plan.communication_factor.at[l], end) : end + communication;
             }
             plan.slot[op.out].at[l] = end;
-            if (op.last_of_chunk) {
+            if (op.last_of_chunk && plan.exchanges) {
                 float& gradients = plan.gradients_end[op.stage].at[l];
-                gradients = std::max(gradients, end) + plan.reduce[op.part].at[l];
+                gradients = (plan.overlapped ? std::max(gradients, end) : gradients) + plan.reduce[op.part].at[l];
             }
         }
     }
