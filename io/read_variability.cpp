@@ -14,7 +14,8 @@ void refuse_far_cap(const Value& value, const Law& law)
 {
     if (law.cap > farthest_cap_of_ops) {
         value.fail({fmt::format("has the cap {:.6g}", law.cap),
-                    "laws of ops are composed on a grid that is too coarse beyond a cap of 1000", "write cap = 1000 or less"});
+                    "laws of kernels and operations are composed on grids that are too coarse for it",
+                    fmt::format("write cap = {:.6g} or less", farthest_cap_of_ops)});
     }
 }
 

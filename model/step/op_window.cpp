@@ -3,7 +3,6 @@
 #include "model/step/vector_lanes.hpp"
 
 #include <array>
-#include <utility>
 
 namespace prismopt {
 
@@ -251,6 +250,7 @@ void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const Shar
 {
     on_registers([&](auto registers) PRISMOPT_INLINE {
         using R = decltype(registers);
+        static_assert(plans_together == 4);
         for (std::size_t i = 0; i < plans.size(); ++i) {
             const PipelineRun& plan = *plans[i];
             if (!shared.one_law()) {

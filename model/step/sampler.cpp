@@ -41,7 +41,7 @@ bool same_keys(const ExecutionGraph& a, const ExecutionGraph& b)
 }
 
 /// What all plans of a lot have as `law`, or null.
-const StandardLaw* law_of_all(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* BoundPlan::*law)
+const StandardLaw* law_of_lot(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* BoundPlan::*law)
 {
     const StandardLaw* first = plans[lot.plans.front()].*law;
     const bool same =
@@ -58,8 +58,8 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.extent.cover(extent_of(plan));
         lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }
-    const StandardLaw* compute = law_of_all(plans, lot, &BoundPlan::compute_law);
-    const StandardLaw* communication = law_of_all(plans, lot, &BoundPlan::communication_law);
+    const StandardLaw* compute = law_of_lot(plans, lot, &BoundPlan::compute_law);
+    const StandardLaw* communication = law_of_lot(plans, lot, &BoundPlan::communication_law);
     if (compute != nullptr && (communication != nullptr || !lot.shared.communicates)) {
         lot.shared.compute = compute;
         lot.shared.communication = communication;

@@ -139,6 +139,27 @@ TEST(CoupledPlan, WidthsOfEveryClass)
     EXPECT_EQ(barrier_widths(plan).replicas(), 1) << "replicas meet once a step";
 }
 
+/// Whatever groups divide the GPUs, the replicas that meet divide all replicas: also where DualPipe has two copies of the model.
+TEST(CoupledPlan, ReplicasThatMeetDivideTheReplicas)
+{
+    for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::dualpipe}) {
+        for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+            for (const int dp : {1, 2, 3, 4}) {
+                for (const int ep : {1, 2, 3, 4, 6, 8, 16}) {
+                    ParallelPlan plan = plan_of(4, 2, dp);
+                    plan.schedule = schedule;
+                    plan.sharding = sharding;
+                    plan.ep = ep;
+                    EXPECT_EQ(expert_groups_divide(plan), 4 * dp % ep == 0) << dp << " " << ep;
+                    if (expert_groups_divide(plan)) {
+                        EXPECT_EQ(dp % barrier_widths(plan).replicas(), 0) << dp << " " << ep;
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(CoupledPlan, ExpertGroupsThatDoNotDivideTheGpusAreRefused)
 {
     ParallelPlan plan = plan_of(1, 1, 6);
