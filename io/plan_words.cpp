@@ -1,5 +1,8 @@
 #include "io/plan_words.hpp"
 
+#include "model/plan.hpp"
+#include "model/step/schedule.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,9 +33,24 @@ int degree(const Results& results, const FrontPoint& point, std::string_view axi
     return std::max(number, 1);
 }
 
+/// In the first phase: a later one may have more GPUs.
 int data_parallel(const Results& results, const FrontPoint& point)
 {
-    return point.prediction.gpus / (degree(results, point, "tp") * degree(results, point, "cp") * degree(results, point, "pp"));
+    const int gpus = label(results, point.point, "gpus") ? degree(results, point, "gpus") : point.prediction.gpus;
+    return gpus / (degree(results, point, "tp") * degree(results, point, "cp") * degree(results, point, "pp"));
+}
+
+/// Whether the axis has an effect on the plan; its label means nothing where it has none.
+bool has_effect(const Results& results, const FrontPoint& point, std::string_view axis)
+{
+    const std::optional<Schedule> schedule = parse<Schedule>(label(results, point.point, "schedule").value_or("1f1b"));
+    if (axis == "group") {
+        return schedule == Schedule::interleaved;
+    }
+    if (axis == "post_validation") {
+        return degree(results, point, "pp") > 1 && schedule && splits_backward(*schedule);
+    }
+    return true;
 }
 
 }  // namespace
@@ -48,11 +66,14 @@ std::string plan_words(const Results& results, const FrontPoint& point)
     }
     constexpr std::array<std::string_view, 6> told{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
     for (const Axis& axis : results.axes) {
-        if (axis.labels.size() > 1 && std::find(told.begin(), told.end(), axis.name) == told.end()) {
+        if (axis.labels.size() > 1 && has_effect(results, point, axis.name) &&
+            std::find(told.begin(), told.end(), axis.name) == told.end()) {
             text += fmt::format(" {} {}", axis.name, *label(results, point.point, axis.name));
         }
     }
     return text;
 }
+
+std::string axis_of_word(const std::string& word) { return word == "mb" ? "microbatch" : word; }
 
 }  // namespace prismopt

@@ -8,7 +8,10 @@
 
 namespace prismopt {
 
-/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved"; further axes follow where the study varied them.
+/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved"; further axes follow where the study varied them. --design takes it.
 std::string plan_words(const Results& results, const FrontPoint& point);
+
+/// The axis of a name in such words: "microbatch" of "mb", others as they are.
+std::string axis_of_word(const std::string& word);
 
 }  // namespace prismopt

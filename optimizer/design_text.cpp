@@ -1,15 +1,23 @@
 #include "optimizer/design_text.hpp"
 
+#include "io/plan_words.hpp"
 #include "io/quantity.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace prismopt {
 
@@ -19,7 +27,8 @@ int parse_value(const std::string& key, const std::string& value, int)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const int least = key == "recomputed_layers" || key == "spares" ? 0 : 1;
+    constexpr std::array<std::string_view, 4> from_zero{"recomputed_layers", "spares", "group", "shard_gpus"};
+    const int least = std::find(from_zero.begin(), from_zero.end(), key) != from_zero.end() ? 0 : 1;
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a whole number from " + std::to_string(least) +
                          "; write for example " + key + "=8");
@@ -31,8 +40,8 @@ Seconds parse_value(const std::string& key, const std::string& value, Seconds)
 {
     const auto parsed = parse_quantity<Seconds>(value, "300 s");
     const auto* time = std::get_if<Seconds>(&parsed);
-    if (time == nullptr || !(time->si > 0.0)) {
-        throw InputError("--design: " + key + "=" + value + " is not a time above zero; write for example " + key + "=300s");
+    if (time == nullptr || !(time->si >= 0.0)) {
+        throw InputError("--design: " + key + "=" + value + " is not a time; write for example " + key + "=300s");
     }
     return *time;
 }
@@ -68,12 +77,142 @@ bool take_named(const std::string& key, const std::string& value, ParallelPlan& 
     return found;
 }
 
+/// Names beside those of the axes: degrees that follow from others, or that no space searches.
+constexpr std::array<std::string_view, 3> other_names{"gpus", "dp", "shard_gpus"};
+
+bool is_name(const std::string& word, const SpaceSettings& space)
+{
+    bool found = std::find(other_names.begin(), other_names.end(), word) != other_names.end();
+    ParallelPlan any;
+    for_axes(any, space, [&](const char* axis, auto&, const auto&) { found = found || word == axis; });
+    return found;
+}
+
 std::string axis_names(const SpaceSettings& space)
 {
     std::string names = "gpus";
     ParallelPlan any;
     for_axes(any, space, [&names](const char* axis, auto&, const auto&) { names += std::string(" ") + axis; });
-    return names + " shard_gpus";
+    return names + " dp shard_gpus";
+}
+
+template <class T>
+bool is_value(const std::string& word, const T&)
+{
+    if constexpr (std::is_enum_v<T>) {
+        return parse<T>(word).has_value();
+    } else {
+        return false;
+    }
+}
+
+/// Axes that have a value of this name.
+std::vector<std::string> axes_with(const std::string& word, const SpaceSettings& space)
+{
+    std::vector<std::string> axes;
+    ParallelPlan any;
+    for_axes(any, space, [&](const char* axis, const auto& choice, const auto&) {
+        if (is_value(word, choice)) {
+            axes.emplace_back(axis);
+        }
+    });
+    return axes;
+}
+
+bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse_knob_target(name); }
+
+struct NamedValue {
+    std::string name;
+    std::string value;
+};
+
+/// The words of a design as names and values: "tp=4", "tp 4", or the value alone where only one axis has it ("interleaved").
+std::vector<NamedValue> named_values(const std::string& text, const SpaceSettings& space)
+{
+    std::vector<NamedValue> all;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const auto equals = word.find('=');
+        const std::string name = axis_of_word(word.substr(0, equals));
+        NamedValue& named = all.emplace_back();
+        named.name = name;
+        if (equals != std::string::npos) {
+            named.value = word.substr(equals + 1);
+        } else if (is_name(name, space)) {
+            words >> named.value;
+        } else if (const auto axes = axes_with(word, space); axes.size() == 1) {
+            named = {axes.front(), word};
+        } else if (!axes.empty()) {
+            throw InputError("--design: " + word + " is a value of several names; write for example " + axes.front() + "=" +
+                             word);
+        }
+        if (!is_name(named.name, space)) {
+            if (is_hardware(named.name)) {  // as [[knob]] names them
+                throw InputError("--design: " + named.name +
+                                 " is hardware, not part of a plan; write its value into [cluster] of the scenario, " +
+                                 "without the [[knob]], and leave it out here");
+            }
+            throw InputError("--design: unknown name '" + named.name + "'; names are " + axis_names(space));
+        }
+        if (std::count_if(all.begin(), all.end(), [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
+            throw InputError("--design: " + named.name + " is given twice; remove one of the two");
+        }
+    }
+    return all;
+}
+
+/// Choices without an effect on the plan, which a space may give it, unless they are named.
+void drop_idle_choices(ParallelPlan& plan, const std::set<std::string>& named)
+{
+    if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
+        plan.group = 0;
+    }
+    if (!can_validate_later(plan) && !named.contains("post_validation")) {
+        plan.post_validation = PostValidation::off;
+    }
+}
+
+struct GpuCount {
+    int gpus = 0;
+    bool named = false;
+    int cluster = 0;
+};
+
+/// Data parallel replicas: those asked for (0: not named), or as many as the GPUs hold.
+int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
+{
+    if (count.gpus > count.cluster) {
+        throw InputError(
+            fmt::format("--design: gpus={} is more than the cluster's {}; name at most that many", count.gpus, count.cluster));
+    }
+    const int most = count.named || asked == 0 ? count.gpus : count.cluster;
+    for (const auto& [key, degree] :
+         {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}, {"dp", asked}}) {
+        if (degree > most) {
+            throw InputError(fmt::format("--design: {}={} is more than gpus={}; name at most that many", key, degree, most));
+        }
+    }
+    if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
+        throw InputError(fmt::format("--design: ep*etp = {} is more than gpus={}; lower one of them",
+                                     static_cast<std::int64_t>(plan.ep) * plan.etp, most));
+    }
+    const double replica = static_cast<double>(plan.tp) * plan.pp * plan.cp;
+    const std::string product = fmt::format("tp*pp{} = {:.0f}", plan.cp > 1 ? "*cp" : "", replica);
+    if (asked == 0) {
+        if (std::fmod(count.gpus, replica) != 0.0) {
+            throw InputError(fmt::format("--design: {} does not divide gpus={}; change one of them", product, count.gpus));
+        }
+        return static_cast<int>(count.gpus / replica);
+    }
+    if (count.named && asked * replica != count.gpus) {
+        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked, product,
+                                     asked * replica, count.gpus));
+    }
+    if (asked * replica > count.cluster) {
+        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, more than the cluster's {}; lower one of them",
+                                     asked, product, asked * replica, count.cluster));
+    }
+    return asked;
 }
 
 }  // namespace
@@ -82,57 +221,24 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 {
     const SpaceSettings& s = scenario.space;
     int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
+    int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
     for_axes(plan, s, [](const char*, auto& choice, const auto& values) { take_single(choice, values); });
-    std::istringstream words(text);
     std::set<std::string> named;
-    for (std::string word; words >> word;) {
-        const auto equals = word.find('=');
-        const std::string key = word.substr(0, equals);
-        const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-        if (!named.insert(key).second) {
-            throw InputError("--design: " + key + " is given twice; remove one of the two");
-        }
+    for (const auto& [key, value] : named_values(text, s)) {
+        named.insert(key);
         if (key == "gpus") {
             gpu_count = parse_value(key, value, gpu_count);
+        } else if (key == "dp") {
+            replicas = parse_value(key, value, replicas);
         } else if (key == "shard_gpus") {
             plan.shard_gpus = parse_value(key, value, plan.shard_gpus);
-        } else if (!take_named(key, value, plan, s)) {
-            if (key.find('.') != std::string::npos || parse_knob_target(key)) {  // as [[knob]] names them
-                throw InputError("--design: " + key +
-                                 " is hardware, not part of a plan; write its value into [cluster] of the scenario, " +
-                                 "without the [[knob]], and leave it out here");
-            }
-            throw InputError("--design: unknown name '" + key + "'; names are " + axis_names(s));
+        } else {
+            take_named(key, value, plan, s);
         }
     }
-    if (gpu_count > scenario.cluster.gpus) {
-        throw InputError("--design: gpus=" + std::to_string(gpu_count) + " is more than the cluster's " +
-                         std::to_string(scenario.cluster.gpus) + "; name at most that many");
-    }
-    for (const auto& [key, degree] :
-         {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}}) {
-        if (degree > gpu_count) {
-            throw InputError("--design: " + std::string(key) + "=" + std::to_string(degree) +
-                             " is more than gpus=" + std::to_string(gpu_count) + "; name at most that many");
-        }
-    }
-    if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
-        throw InputError("--design: ep*etp = " + std::to_string(static_cast<std::int64_t>(plan.ep) * plan.etp) +
-                         " is more than gpus=" + std::to_string(gpu_count) + "; lower one of them");
-    }
-    const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
-    if (gpu_count % replica != 0) {
-        throw InputError(std::string("--design: tp*pp") + (plan.cp > 1 ? "*cp" : "") + " = " + std::to_string(replica) +
-                         " does not divide gpus=" + std::to_string(gpu_count) + "; change one of them");
-    }
-    plan.dp = static_cast<int>(gpu_count / replica);
-    if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
-        plan.group = 0;
-    }
-    if (!can_validate_later(plan) && !named.contains("post_validation")) {
-        plan.post_validation = PostValidation::off;
-    }
+    plan.dp = replicas_of(plan, replicas, {gpu_count, named.contains("gpus"), scenario.cluster.gpus});
+    drop_idle_choices(plan, named);
     return plan;
 }
 
@@ -144,47 +250,63 @@ std::string seconds_text(Seconds time)
     return text.str();
 }
 
-std::string design_text(const ParallelPlan& plan)
+namespace {
+
+std::string value_text(int value) { return std::to_string(value); }
+std::string value_text(Seconds value) { return seconds_text(value); }
+template <class Enum>
+std::string value_text(Enum value)
 {
-    std::ostringstream text;
-    text << "gpus=" << plan.gpus() << " tp=" << plan.tp << " pp=" << plan.pp << " v=" << plan.chunks
-         << " microbatch=" << plan.microbatch << " schedule=" << name(plan.schedule) << " recompute=" << name(plan.recompute)
-         << " sharding=" << name(plan.sharding) << " split=" << name(plan.split) << " dp_overlap=" << name(plan.dp_overlap)
-         << " order=" << name(plan.order);
-    const auto number = [&text](const char* key, int value, int usual) {
-        if (value != usual) {
-            text << ' ' << key << '=' << value;
+    return std::string(name(value));
+}
+
+struct AxisText {
+    std::string name;
+    std::string value;
+    std::string otherwise;  // what parse_design() takes where the axis is not named
+};
+
+/// As for_axes() visits them.
+std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& space)
+{
+    std::vector<AxisText> all;
+    ParallelPlan plan = of;
+    for_axes(plan, space, [&](const char* axis, const auto& choice, const auto&) {
+        all.push_back({axis, value_text(choice), ""});
+    });
+    ParallelPlan unnamed;
+    for_axes(unnamed, space, [](const char*, auto& choice, const auto& values) { take_single(choice, values); });
+    unnamed.pp = of.pp;
+    unnamed.schedule = of.schedule;
+    drop_idle_choices(unnamed, {});
+    std::size_t at = 0;
+    for_axes(unnamed, space, [&](const char*, const auto& choice, const auto&) { all[at++].otherwise = value_text(choice); });
+    return all;
+}
+
+}  // namespace
+
+std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
+{
+    constexpr std::array<std::string_view, 10> always{"tp",        "pp",       "v",     "microbatch", "schedule",
+                                                      "recompute", "sharding", "split", "dp_overlap", "order"};
+    std::string text = fmt::format("gpus={}", plan.gpus());
+    const std::vector<AxisText> axes = axis_texts(plan, space);
+    for (const std::string_view name : always) {
+        const auto axis = std::find_if(axes.begin(), axes.end(), [name](const AxisText& a) { return a.name == name; });
+        text += fmt::format(" {}={}", axis->name, axis->value);
+    }
+    for (const AxisText& axis : axes) {
+        const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();
+        const bool matters = axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.cp > 1);
+        if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
+            text += fmt::format(" {}={}", axis.name, axis.value);
         }
-    };
-    number("group", plan.group, 0);
-    if (plan.post_validation != PostValidation::off) {
-        text << " post_validation=" << name(plan.post_validation);
     }
-    number("cp", plan.cp, 1);
-    number("ep", plan.ep, 1);
-    number("etp", plan.etp, 1);
-    number("shard_gpus", plan.shard_gpus, 0);
-    number("recomputed_layers", plan.recomputed_layers, 0);
-    if (plan.checkpoint_interval.si > 0.0) {
-        text << " checkpoint_interval=" << seconds_text(plan.checkpoint_interval);
+    if (plan.shard_gpus > 0) {
+        text += fmt::format(" shard_gpus={}", plan.shard_gpus);
     }
-    number("spares", plan.spares, as_configured);
-    if (plan.tp_overlap != TensorParallelOverlap::off) {
-        text << " tp_overlap=" << name(plan.tp_overlap);
-    }
-    if (plan.crossing != Crossing::by_order) {
-        text << " crossing=" << name(plan.crossing);
-    }
-    if (plan.node_order != NodeOrder::as_listed) {
-        text << " node_order=" << name(plan.node_order);
-    }
-    if (plan.offload != Offload::none) {
-        text << " offload=" << name(plan.offload);
-    }
-    if (plan.cp > 1) {
-        text << " context_exchange=" << name(plan.context_exchange);
-    }
-    return text.str();
+    return text;
 }
 
 }  // namespace prismopt

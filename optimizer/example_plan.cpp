@@ -24,7 +24,7 @@ std::string example_design(const Scenario& scenario)
     if (!best) {
         return {};
     }
-    return design_text(model.designs.plan(model.designs.space().point(best->index)));
+    return design_text(model.designs.plan(model.designs.space().point(best->index)), scenario.space);
 }
 
 }  // namespace prismopt

@@ -89,7 +89,7 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     json.erase("scenario");  // the page has it
     std::string designs;
     for (const FrontPoint& point : study.results.front) {
-        const std::string other = design_text(stored.plan(stored.space().point(point.index)));
+        const std::string other = design_text(stored.plan(stored.space().point(point.index)), stored.scenario().space);
         if (other == design) {
             study.sensitivity = json.dump();
             study.sensitivity_point = point.index;

@@ -25,6 +25,7 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
 Scenario scenario_of(const Results& results)
 {
     Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+    scenario.seed = results.study.seed;
     if (scenario.knobs.empty() || results.axes.empty()) {
         return scenario;
     }

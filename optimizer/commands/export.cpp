@@ -6,6 +6,7 @@
 #include "io/nearest.hpp"
 #include "io/results_file.hpp"
 #include "model/phase.hpp"
+#include "optimizer/chosen_plan.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/stored_study.hpp"
@@ -51,29 +52,6 @@ const ExportTarget& target_of(const po::variables_map& values)
                                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
 }
 
-/// The point's index: what the user names, or the first of the front.
-std::uint64_t point_of(const po::variables_map& values, const Results& results, const StoredStudy& study)
-{
-    std::vector<std::string> front;
-    for (const FrontPoint& point : results.front) {
-        front.push_back(std::to_string(point.index));
-    }
-    if (values.count("point") == 0) {
-        if (results.front.empty()) {
-            throw InputError("the front is empty, and there is no --point: name one of the space");
-        }
-        return results.front.front().index;
-    }
-    const auto index = values["point"].as<std::int64_t>();
-    const Space& space = study.space();
-    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size() ||
-        !space.allows_all(space.point(static_cast<std::uint64_t>(index)))) {
-        throw InputError(
-            fmt::format("--point {} is no plan that this study may choose; those of its front are {}", index, listed(front)));
-    }
-    return static_cast<std::uint64_t>(index);
-}
-
 const Phase& phase_of(const po::variables_map& values, const Scenario& scenario)
 {
     const int number = values["phase"].as<int>();
@@ -95,7 +73,7 @@ double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
 Launch launch_of(const po::variables_map& values, const Results& results)
 {
     StoredStudy study(results);
-    const std::uint64_t index = point_of(values, results, study);
+    const std::uint64_t index = chosen_point(values, results, study);
     const Point point = study.space().point(index);
     const Problem& problem = study.problem(point);
     Launch launch;
@@ -107,7 +85,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.phase_number = values["phase"].as<int>();
     launch.phases = static_cast<int>(study.scenario().phases.size());
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
-    launch.design = design_text(launch.plan);
+    launch.design = design_text(launch.plan, study.scenario().space);
     launch.workload = problem.workload;
     launch.cluster = problem.cluster;
     launch.knobs = study.scenario().knobs;

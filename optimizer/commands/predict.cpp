@@ -2,7 +2,6 @@
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/prediction_text.hpp"
 
-#include "io/gpu_price.hpp"
 #include "io/node_file.hpp"
 #include "io/orders_file.hpp"
 #include "io/posix_file.hpp"
@@ -11,7 +10,7 @@
 #include "model/phase.hpp"
 #include "model/step/node_order.hpp"
 #include "model/step/searched_orders.hpp"
-#include "optimizer/design_text.hpp"
+#include "optimizer/chosen_plan.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/example_plan.hpp"
 #include "optimizer/log.hpp"
@@ -176,10 +175,9 @@ void write_step(const po::variables_map& values, const Problem& problem, const P
 int predict_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
-                          "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\"")(
-        "draws", po::value<int>()->value_name("N"),
-        "step draws (default: as the scenario confirms its front)")("json", po::bool_switch(), "one JSON object instead of text")(
+    add_plan_options(options);
+    options.add_options()("draws", po::value<int>()->value_name("N"), "step draws (default: as the scenario confirms its front)")(
+        "json", po::bool_switch(), "one JSON object instead of text")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
         "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg")(
         "draw", po::value<int>()->value_name("N"), "let --timeline show draw N, from 0, instead of mean times")(
@@ -205,7 +203,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     refuse_lost_files(*values);
-    Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
+    ChosenPlan chosen = chosen_plan(*values);
+    Scenario& scenario = chosen.scenario;
     take_seed(*values, scenario);
     if (values->count("nodes") > 0) {
         const auto& source = (*values)["nodes"].as<std::string>();
@@ -213,7 +212,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
                                             ? drawn_node_factors(scenario.variability, scenario.cluster, scenario.seed)
                                             : read_node_factors(source, scenario.cluster);
     }
-    const ParallelPlan plan = parse_design((*values)["design"].as<std::string>(), scenario);
+    const ParallelPlan& plan = chosen.plan;
     Rung rung = scenario.search.confirm;
     if (values->count("draws") > 0) {
         const int draws = (*values)["draws"].as<int>();
@@ -235,7 +234,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
-    of.price = gpu_price_text(scenario);
+    of.space = scenario.space;
+    of.hardware = chosen.hardware;
+    of.price = chosen.price;
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario);
     if (!infeasible) {
@@ -267,7 +268,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         print_text(of);
     }
     if (infeasible) {
-        const std::string example = (*values)["design"].as<std::string>().empty() ? example_design(scenario) : "";
+        const bool named = values->count("point") > 0 || !(*values)["design"].as<std::string>().empty();
+        const std::string example = named ? "" : example_design(scenario);
         if (!example.empty()) {
             log_warning(fmt::format("this plan is of the first choices of [space]; write for example --design \"{}\"", example));
         }

@@ -125,13 +125,13 @@ void print_run(const Prediction& p)
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
 }
 
-void print_phases(const std::vector<PhasePrediction>& phases)
+void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSettings& space)
 {
     constexpr double gigabyte = 1e9;
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
         const auto [unit, size] = reading_unit("s", p.step.p99.value);
-        fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan), p.plan.dp);
+        fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan, space), p.plan.dp);
         fmt::print(
             "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
@@ -166,8 +166,11 @@ nlohmann::json to_json(const PlanPrediction& of)
     const Prediction& p = of.prediction;
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
                         {"reason", p.infeasible ? p.infeasible->reason + ": " + p.infeasible->detail : ""},
-                        {"design", design_text(of.plan)},
+                        {"design", design_text(of.plan, of.space)},
                         {"draws", p.draws}};
+    if (!of.hardware.empty()) {
+        json["hardware"] = of.hardware;
+    }
     if (p.infeasible) {
         return json;
     }
@@ -194,7 +197,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["gpu_price"] = of.price;
     json["gpus"] = p.gpus;
     for (const PhasePrediction& phase : of.phases) {
-        json["phases"].push_back({{"design", design_text(phase.plan)},
+        json["phases"].push_back({{"design", design_text(phase.plan, of.space)},
                                   {"sequence_length", phase.sequence},
                                   {"steps", phase.steps},
                                   {"step_time_s", to_json(phase.step, of.model)},
@@ -219,7 +222,10 @@ void print_text(const PlanPrediction& of)
 {
     const Prediction& p = of.prediction;
     constexpr double gigabyte = 1e9;
-    fmt::print("{} dp={}\n", design_text(of.plan), of.plan.dp);
+    fmt::print("{} dp={}\n", design_text(of.plan, of.space), of.plan.dp);
+    if (!of.hardware.empty()) {
+        fmt::print("on hardware {}\n", of.hardware);
+    }
     if (p.infeasible) {
         fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
         return;
@@ -233,7 +239,7 @@ void print_text(const PlanPrediction& of)
     if (!of.mixtures.empty()) {
         fmt::print("  {}\n", of.mixtures);
     }
-    print_phases(of.phases);
+    print_phases(of.phases, of.space);
     fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,

@@ -2,6 +2,7 @@
 
 /// What `predict` says of one plan.
 
+#include "io/scenario.hpp"
 #include "model/predictor.hpp"
 #include "optimizer/model_interval.hpp"
 #include "optimizer/seat_nodes.hpp"
@@ -28,6 +29,8 @@ struct PlanPrediction {
     std::optional<SeatsWritten> seats;
     std::string mixtures = {};  // what the model's interval rests on for a mixture of experts; empty: nothing to say
     std::string price = {};     // of a GPU-hour, and where it is from
+    SpaceSettings space = {};   // that designs are written for
+    std::string hardware = {};  // at what the scenario's knobs stand; empty: there is no choice
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

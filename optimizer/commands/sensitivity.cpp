@@ -4,7 +4,7 @@
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "model/phase.hpp"
-#include "optimizer/design_text.hpp"
+#include "optimizer/chosen_plan.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/example_plan.hpp"
 #include "optimizer/plan_rules.hpp"
@@ -54,11 +54,16 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     return names;
 }
 
-void refuse(const Infeasible& why, const std::string& design, const Scenario& scenario)
+void refuse(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
 {
-    const std::string example = design.empty() ? example_design(scenario) : "";
+    const bool of_point = values.count("point") > 0;
+    const bool unnamed = !of_point && values["design"].as<std::string>().empty();
+    const std::string example = unnamed ? example_design(scenario) : "";
     throw InputError(fmt::format("{} the plan cannot run: {}: {}; {}",
-                                 design.empty() ? "without --design" : "--design:", why.reason, why.detail,
+                                 of_point  ? "--point:"
+                                 : unnamed ? "without --design"
+                                           : "--design:",
+                                 why.reason, why.detail,
                                  example.empty() ? "change the plan, predict says more of it"
                                                  : fmt::format("write for example --design \"{}\"", example)));
 }
@@ -86,11 +91,10 @@ SensitivityOptions take_options(const po::variables_map& values, const Scenario&
 int sensitivity_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
-                          "the plan in the names of the axes, as predict takes it")(
-        "draws", po::value<int>()->value_name("N")->default_value(4096),
-        "step draws")("faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
-                      "by how much kernels and hardware are made faster; latencies shorter")(
+    add_plan_options(options);
+    options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096),
+                          "step draws")("faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
+                                        "by how much kernels and hardware are made faster; latencies shorter")(
         "pairs", po::value<int>()->value_name("K")->default_value(3),
         "also two at a time: of the K strongest sources of noise, and of the K strongest of kernels and hardware; 0: none")(
         "only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
@@ -103,18 +107,18 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const auto& path = (*values)["SCENARIO"].as<std::string>();
-    Scenario scenario = read_scenario(path);
+    ChosenPlan asked = chosen_plan(*values);
+    Scenario& scenario = asked.scenario;
     take_seed(*values, scenario);
     SensitivityOptions chosen = take_options(*values, scenario);
-    const auto& design = (*values)["design"].as<std::string>();
-    const ParallelPlan plan = parse_design(design, scenario);
+    const ParallelPlan& plan = asked.plan;
     if (const auto why = structural_problem(plan, scenario)) {
-        refuse(*why, design, scenario);
+        refuse(*why, *values, scenario);
     }
     const StudyModel model(scenario, tables_of(scenario, plan));
     const auto bound = Predictor(model.problem).bound(plan);
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
-        refuse(*why, design, scenario);
+        refuse(*why, *values, scenario);
     }
     chosen.sampler = model.sampler(Purpose::confirm);
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);

@@ -142,9 +142,10 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     std::string text = fmt::format(
         "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
         "quantiles of {}; changes against this plan on the same draws, 95 % limits by the jackknife\n",
-        design_text(of.plan), value_of(plan, Figure::p50), value_of(plan, Figure::p95), value_of(plan, Figure::p99),
-        value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent, time_text(value_of(plan, Figure::training_p99)),
-        of.options.range.fleets * of.options.range.steps, population(of.scenario.cluster.nodes_known()));
+        design_text(of.plan, of.scenario.space), value_of(plan, Figure::p50), value_of(plan, Figure::p95),
+        value_of(plan, Figure::p99), value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
+        time_text(value_of(plan, Figure::training_p99)), of.options.range.fleets * of.options.range.steps,
+        population(of.scenario.cluster.nodes_known()));
     const Effect* last = nullptr;
     for (const Effect& effect : found.effects) {
         if (last == nullptr || effect.kind != last->kind) {
@@ -172,7 +173,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
 
 nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of)
 {
-    nlohmann::json json{{"design", design_text(of.plan)},
+    nlohmann::json json{{"design", design_text(of.plan, of.scenario.space)},
                         {"draws", of.options.range.fleets * of.options.range.steps},
                         {"seed", of.options.sampler.seed},
                         {"faster_percent", of.options.percent},
