@@ -187,7 +187,8 @@ public:
         }
         double low = sorted_.front() * factor_.front().value;
         double high = sorted_.back() * factor_.back().value;
-        while (high - low > 1e-12 * high) {
+        constexpr int most_halvings = 2'200;  // as many as doubles can be apart
+        for (int halving = 0; halving < most_halvings && high - low > 1e-12 * high; ++halving) {
             const double middle = 0.5 * (low + high);
             (mean_share(middle) < probability ? low : high) = middle;
         }

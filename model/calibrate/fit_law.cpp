@@ -105,7 +105,10 @@ std::vector<double> normalised(const std::vector<double>& values)
 {
     const double mean = mean_of(values);
     std::vector<double> factors(values.size());
-    std::transform(values.begin(), values.end(), factors.begin(), [mean](double x) { return x / mean; });
+    std::transform(values.begin(), values.end(), factors.begin(), [mean](double x) {
+        constexpr double least = std::numeric_limits<double>::min();  // a factor is above zero, however small it is
+        return std::max(double{least}, x / mean);
+    });
     return factors;
 }
 
@@ -212,8 +215,7 @@ LawFit fit_law(const std::vector<double>& values, const std::string& source, con
                 if (const auto fitted = recipe.fit(factors)) {
                     result.tried.push_back(fit_family(recipe, *fitted, factors, rising, options));
                 }
-            } catch (
-                const std::exception&) {  // parameters outside a family's range, a root that is not bracketed: it does not suit
+            } catch (const std::domain_error&) {  // parameters outside the family's range: it does not suit
             }
         }
     }

@@ -2,15 +2,16 @@
 
 #include "model/calibrate/goodness.hpp"
 #include "model/calibrate/maximise.hpp"
+#include "model/root.hpp"
 
 #include <boost/math/constants/constants.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/tools/minima.hpp>
-#include <boost/math/tools/roots.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -64,7 +65,11 @@ Fit fit_lognormal(Values values)
     std::transform(values.begin(), values.end(), logs.begin(), [](double x) { return std::log(x); });
     const double mean = mean_of(logs);
     const double sd = spread(logs);
-    return FittedFamily{LogNormal{std::sqrt(std::expm1(sd * sd))}, std::exp(mean + 0.5 * sd * sd), [=](double x) {
+    const double unit = std::exp(mean + 0.5 * sd * sd);
+    if (!std::isfinite(unit)) {
+        return std::nullopt;
+    }
+    return FittedFamily{LogNormal{std::sqrt(std::expm1(sd * sd))}, unit, [=](double x) {
                             return x > 0.0 ? normal_log_density((std::log(x) - mean) / sd) - std::log(sd * x) : impossible;
                         }};
 }
@@ -82,7 +87,8 @@ public:
 private:
     double constant_;
 };
-GammaFit gamma_of(Values values, double shift)
+/// Empty where the values hardly differ, so that the shape has no upper limit.
+std::optional<GammaFit> gamma_of(Values values, double shift)
 {
     double mean = 0.0;
     double logs = 0.0;
@@ -96,17 +102,27 @@ GammaFit gamma_of(Values values, double shift)
         const double shape = std::exp(log_shape);
         return log_shape - boost::math::digamma(shape) - excess;
     };
+    constexpr double least_excess = 1e-13;  // half the squared cv; below, it is rounding, and may be negative
+    if (!(excess > least_excess)) {
+        return std::nullopt;
+    }
     // 1/(2k) < log k - digamma(k) < 1/k.
-    const auto bracket = boost::math::tools::bisect(equation, std::log(0.49 / excess), std::log(1.01 / excess),
-                                                    boost::math::tools::eps_tolerance<double>(40));
-    const double shape = std::exp(0.5 * (bracket.first + bracket.second));
-    return {shape, mean / shape};
+    const auto log_shape = root_between(equation, std::log(0.49 / excess), std::log(1.01 / excess), 40);
+    if (!log_shape) {
+        return std::nullopt;
+    }
+    const double shape = std::exp(*log_shape);
+    return GammaFit{shape, mean / shape};
 }
 
 Fit fit_gamma(Values values)
 {
-    const GammaFit fit = gamma_of(values, 0.0);
-    return FittedFamily{Gamma{1.0 / std::sqrt(fit.shape)}, fit.shape * fit.scale, [=](double x) { return fit.log_density(x); }};
+    const std::optional<GammaFit> fit = gamma_of(values, 0.0);
+    if (!fit) {
+        return std::nullopt;
+    }
+    return FittedFamily{Gamma{1.0 / std::sqrt(fit->shape)}, fit->shape * fit->scale,
+                        [of = *fit](double x) { return of.log_density(x); }};
 }
 
 /// The shift maximises the likelihood of the gamma law above it. It stays below the least value by a hundredth of the median's
@@ -119,15 +135,19 @@ Fit fit_shifted_gamma(Values values)
         return std::nullopt;
     }
     const auto loss = [&](double shift) {
-        const GammaFit fit = gamma_of(values, shift);
-        return -mean_likelihood(values, [&](double x) { return fit.log_density(x - shift); });
+        const std::optional<GammaFit> fit = gamma_of(values, shift);
+        return fit ? -mean_likelihood(values, [&](double x) { return fit->log_density(x - shift); }) : -impossible;
     };
     constexpr int bits = 16;
-    const double shift = boost::math::tools::brent_find_minima(loss, 0.0, least - margin, bits).first;
-    const GammaFit fit = gamma_of(values, shift);
-    const double mean = shift + fit.shape * fit.scale;
-    return FittedFamily{ShiftedGamma{std::sqrt(fit.shape) * fit.scale / mean, shift / mean}, mean,
-                        [=](double x) { return fit.log_density(x - shift); }};
+    std::uintmax_t most_steps = 200;  // 30 suffice for a smooth loss
+    const double shift = boost::math::tools::brent_find_minima(loss, 0.0, least - margin, bits, most_steps).first;
+    const std::optional<GammaFit> fit = gamma_of(values, shift);
+    if (!fit) {
+        return std::nullopt;
+    }
+    const double mean = shift + fit->shape * fit->scale;
+    return FittedFamily{ShiftedGamma{std::sqrt(fit->shape) * fit->scale / mean, shift / mean}, mean,
+                        [of = *fit, shift](double x) { return of.log_density(x - shift); }};
 }
 
 /// Shape k with sum(x^k log x) / sum(x^k) - 1/k = mean(log x). Source: as gamma, chapter 21.
@@ -147,16 +167,16 @@ Fit fit_weibull(Values values)
         return std::pair{power / static_cast<double>(values.size()), weighted / power};
     };
     const auto equation = [&](double log_k) { return sums(std::exp(log_k)).second - std::exp(-log_k); };
-    double low = std::log(0.1);
+    const double low = std::log(0.1);
     double high = std::log(10.0);
     while (equation(high) < 0.0 && high < 15.0) {
         high += 2.0;
     }
-    if (equation(low) > 0.0 || equation(high) < 0.0) {
+    const auto log_k = root_between(equation, low, high, 30);
+    if (!log_k) {
         return std::nullopt;
     }
-    const auto bracket = boost::math::tools::bisect(equation, low, high, boost::math::tools::eps_tolerance<double>(30));
-    const double k = std::exp(0.5 * (bracket.first + bracket.second));
+    const double k = std::exp(*log_k);
     const double log_scale = centre + std::log(sums(k).first) / k;
     const double cv2 = std::expm1(std::lgamma(1.0 + 2.0 / k) - 2.0 * std::lgamma(1.0 + 1.0 / k));
     return FittedFamily{Weibull{std::sqrt(cv2)}, std::exp(log_scale + std::lgamma(1.0 + 1.0 / k)), [=](double x) {
@@ -398,8 +418,11 @@ Fit fit_mixture(Values values)
     Mixture family;
     const double mean = mean_of(values);
     for (const Mode& mode : modes) {
-        family.parts.push_back({mode.weight, std::exp(mode.mean + 0.5 * mode.width * mode.width) / mean,
-                                LogNormal{std::sqrt(std::expm1(mode.width * mode.width))}});
+        const double at = std::exp(mode.mean + 0.5 * mode.width * mode.width) / mean;
+        if (!std::isfinite(at)) {
+            return std::nullopt;
+        }
+        family.parts.push_back({mode.weight, at, LogNormal{std::sqrt(std::expm1(mode.width * mode.width))}});
     }
     return FittedFamily{family, mean, [modes](double x) {
                             if (x <= 0.0) {

@@ -1,5 +1,7 @@
 #include "model/noise/distribution.hpp"
 
+#include "model/root.hpp"
+
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/lognormal.hpp>
@@ -94,6 +96,12 @@ FamilyFunctions of(const ShiftedGamma& law)
         return of(Constant{});
     }
     const double shape = (1.0 - law.shift) * (1.0 - law.shift) / (law.cv * law.cv);
+    // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The incomplete
+    // gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
+    constexpr double as_good_as_normal = 1e9;
+    if (shape > as_good_as_normal) {
+        return of(Normal{law.cv});
+    }
     return of_boost(boost::math::gamma_distribution<double, Plain>(shape), (1.0 - law.shift) / shape, law.shift);
 }
 
@@ -112,10 +120,10 @@ FamilyFunctions of(const Weibull& law)
         return log_gamma1p(2.0 * inverse_shape) - 2.0 * log_gamma1p(inverse_shape) - std::log1p(law.cv * law.cv);
     };
     // 1 + cv^2 >= 1 + 0.6 / k^2 for all k, and cv^2 = 69 at 1/k = 4.
-    const auto bracket =
-        boost::math::tools::bisect(excess, 0.0, 1.0 + 2.0 * law.cv, boost::math::tools::eps_tolerance<double>(52));
-    const double inverse_shape = 0.5 * (bracket.first + bracket.second);
-    return of_boost(boost::math::weibull_distribution<double, Plain>(1.0 / inverse_shape, std::exp(-log_gamma1p(inverse_shape))));
+    const auto inverse_shape = root_between(excess, 0.0, 1.0 + 2.0 * law.cv, 52);
+    require(inverse_shape && *inverse_shape > 0.0, "a cv that Weibull's shape can be found for");
+    return of_boost(
+        boost::math::weibull_distribution<double, Plain>(1.0 / *inverse_shape, std::exp(-log_gamma1p(*inverse_shape))));
 }
 
 FamilyFunctions of(const StudentT& law)

@@ -1,0 +1,26 @@
+/// As tests/model/calibrate/degenerate_values_test.cpp, with many more seeds.
+
+#include "tests/support/degenerate_values.hpp"
+
+#include "model/calibrate/fit_law.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+TEST(DegenerateValuesLong, a_law_is_chosen_whatever_they_are)
+{
+    for (const std::string& kind : degenerate_kinds()) {
+        for (std::uint64_t seed = 100; seed < 250; ++seed) {
+            const LawFit fit = fit_law(degenerate_values(kind, seed).values, "test");
+            EXPECT_NEAR(LawQuantile(fit.law).moments().mean, 1.0, 1e-6) << kind << ' ' << seed;
+            EXPECT_TRUE(std::isfinite(fit.ks)) << kind << ' ' << seed;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
