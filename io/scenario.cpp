@@ -66,6 +66,24 @@ void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
     }
 }
 
+/// A limit that leaves nothing out, or everything, is a slip.
+void refuse_idle_price_limit(const Scenario& scenario, Table& top)
+{
+    if (scenario.search.gpu_price_limit.si == 0.0) {
+        return;
+    }
+    const Value limit = *top.find("search")->table("").find("gpu_price_limit");
+    if (scenario.knobs.empty()) {
+        limit.fail({"limits nothing", "it leaves out hardware variants that are too dear, and there is no [[knob]]",
+                    "add a [[knob]] with a price, or remove the limit"});
+    }
+    const auto priced = [](const Knob& knob) { return knob.price_per_unit.si != 0.0; };
+    if (std::none_of(scenario.knobs.begin(), scenario.knobs.end(), priced)) {
+        limit.fail({"limits nothing", "no [[knob]] has a price, so that all hardware variants cost the same",
+                    R"(give a knob a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
+    }
+}
+
 }  // namespace
 
 Scenario parse_scenario(const std::string& text, const std::string& path)
@@ -118,6 +136,9 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     }
     if (const auto knobs = top.find("knob")) {
         scenario.knobs = read_knobs(*knobs, scenario.cluster);
+    }
+    refuse_idle_price_limit(scenario, top);
+    if (!scenario.knobs.empty()) {
         scenario.hardware = hardware_grid(scenario);
     }
     top.refuse_unknown_keys();

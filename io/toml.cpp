@@ -6,7 +6,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <sstream>
 
 namespace prismopt {
 
@@ -14,15 +13,39 @@ namespace {
 
 using Kind = TomlNode::Kind;
 
-template <class Node>
-std::string formatted(const Node& node)
-{
-    std::ostringstream stream;
-    stream << node;
-    return stream.str();
-}
+/// The text of a file by line.
+class Lines {
+public:
+    explicit Lines(std::string_view text)
+    {
+        while (!text.empty()) {
+            const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
+            lines_.push_back(text.substr(0, end));
+            text.remove_prefix(end);
+        }
+    }
 
-TomlNode converted(const toml::node& source, const std::string& key, int parent_line)
+    /// The number that begins there, as it is written.
+    std::string number_at(const toml::source_position& place) const
+    {
+        if (place.line < 1 || place.line > lines_.size()) {
+            return "";
+        }
+        std::string_view line = lines_[place.line - 1];
+        for (toml::source_index column = 1; column < place.column && !line.empty(); ++column) {  // columns are code points
+            line.remove_prefix(1);
+            while (!line.empty() && (static_cast<unsigned char>(line.front()) & 0xc0U) == 0x80U) {
+                line.remove_prefix(1);
+            }
+        }
+        return std::string(line.substr(0, line.find_first_of(" \t\r\n,]}#")));
+    }
+
+private:
+    std::vector<std::string_view> lines_;
+};
+
+TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines)
 {
     TomlNode node;
     node.key = key;
@@ -35,11 +58,11 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
         node.kind = Kind::integer;
         node.integer = integer->get();
         node.number = static_cast<double>(node.integer);
-        node.shown = fmt::format("{}", node.integer);
+        node.shown = printable(lines.number_at(source.source().begin));
     } else if (const auto* number = source.as_floating_point()) {
         node.kind = Kind::number;
         node.number = number->get();
-        node.shown = formatted(*number);
+        node.shown = printable(lines.number_at(source.source().begin));
     } else if (const auto* boolean = source.as_boolean()) {
         node.kind = Kind::boolean;
         node.boolean = boolean->get();
@@ -47,13 +70,13 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
     } else if (const auto* list = source.as_array()) {
         node.kind = Kind::list;
         for (const toml::node& element : *list) {
-            node.children.push_back(converted(element, key, node.line));
+            node.children.push_back(converted(element, key, node.line, lines));
             node.shown += (node.shown.empty() ? "" : ", ") + node.children.back().shown;
         }
         node.shown = printable("[" + node.shown + "]");
     } else if (const auto* table = source.as_table()) {
         for (const auto& [name, child] : *table) {
-            node.children.push_back(converted(child, std::string(name.str()), node.line));
+            node.children.push_back(converted(child, std::string(name.str()), node.line, lines));
         }
         node.shown = "{...}";
     } else {
@@ -101,7 +124,7 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
         file.refuse(static_cast<int>(line), "the file is binary (it has a zero byte); give a scenario in TOML");
     }
     try {
-        file.root = converted(toml::parse(text, path), "", 1);
+        file.root = converted(toml::parse(text, path), "", 1, Lines(text));
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
         file.refuse(line, fmt::format("{} is not TOML ({}); correct the line: text and quantities stand in quotes, as in "

@@ -19,7 +19,7 @@ struct TomlNode {
     Kind kind = Kind::table;
     int line = 1;
     std::string key;    // of a list's element: the list's
-    std::string shown;  // the value as messages show it
+    std::string shown;  // the value as messages show it: numbers as they are written
     std::string text;
     std::int64_t integer = 0;
     double number = 0.0;  // of an integer too

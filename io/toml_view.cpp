@@ -26,6 +26,15 @@ std::string_view type_name(Kind kind)
     return "";
 }
 
+/// A number as it is written, less what TOML alone knows: signs above, separators, other bases.
+std::string plain_number(const TomlNode& node)
+{
+    std::string text = node.shown;
+    std::erase(text, '_');
+    text.erase(0, text.starts_with('+') ? 1 : 0);
+    return text.find_first_of("xob") == std::string::npos ? text : fmt::format("{}", node.number);
+}
+
 }  // namespace
 
 bool Range::contains(double value) const
@@ -137,7 +146,7 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
     if (node_->kind != Kind::text && node_->kind != Kind::integer && node_->kind != Kind::number) {
         wrong_type(name(dimension), fmt::format("for example \"{}\"", example));
     }
-    const auto result = parse_si(node_->kind == Kind::text ? node_->text : node_->shown, dimension, example);
+    const auto result = parse_si(node_->kind == Kind::text ? node_->text : plain_number(*node_), dimension, example);
     if (const auto* complaint = std::get_if<Complaint>(&result)) {
         fail(*complaint);
     }

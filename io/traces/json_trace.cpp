@@ -212,21 +212,17 @@ public:
                          [](const Kernel& a, const Kernel& b) { return a.op.start_s < b.op.start_s; });
         const std::int32_t worker = trace_.worker_index({rank_.value_or(static_cast<int>(trace_.workers.size())), 0});
         std::map<std::pair<std::int32_t, std::uint16_t>, std::int32_t> counts;
-        std::size_t outside = 0;
         for (Kernel& kernel : kernels_) {
             TraceOp& op = kernel.op;
             const std::optional<std::int32_t> step = step_of(kernel);
             if (!step) {
-                ++outside;
+                trace_.fault("a kernel before the first step", op.line);
                 continue;
             }
             op.step = *step;
             op.worker = worker;
             op.sequence = counts[{op.step, op.kind}]++;
             trace_.ops.push_back(op);
-        }
-        for (std::size_t i = 0; i < outside; ++i) {
-            trace_.fault("a kernel before the first step", 0);
         }
     }
 
@@ -370,7 +366,7 @@ private:
     bool found_ = false;
     std::string key_, top_key_, attribute_;
     Event event_;
-    std::uint32_t number_ = 0;  // of the event, in place of a line
+    std::uint32_t number_ = 0;  // of the kernel, in place of a line
     std::optional<int> rank_;
     std::vector<Kernel> kernels_;
     StepMarks marks_;                             // of the CPU; where the GPU has marks, the first of each step there
@@ -389,6 +385,7 @@ void read_json_trace(TraceStream& stream, const std::string& path, Trace& trace)
     json::sax_parse(input, &sax);
     sax.finish();
     trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+    trace.rows = "kernel";
 }
 
 }  // namespace prismopt

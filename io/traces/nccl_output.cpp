@@ -115,7 +115,8 @@ private:
                 (of == "agg" ? aggregated : plain) = of == "warmup" ? plain : static_cast<int>(count);
             }
         }
-        iterations_ = plain > 0 ? plain * aggregated : iterations_;
+        constexpr double most = 1e9;
+        iterations_ = plain > 0 ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated)) : iterations_;
     }
 
     void row(const std::vector<std::string>& words)

@@ -48,6 +48,16 @@ double measured_in(const TableLine& line, int place, const std::string& path, co
     return value;
 }
 
+/// A size is part of the name of a series: it is kept as it is written, "1 MiB" too.
+void refuse_size(const TableLine& line, int place, const std::string& path, const std::string& name)
+{
+    const std::string_view field = line.fields[static_cast<std::size_t>(place)];
+    if (field.empty() || field.front() == '-') {
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not the size of a message; correct the line or leave it out", path,
+                                     line.number, name, field.substr(0, 40)));
+    }
+}
+
 }  // namespace
 
 bool is_gpu_table(const std::vector<std::string>& header)
@@ -105,14 +115,17 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
     constexpr double microsecond = 1e-6;
     std::vector<std::string> names;
     int latency = -1;
+    int size = -1;
     int number = -1;
     read_table(stream, path,
                {[&](const std::vector<std::string>& header) {
                     names = header;
                     latency = present(latency_column(header), path, "lat_us", header);
+                    size = present(size_column(header), path, "bytes", header);
                     number = column(header, {"i"});
                 },
                 [&](const TableLine& line) {
+                    refuse_size(line, size, path, names[static_cast<std::size_t>(size)]);
                     const double seconds =
                         microsecond * measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
                     if (const char* reason = impossible_duration(seconds)) {

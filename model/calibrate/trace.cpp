@@ -241,11 +241,11 @@ std::vector<TraceProblem> problems(const Trace& trace)
             const TraceOp& before = of_worker[i - 1];
             const TraceOp& op = of_worker[i];
             if (before.kind == op.kind && before.sequence == op.sequence) {
-                found.push_back({std::max(op.line, before.line),
-                                 trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
-                                     std::to_string(op.step) + " is there twice for one worker, first in line " +
-                                     std::to_string(std::min(op.line, before.line)) +
-                                     " (two jobs in one file?); give each job a file and calibrate one"});
+                found.push_back(
+                    {std::max(op.line, before.line), trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
+                                                         std::to_string(op.step) + " is there twice for one worker, first in " +
+                                                         trace.rows + ' ' + std::to_string(std::min(op.line, before.line)) +
+                                                         " (two jobs in one file?); give each job a file and calibrate one"});
             } else if (before.kind == op.kind && op.start_s < before.start_s) {
                 found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
                                               std::to_string(op.step) + " starts before number " +

@@ -33,7 +33,7 @@ struct TraceOp {
     std::int32_t sequence = 0;  // which one of its kind, worker and step
     std::int16_t microbatch = -1;
     std::uint16_t kind = 0;  // index in Trace::kinds
-    std::uint32_t line = 0;  // of the file
+    std::uint32_t line = 0;  // of the file; see Trace::rows
 };
 
 /// Who runs operations: a replica's pipeline stage, or a GPU where nothing is known of stages.
@@ -44,7 +44,8 @@ struct Worker {
 };
 
 struct Trace {
-    std::string source;  // file names, for provenance
+    std::string source;         // file names, for provenance
+    std::string rows = "line";  // what TraceOp::line counts in the file: lines, or a JSON file's kernels
     std::vector<OpKind> kinds;
     std::vector<Worker> workers;
     std::vector<TraceOp> ops;

@@ -21,12 +21,19 @@ namespace {
 constexpr double day_s = 86'400.0;
 
 /// Counted and shown, not silently dropped.
-void tell_faults(const std::string& source, const std::vector<Fault>& faults)
+void tell_faults(const std::string& source, const std::vector<Fault>& faults, const std::string& rows = "line")
 {
     for (const Fault& fault : faults) {
-        log_warning(fmt::format("{}: {} rows with {} are left out, the first in line {}", source, fault.count, fault.reason,
+        log_warning(fmt::format("{}: {} rows with {} are left out, the first in {} {}", source, fault.count, fault.reason, rows,
                                 fault.first_line));
     }
+}
+
+/// "trace.csv:12", "trace.json, kernel 12".
+std::string place(const Trace& trace, const TraceProblem& problem)
+{
+    return trace.rows == "line" ? fmt::format("{}:{}", trace.source, problem.line)
+                                : fmt::format("{}, {} {}", trace.source, trace.rows, problem.line);
 }
 
 /// Of measurements that are all absurd nothing can be fitted.
@@ -44,7 +51,7 @@ void refuse_problems(const Trace& trace)
 {
     const std::vector<TraceProblem> found = problems(trace);
     if (!found.empty()) {
-        throw InputError(fmt::format("{}:{}: {}{}", trace.source, found.front().line, found.front().text,
+        throw InputError(fmt::format("{}: {}{}", place(trace, found.front()), found.front().text,
                                      found.size() > 1 ? fmt::format(" ({} more like it)", found.size() - 1) : ""));
     }
 }
@@ -90,8 +97,8 @@ void tell_set_back(const Trace& trace)
 {
     const std::vector<TraceProblem> found = clock_set_back(trace);
     if (!found.empty()) {
-        log_warning(fmt::format("{}:{}: {}{}; times within steps are used, the time between steps is not", trace.source,
-                                found.front().line, found.front().text,
+        log_warning(fmt::format("{}: {}{}; times within steps are used, the time between steps is not",
+                                place(trace, found.front()), found.front().text,
                                 found.size() > 1 ? fmt::format(" ({} more like it)", found.size() - 1) : ""));
     }
 }
@@ -100,9 +107,9 @@ void tell_without_microbatch(const Trace& trace)
 {
     for (const TraceProblem& problem : without_microbatch(trace)) {
         log_warning(
-            fmt::format("{}:{}: {}, the first in this line, and are taken as operations of the whole step; give each its "
-                        "mb_id, or leave the column out",
-                        trace.source, problem.line, problem.text));
+            fmt::format("{}: {}, the first here, and are taken as operations of the whole step; give each its mb_id, or leave "
+                        "the column out",
+                        place(trace, problem), problem.text));
     }
 }
 
@@ -143,7 +150,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     Calibration calibration;
     sort_by_start(files.trace);
     leave_out_absurd(files.trace);
-    tell_faults(files.trace.source, files.trace.faults);
+    tell_faults(files.trace.source, files.trace.faults, files.trace.rows);
     if (!files.trace.source.empty() && files.trace.ops.empty()) {
         throw InputError(files.trace.source + ": no operation is left; correct the durations");
     }

@@ -211,6 +211,30 @@ class Calibrate(CliTest):
         self.assertIn("hpc-2024", self.refusal("calibrate", "ops.csv", "--profile", "nonsense"))
         self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
 
+    def test_quantised_times_end_in_a_law(self):
+        """Equal values but one: four of five folds of a fit have no spread at all."""
+        for place in (0, 25, 50):
+            rows = [f"gemm,{i % 8},{2.0 if i == place else 1.0}" for i in range(51)]
+            self.write("app,gpu,time_ms\n" + "\n".join(rows) + "\n", "gpus.csv")
+            self.output("calibrate", "gpus.csv", timeout=30)
+            rows = [f"all_reduce,1048576,{101 if i == place else 100}" for i in range(51)]
+            self.write("op,bytes,lat_us\n" + "\n".join(rows) + "\n", "collectives.csv")
+            self.assertIn("[variability", self.output("calibrate", "collectives.csv", timeout=30))
+
+    def test_collectives_have_sizes(self):
+        rows = [f"all_reduce,{1048576 if i != 7 else -1},{100 + i}" for i in range(20)]
+        self.write("op,bytes,lat_us\n" + "\n".join(rows) + "\n", "collectives.csv")
+        self.assertRegex(self.refusal("calibrate", "collectives.csv"), r'collectives\.csv:9: bytes = "-1" ')
+
+    def test_kernels_of_json_traces_are_counted_from_one(self):
+        events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": 1000 * step, "dur": 900} for step in range(1, 4)]
+        events += [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1000 * step + 10 + 30 * k, "dur": 20 + k % 3}
+                   for step in range(4) for k in range(20)]
+        self.write(json.dumps({"traceEvents": events}), "trace.json")
+        told = self.run_program("calibrate", "trace.json").stderr
+        self.assertRegex(told, r"20 rows with a kernel before the first step are left out, the first in kernel 1\n")
+        self.assertNotRegex(told, r"(line|kernel) 0\b")
+
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")
         self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))

@@ -92,6 +92,29 @@ TEST(ScenarioRefuses, QuantitiesWithoutOrWithWrongUnits)
               "node_failure_rate = nan is not a finite number (needs events per time); write for example \"3.79e-3 /day\"");
 }
 
+TEST(ScenarioRefuses, NumbersAreShownAsTheyAreWritten)
+{
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = 1e300"), StartsWith("tokens = 1e300 is not in "));
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = +1_0.5E+30 # many"), StartsWith("tokens = +1_0.5E+30 is not in "));
+    EXPECT_THAT(refusal("gpus = 64", "gpus = 0x7fff_ffff"), StartsWith("gpus = 0x7fff_ffff is not in "));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = [8, -1_0 ]"), StartsWith("tp = -1_0 is not in "));
+    EXPECT_THAT(refusal("values = [1.0, 2, 3.5]", "source = \"gr\u00f6\u00dfer\", values = [1.0, -2e0, 3.5]"),
+                StartsWith("values = -2e0 is not in "));  // columns are characters
+    EXPECT_THAT(refusal("gpu_price = \"3.60 USD/h\"", "gpu_price = +1_3.60"),
+                EndsWith("gpu_price = +1_3.60 has no unit (needs US dollars per hour); write \"13.60 USD/h\""));
+}
+
+TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
+{
+    const std::string limit = "[search]\ngpu_price_limit = \"4 USD/h\"";
+    const std::string knob = "[[knob]]\nof = \"memory\"\nvalues = [\"80 GB\", \"160 GB\"]\n";
+    EXPECT_THAT(refusal("[search]", limit, 1), HasSubstr("limits nothing (it leaves out hardware variants"));
+    EXPECT_THAT(refusal("[search]", limit + "\n", 1), HasSubstr("no [[knob]])"));
+    const std::string price = "price = { per = \"1 GB\", cost = \"0.01 USD/h\" }\n";
+    EXPECT_THAT(refusal("[search]", knob + limit, 4), HasSubstr("no [[knob]] has a price"));
+    EXPECT_EQ(refusal("[search]", knob + price + limit), "accepted");
+}
+
 TEST(ScenarioRefuses, NumbersOutOfRange)
 {
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = 1.0"),
