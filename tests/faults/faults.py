@@ -1,0 +1,87 @@
+"""What happens to studies and files when processes are killed or stopped, writes fail, and inputs are damaged.
+
+All cases follow from fixed seeds, so that a case that fails can be run again. Criteria of every part: no crash, no result that differs
+from the undisturbed one, no data lost beyond what was not written yet, nothing that takes more than ten seconds longer than
+undisturbed. Exit code 0: all hold; 1: violations, each printed with its case; 77: a Python module is missing.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import damage
+import inputs
+import kills
+import stops
+import writes
+from harness import Setup
+
+PARTS = {"kills": kills, "damage": damage, "inputs": inputs, "writes": writes, "stops": stops}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--build", type=pathlib.Path, default="build/release", help="build folder of the program (build/release)")
+    parser.add_argument("--sanitized", type=pathlib.Path, help="build folder of the programs that read mutated inputs (build/dev, where it has them; else as --build)")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the cases, 0.1 for a tenth (1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at once (one per core)")
+    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the table there, as Markdown")
+    parser.add_argument("--mpirun", default="mpirun")
+    chosen = parser.parse_args()
+    unknown = [part for part in chosen.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"{unknown[0]} is not a part; choose from {', '.join(PARTS)}")
+    chosen.parts = chosen.parts or list(PARTS)
+    return chosen
+
+
+def table(rows):
+    lines = ["| part | cases | violations | longest case | wall time | outcomes |", "|---|---:|---:|---:|---:|---|"]
+    for title, cases, tally, seconds in rows:
+        outcomes = "; ".join(f"{name}: {count:,}" for name, count in sorted(tally.outcomes.items()))
+        lines.append(f"| {title} | {cases:,} | {len(tally.violations):,} | {tally.longest_s:.1f} s | {seconds:.0f} s | {outcomes} |")
+    return "\n".join(lines)
+
+
+def record(path, chosen, rows):
+    version = subprocess.run([chosen.build / "prismopt", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    words = " ".join(["python3 tests/faults/faults.py", *sys.argv[1:]])
+    notes = [f"- {title}: {note}" for title, _, tally, _ in rows for note in tally.notes]
+    violations = [f"- {violation}" for _, _, tally, _ in rows for violation in tally.violations[:20]]
+    path.write_text("\n".join([
+        "# Fault tests", "",
+        f"Written by `{words}` on {datetime.date.today()} with {version}, {chosen.jobs} cases at once on {os.cpu_count()} cores.",
+        "Seeds are fixed. What each part does: its file in `tests/faults/`. `ctest --preset long` runs a tenth of each, "
+        "`tests/run.sh --all` all.", "", table(rows), "",
+        "Longest case: the longest command, start of MPI included. A violation is a crash (signal or abort), a hang (ten seconds more than "
+        "undisturbed), a result that differs from the undisturbed one, lost answers, or a failure without a message.", "",
+        *(["## Details", "", *notes, ""] if notes else []), *(["## Violations", "", *violations, ""] if violations else [])]))
+
+
+def main():
+    chosen = arguments()
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    build = chosen.build.resolve()
+    dev = root / "build" / "dev"
+    sanitized = (chosen.sanitized or (dev if (dev / "tests" / "mutated_traces").exists() else chosen.build)).resolve()
+    setup = Setup(program=build / "prismopt", mpirun=chosen.mpirun, small=root / "jobs" / "scenarios" / "small.toml",
+                  faults=build / "tests" / "libfail_writes.so", fuzzers=sanitized / "tests", share=chosen.share, jobs=chosen.jobs)
+    rows = []
+    for part in chosen.parts:
+        started = time.monotonic()
+        cases, tally = PARTS[part].test(setup)
+        rows.append((PARTS[part].TITLE, cases, tally, time.monotonic() - started))
+        print(table(rows[-1:]), flush=True)
+    print(table(rows))
+    if chosen.record:
+        record(chosen.record, chosen, rows)
+    return 1 if any(tally.violations for _, _, tally, _ in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
