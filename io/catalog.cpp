@@ -19,6 +19,7 @@ constexpr const char* variabilities = "variability.toml";
 constexpr const char* stacks = "stacks.toml";
 constexpr const char* powers = "power.toml";
 constexpr const char* prices = "prices.toml";
+constexpr const char* hosts = "hosts.toml";
 
 /// By file name; parsed once.
 const TomlFile& parsed(const std::string& name)
@@ -101,6 +102,15 @@ ListPrice list_price(const std::string& accelerator)
     table.refuse_unknown_keys();
     of.refuse_unknown_keys();
     return result;
+}
+
+int host_gpus(const std::string& accelerator)
+{
+    constexpr Range range{"GPUs of a host", 1, 1024, "8"};
+    Table of = entry(hosts, accelerator);
+    const int gpus = of.at("gpus", "gpus = 8").count(range);
+    of.refuse_unknown_keys();
+    return gpus;
 }
 
 DollarsPerSecond catalog_price(const std::string& accelerator) { return list_price(accelerator).price; }

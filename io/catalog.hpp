@@ -20,4 +20,7 @@ struct ListPrice {
 };
 ListPrice list_price(const std::string& accelerator);
 
+/// GPUs of one host of such accelerators.
+int host_gpus(const std::string& accelerator);
+
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "io/sections.hpp"
 
+#include "io/export/trainer.hpp"
 #include "model/objective.hpp"
 #include "search/strategy.hpp"
 
@@ -117,6 +118,9 @@ SearchSettings read_search(Table table)
     }
     if (const auto value = table.find("gpu_price_limit")) {
         search.gpu_price_limit = value->quantity<DollarsPerSecond>("4 USD/h");
+    }
+    if (const auto value = table.find("runnable_by")) {
+        search.runnable_by = value->choice(trainer_names(), "trainers that plans are exported for");
     }
     if (const auto value = table.find("tune_points")) {
         search.tune_points = value->count(tune_points_range);

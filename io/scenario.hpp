@@ -69,6 +69,7 @@ struct SearchSettings {
     int parts = 1;
     int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit
+    std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
     int tune_points = 12;              // points of the front that the strategy nlopt tunes knobs for
     int tune_evaluations = 200;        // of one tuning
     int tune_fleets = 0;               // tune on the average of so many fleets' draws; 0: on the model without noise

@@ -1,5 +1,6 @@
 #include "io/scenario_schema.hpp"
 
+#include "io/export/trainer.hpp"
 #include "io/scenario.hpp"
 #include "model/objective.hpp"
 #include "search/strategy.hpp"
@@ -198,6 +199,7 @@ Json search()
     const Json rung = table(all({"fleets", "steps"}, integer), {"fleets", "steps"});
     Json keys = all({"max_evaluations", "replicas_simulated", "tune_points", "tune_evaluations", "tune_fleets"}, integer);
     keys["strategy"] = one_of(strategy_names());
+    keys["runnable_by"] = one_of(trainer_names());
     keys["confidence"] = number;
     keys["rungs"] = list_of(rung);
     keys["confirm"] = rung;

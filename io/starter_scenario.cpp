@@ -1,6 +1,7 @@
 #include "io/starter_scenario.hpp"
 
 #include "io/catalog.hpp"
+#include "io/export/trainer.hpp"
 #include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
@@ -119,8 +120,41 @@ std::vector<int> context_choices(int sequence, int gpus)
                                                       [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
 }
 
-std::string space(const Workload& workload, int sequence, int gpus, int node)
+/// Axes on which trainers differ: what a scenario lists where plans are for one of them.
+struct TrainerAxes {
+    std::string_view trainer;
+    std::string_view schedule;
+    std::string_view sharding;
+    std::string_view order;
+};
+constexpr std::string_view plain_schedules =
+    "schedule = [\"1f1b\", \"interleaved\"]   # or gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n";
+constexpr std::string_view both_orders =
+    "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # of parallel dimensions over the GPUs, innermost first\n";
+constexpr TrainerAxes any_trainer{"", plain_schedules, "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n",
+                                  both_orders};
+constexpr std::array<TrainerAxes, 3> trainer_axes{{
+    {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+     "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3 (Megatron FSDP)\n", both_orders},
+    {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+     "sharding = [\"zero1\"]                 # none, zero1\n", both_orders},
+    {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # or gpipe, zb_h1, zb_h2\n",
+     "sharding = [\"none\", \"zero2\", \"zero3\"]   # FSDP, without pipelines\n",
+     "order = [\"tp-dp-pp\"]                 # its device mesh has stages outermost\n"},
+}};
+
+const TrainerAxes& axes_for(const std::string& trainer)
 {
+    const auto found =
+        std::find_if(trainer_axes.begin(), trainer_axes.end(), [&](const TrainerAxes& a) { return a.trainer == trainer; });
+    return found == trainer_axes.end() ? any_trainer : *found;
+}
+
+std::string space(const Workload& workload, const StarterChoice& choice, int node)
+{
+    const int sequence = choice.sequence;
+    const int gpus = choice.gpus;
+    const TrainerAxes& own = axes_for(choice.trainer);
     const auto tp = powers_of_two(std::min(8, std::min(node, gpus)), [&](int value) {
         return node % value == 0 && workload.heads % value == 0 &&
                (workload.kv_heads % value == 0 || value % workload.kv_heads == 0);
@@ -137,14 +171,15 @@ std::string space(const Workload& workload, int sequence, int gpus, int node)
         const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts.count % value == 0; });
         text += fmt::format("ep = {}   # expert parallel degrees\n", list(ep));
     }
-    text +=
+    text += fmt::format(
         "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\n"
         "microbatch = [1, 2, 4]               # sequences\n"
-        "schedule = [\"1f1b\", \"interleaved\"]   # or gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n"
-        "recompute = [\"none\", \"selective\", \"full\"]\n"
-        "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n"
-        "split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n"
-        "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # of parallel dimensions over the GPUs, innermost first\n";
+        "{}{}"
+        "{}split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n{}",
+        own.schedule,
+        choice.trainer == "torchtitan" ? "recompute = [\"none\", \"full\"]\n"
+                                       : "recompute = [\"none\", \"selective\", \"full\"]\n",
+        own.sharding, own.order);
     return text;
 }
 
@@ -154,6 +189,9 @@ std::string starter_scenario(const StarterChoice& choice)
 {
     refuse_unknown("workload", choice.workload, catalog_workloads());
     refuse_unknown("accelerator", choice.accelerator, catalog_accelerators());
+    if (!choice.trainer.empty()) {
+        refuse_unknown("for", choice.trainer, trainer_names());
+    }
     const Workload workload = catalog_workload(choice.workload);
     const UsualCluster& usual = usual_cluster(choice.accelerator);
     const bool one_node = choice.gpus <= usual.node_gpus;
@@ -200,10 +238,14 @@ std::string starter_scenario(const StarterChoice& choice)
     text +=
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
         "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";
-    text += space(workload, choice.sequence, choice.gpus, usual.node_gpus);
+    text += space(workload, choice, usual.node_gpus);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
         "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";
+    if (!choice.trainer.empty()) {
+        text += fmt::format("runnable_by = \"{}\"{}# plans that it cannot run are left out\n", choice.trainer,
+                            std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));
+    }
     return text;
 }
 

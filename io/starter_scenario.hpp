@@ -8,9 +8,10 @@ namespace prismopt {
 
 struct StarterChoice {
     std::string name = "my-study";
-    std::string workload;     // of the catalog
-    std::string accelerator;  // of the catalog
-    int gpus = 0;             // of the cluster
+    std::string workload;      // of the catalog
+    std::string accelerator;   // of the catalog
+    std::string trainer = {};  // of trainers(): what plans are exported for; empty: any
+    int gpus = 0;              // of the cluster
     int sequence = 4096;
     int global_batch = 0;  // sequences; 0: about four million tokens a step, as `gpus` can share
     double tokens = 0.0;   // to train on; 0: twenty for each parameter

@@ -1,5 +1,6 @@
 #include "optimizer/design_map.hpp"
 
+#include "io/export/trainer.hpp"
 #include "io/hardware_variants.hpp"
 #include "model/phase.hpp"
 #include "model/step/node_order.hpp"
@@ -7,6 +8,8 @@
 #include "optimizer/design_text.hpp"
 #include "optimizer/plan_axes.hpp"
 #include "optimizer/plan_rules.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -174,6 +177,27 @@ bool first_order_of_its_kind(const ParallelPlan& plan, const std::vector<NodeOrd
     return std::none_of(orders.begin(), std::find(orders.begin(), orders.end(), plan.node_order), same);
 }
 
+/// What the trainer that [search] names cannot run in some phase.
+std::vector<Constraint> trainer_constraints(const Scenario& scenario)
+{
+    const SpaceSettings& s = scenario.space;
+    const std::vector<Axis> all = axes(s);
+    std::vector<Constraint> constraints;
+    for (const TrainerRule& rule : trainer_rules(scenario.search.runnable_by)) {
+        const auto axis = std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
+        constraints.push_back(
+            {fmt::format("{} cannot: {}", scenario.search.runnable_by, rule.reason),
+             static_cast<std::size_t>(axis - all.begin()) + 1,
+             [s, rule, workload = scenario.workload, phases = scenario.phases,
+              cluster = scenario.cluster](std::span<const int> point) {
+                 return in_every_phase(partial_plan(s, point), phases, [&](const ParallelPlan& plan, const Phase& phase) {
+                     return plan.dp == 0 || rule.why({plan, workload, phase, cluster}).empty();
+                 });
+             }});
+    }
+    return constraints;
+}
+
 std::vector<Constraint> constraints(const Scenario& scenario)
 {
     const SpaceSettings& s = scenario.space;
@@ -218,7 +242,7 @@ std::vector<Constraint> constraints(const Scenario& scenario)
         return phase.own.schedule || one_microbatch(plan, phase);
     };
     const auto defined = [](const ParallelPlan& plan, const Phase& phase) { return !undefined_schedule(plan, phase); };
-    return {
+    std::vector<Constraint> all{
         in_phases("tp does not fit the nodes", tp,
                   [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return tp_fits_nodes(plan, cluster); }),
         in_phases("tp*cp does not fit the nodes", cp,
@@ -289,6 +313,10 @@ std::vector<Constraint> constraints(const Scenario& scenario)
                     return first_order_of_its_kind(plan, orders, phases, cluster);
                 }),
     };
+    for (Constraint& constraint : trainer_constraints(scenario)) {
+        all.push_back(std::move(constraint));
+    }
+    return all;
 }
 
 /// The kinds of hardware as the first axis, in front of those of the plan, whose rules depend on the hardware.

@@ -1,50 +1,82 @@
+#include "io/export/launch.hpp"
 #include "io/export/megatron_plan.hpp"
 #include "io/export/target_names.hpp"
 
 #include <fmt/format.h>
-
-#include <cmath>
+#include <fmt/ranges.h>
 
 namespace prismopt {
 
 namespace {
 
-Refusals refusals(const Launch& launch)
+std::string sharding(const TrainedPlan& of)
 {
-    Refusals why = megatron_refusals(launch);
-    const ParallelPlan& plan = launch.plan;
-    if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
-        why.push_back(
-            fmt::format("sharding {} is exported for Megatron-LM and torchtitan only; search sharding = [\"none\", \"zero1\"]",
-                        name(plan.sharding)));
+    return of.plan.sharding == Sharding::zero2 || of.plan.sharding == Sharding::zero3
+               ? fmt::format(
+                     "sharding {} is exported for Megatron-LM and torchtitan only; search sharding = [\"none\", \"zero1\"]",
+                     name(of.plan.sharding))
+               : "";
+}
+
+std::string hybrid_sharding(const TrainedPlan& of)
+{
+    return of.plan.shard_gpus > 0 && of.plan.shard_gpus < of.plan.gradient_gpus()
+               ? "hybrid sharding is exported for Megatron-LM and torchtitan only"
+               : "";
+}
+
+std::string tp_overlap(const TrainedPlan& of)
+{
+    return of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on
+               ? "tp_overlap needs the recipe's own table of buffers by model and GPU; search tp_overlap = [\"off\"]"
+               : "";
+}
+
+std::string offload(const TrainedPlan& of)
+{
+    return of.plan.offload != Offload::none ? "offload is exported for Megatron-LM only; search offload = [\"none\"]" : "";
+}
+
+const char* precision_name(Precision precision)
+{
+    switch (precision) {
+        case Precision::fp8: return "fp8";
+        case Precision::nvfp4: return "nvfp4";
+        default: return "bf16";  // others are refused
     }
-    if (plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()) {
-        why.emplace_back("hybrid sharding is exported for Megatron-LM and torchtitan only");
-    }
-    if (plan.tp_overlap == TensorParallelOverlap::on) {
-        why.emplace_back("tp_overlap needs the recipe's own table of buffers by model and GPU; search tp_overlap = [\"off\"]");
-    }
-    if (plan.offload != Offload::none) {
-        why.emplace_back("offload is exported for Megatron-LM only; search offload = [\"none\"]");
-    }
-    return why;
 }
 
 const char* truth(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
+std::vector<TrainerRule> bridge_rules()
+{
+    std::vector<TrainerRule> rules = megatron_rules();
+    const std::vector<TrainerRule> own{
+        {"sharding", "sharding", sharding},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
+        {"offload", "offload", offload},
+    };
+    rules.insert(rules.end(), own.begin(), own.end());
+    return rules;
+}
+
 Exported bridge_overrides(const Launch& launch)
 {
-    if (Refusals why = refusals(launch); !why.empty()) {
+    if (Refusals why = cannot_run("bridge", trained(launch)); !why.empty()) {
         return why;
+    }
+    if (!samples_to_the_end(launch)) {
+        return Refusals{too_few_samples(launch)};
     }
     const ParallelPlan& plan = launch.plan;
     const TargetNames& names = bridge_names();
     Settings s(names);
     s.set("model.tensor_model_parallel_size", plan.tp);
     s.set("model.pipeline_model_parallel_size", plan.pp);
-    const MegatronLayers layers = megatron_layers(launch);
+    const MegatronLayers layers = megatron_layers(plan, launch.workload);
     s.set("model.virtual_pipeline_model_parallel_size",
           layers.layout.empty() && plan.chunks > 1 ? std::to_string(plan.chunks) : "null");
     if (!layers.layout.empty()) {
@@ -53,7 +85,7 @@ Exported bridge_overrides(const Launch& launch)
     s.set("model.account_for_embedding_in_pipeline_split", truth(layers.account_for_ends));
     s.set("model.account_for_loss_in_pipeline_split", truth(layers.account_for_ends));
     if (plan.chunks > 1 && plan.group > 0) {
-        s.set("model.microbatch_group_size_per_vp_stage", plan.group);
+        s.set("model.microbatch_group_size_per_vp_stage", interleaved_group(plan, launch.phase));
     }
     s.set("model.context_parallel_size", plan.cp);
     if (plan.cp > 1) {
@@ -62,29 +94,38 @@ Exported bridge_overrides(const Launch& launch)
     if (launch.workload.mixture()) {
         s.set("model.expert_model_parallel_size", plan.ep);
         s.set("model.expert_tensor_parallel_size", plan.etp);
+        s.set("model.moe_token_dispatcher_type", uses_deepep(plan, launch.cluster) ? "flex" : "alltoall");
+        s.set("model.moe_enable_deepep", truth(uses_deepep(plan, launch.cluster)));
     }
     s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.sequence_parallel));
     s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
+    if (plan.recompute == Recompute::selective) {
+        s.set("model.recompute_modules", fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.workload), ",")));
+    }
     if (plan.recompute == Recompute::full) {
-        const int some = recomputed_per_chunk(launch);
+        const int some = recomputed_per_chunk(plan);
         s.set("model.recompute_method", some > 0 ? "block" : "uniform");
         s.set("model.recompute_num_layers", some > 0 ? some : 1);
     }
     s.set("model.seq_length", launch.phase.sequence);
     s.set("train.micro_batch_size", plan.microbatch);
     s.set("train.global_batch_size", launch.phase.global_batch);
-    s.set("train.train_samples", std::lround(launch.phase.tokens / launch.phase.sequence));
+    s.set("train.train_samples", *samples_to_the_end(launch));
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("checkpoint.save_interval", steps);
     }
-    s.set("dist.use_tp_pp_dp_mapping", truth(replicas_outermost(plan)));
+    s.set("dist.use_tp_pp_dp_mapping", truth(replicas_outermost(trained(launch))));
     const bool overlapped = plan.dp_overlap == DataParallelOverlap::on;
     s.set("ddp.use_distributed_optimizer", truth(plan.sharding == Sharding::zero1));
     s.set("ddp.overlap_grad_reduce", truth(overlapped));
     s.set("ddp.overlap_param_gather", truth(overlapped && plan.sharding == Sharding::zero1));
     std::string text = stamp(launch, names.version, names.source);
-    text += fmt::format("# Overrides behind a recipe of {}, on {} GPUs; the recipe must set train_iters to null.\n",
-                        launch.workload.name, plan.gpus());
+    text += fmt::format(
+        "# Overrides behind a recipe of {}, on {} GPUs; the recipe must set train_iters to null. From it come learning rate, "
+        "data, "
+        "tokenizer, position embedding and precision, which has to be {}.\n",
+        launch.workload.name, plan.gpus(), precision_name(launch.workload.precision));
+    text += later_phase_line(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);
     }

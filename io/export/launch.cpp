@@ -132,10 +132,21 @@ const std::vector<ExportTarget>& export_targets()
         {"bridge", "overrides of a recipe of NeMo's Megatron-Bridge", bridge_overrides},
         {"torchtitan", "configuration of torchtitan (TOML), with the schedule as a table where PyTorch has no name for it",
          torchtitan_config},
+        {"torchtitan-recipe", "configuration function of torchtitan (Python), for versions that have no TOML any more",
+         torchtitan_recipe},
         {"slurm", "job script, with the node, stage and replica of each rank", slurm_script},
         {"json", "the plan, its order of tasks and its workload as one JSON object", launch_json},
     };
     return targets;
+}
+
+long steps_to_the_end(const Launch& launch)
+{
+    long steps = std::lround(launch.phase.steps());
+    for (const Phase& phase : launch.before) {
+        steps += std::lround(phase.steps());
+    }
+    return steps;
 }
 
 long steps_between_checkpoints(const Launch& launch)

@@ -1,9 +1,13 @@
+#include "io/export/launch.hpp"
 #include "io/export/megatron_plan.hpp"
 #include "io/export/target_names.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cmath>
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -28,14 +32,14 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.flag("tp-comm-overlap");
     }
-    if (replicas_outermost(plan)) {
+    if (replicas_outermost(trained(launch))) {
         s.flag("use-tp-pp-dp-mapping");
     }
 }
 
 void set_pipeline(const Launch& launch, Settings& s)
 {
-    const MegatronLayers layers = megatron_layers(launch);
+    const MegatronLayers layers = megatron_layers(launch.plan, launch.workload);
     if (!layers.layout.empty()) {
         s.set("pipeline-model-parallel-layout", fmt::format("\"{}\"", layers.layout));
     } else if (launch.plan.chunks > 1) {
@@ -46,7 +50,7 @@ void set_pipeline(const Launch& launch, Settings& s)
         s.flag("account-for-loss-in-pipeline-split");
     }
     if (launch.plan.chunks > 1 && launch.plan.group > 0) {
-        s.set("microbatch-group-size-per-virtual-pipeline-stage", launch.plan.group);
+        s.set("microbatch-group-size-per-virtual-pipeline-stage", interleaved_group(launch.plan, launch.phase));
     }
 }
 
@@ -81,8 +85,11 @@ void set_recompute(const Launch& launch, Settings& s)
         return;
     }
     s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
+    if (launch.plan.recompute == Recompute::selective) {
+        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.workload), " ")));
+    }
     if (launch.plan.recompute == Recompute::full) {
-        const int some = recomputed_per_chunk(launch);
+        const int some = recomputed_per_chunk(launch.plan);
         s.set("recompute-method", some > 0 ? "block" : "uniform");
         s.set("recompute-num-layers", some > 0 ? some : 1);
     }
@@ -93,8 +100,9 @@ void set_run(const Launch& launch, Settings& s)
     s.set("micro-batch-size", launch.plan.microbatch);
     s.set("global-batch-size", launch.phase.global_batch);
     s.set("seq-length", launch.phase.sequence);
-    s.set("max-position-embeddings", launch.phase.sequence);
-    s.set("train-samples", std::lround(launch.phase.tokens / launch.phase.sequence));
+    s.set("max-position-embeddings", std::max(launch.longest_sequence, launch.phase.sequence));
+    s.set("position-embedding-type", position_embedding(launch.workload));
+    s.set("train-samples", *samples_to_the_end(launch));
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("save-interval", steps);
     }
@@ -106,7 +114,20 @@ void set_run(const Launch& launch, Settings& s)
     }
 }
 
-void set_experts(const Workload& w, Settings& s)
+/// What no scenario has; returns the names.
+std::vector<std::string> set_what_is_missing(const Launch& launch, Settings& s)
+{
+    std::vector<std::string> missing{"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"};
+    if (!launch.before.empty()) {
+        missing.emplace_back("load");
+    }
+    for (const std::string& name : missing) {
+        s.set(name, fill_in);
+    }
+    return missing;
+}
+
+void set_experts(const Workload& w, bool deepep, Settings& s)
 {
     s.set("num-experts", w.experts.count);
     s.set("moe-router-topk", w.experts.active);
@@ -117,15 +138,20 @@ void set_experts(const Workload& w, Settings& s)
     if (w.experts.dense_layers > 0) {
         s.set("moe-layer-freq", fmt::format("\"([0]*{}+[1]*{})\"", w.experts.dense_layers, w.expert_layers()));
     }
-    s.set("moe-token-dispatcher-type", "alltoall");
+    s.set("moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
+    if (deepep) {
+        s.flag("moe-enable-deepep");
+        s.set("moe-router-dtype", "fp32");  // of the probabilities that DeepEP sends along
+    }
     s.flag("moe-grouped-gemm");
     if (w.experts.capacity > 0.0) {
         s.set("moe-expert-capacity-factor", fmt::format("{}", w.experts.capacity));
     }
 }
 
-void set_network(const Workload& w, Settings& s)
+void set_network(const Launch& launch, Settings& s)
 {
+    const Workload& w = launch.workload;
     s.set("num-layers", w.layers);
     s.set("hidden-size", w.hidden);
     s.set("ffn-hidden-size", w.feed_forward);
@@ -160,16 +186,27 @@ void set_network(const Workload& w, Settings& s)
         s.flag("untie-embeddings-and-output-weights");
     }
     if (w.mixture()) {
-        set_experts(w, s);
+        set_experts(w, uses_deepep(launch.plan, launch.cluster), s);
     }
 }
 
 }  // namespace
 
+namespace {
+
+constexpr auto kept_activations =
+    "# More memory than judged: the products of gated units are kept, which no module of this version recomputes alone (mlp "
+    "recomputes the whole MLP).\n";
+
+}  // namespace
+
 Exported megatron_arguments(const Launch& launch)
 {
-    if (Refusals why = megatron_refusals(launch); !why.empty()) {
+    if (Refusals why = cannot_run("megatron", trained(launch)); !why.empty()) {
         return why;
+    }
+    if (!samples_to_the_end(launch)) {
+        return Refusals{too_few_samples(launch)};
     }
     const TargetNames& names = megatron_names();
     Settings settings(names);
@@ -178,13 +215,17 @@ Exported megatron_arguments(const Launch& launch)
     set_data_parallelism(launch.plan, settings);
     set_recompute(launch, settings);
     set_run(launch, settings);
-    set_network(launch.workload, settings);
+    set_network(launch, settings);
+    const std::vector<std::string> missing = set_what_is_missing(launch, settings);
     std::string text = stamp(launch, names.version, names.source);
     const bool fsdp = launch.plan.sharding == Sharding::zero2 || launch.plan.sharding == Sharding::zero3;
     text += fmt::format(
-        "# For {} processes, one a GPU. Data, tokenizer, optimizer{} and position embedding are yours to add.\n"
+        "# For {} processes, one a GPU. To fill in, where {} stands: --{}.\n"
+        "# Yours to add: schedule of the learning rate, optimizer{}. To check: position embedding (by the form of the network).\n"
         "# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python pretrain_gpt.py \"${{args[@]}}\"\n",
-        launch.plan.gpus(), launch.workload.mixture() ? ", router" : "");
+        launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.workload.mixture() ? ", router" : "");
+    text += later_phase_line(launch);
+    text += keeps_more_than_judged(launch.plan, launch.workload) ? kept_activations : "";
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
     for (const auto& [name, value] : settings.all()) {

@@ -20,78 +20,161 @@ std::string repeated(char letter, int count)
 }
 
 /// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not given).
-int expert_replicas(const Launch& launch)
+int expert_replicas(const TrainedPlan& of)
 {
-    const ParallelPlan& plan = launch.plan;
-    return launch.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+    const ParallelPlan& plan = of.plan;
+    return of.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+}
+
+/// GPUs of a node are alike, so that there the order of ranks makes no difference.
+bool order_matters(const TrainedPlan& of)
+{
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 &&
+           of.plan.gpus() > of.cluster.gpus_per_node();
+}
+
+std::string schedule(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const bool one_microbatch = plan.microbatches(of.phase.global_batch) == 1;
+    const bool runs = plan.schedule == Schedule::one_f_one_b || plan.schedule == Schedule::interleaved ||
+                      (plan.schedule == Schedule::gpipe && one_microbatch);  // as 1f1b does
+    return !pipelined(plan) || runs ? ""
+                                    : fmt::format(
+                                          "it has no pipeline schedule {}: 1F1B and interleaved 1F1B are all; search "
+                                          "schedule = [\"1f1b\", \"interleaved\"]",
+                                          name(plan.schedule));
+}
+
+// forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number of contiguous
+// micro-batches in a virtual pipeline stage should range in [PP, M]".
+std::string group(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const int in_a_row = interleaved_group(plan, of.phase);
+    return !pipelined(plan) || plan.schedule != Schedule::interleaved || in_a_row >= plan.pp
+               ? ""
+               : fmt::format(
+                     "it interleaves at least as many microbatches in a row as there are stages, {}, and these are {}; search "
+                     "a larger group, or fewer stages",
+                     plan.pp, in_a_row);
+}
+
+std::string post_validation(const TrainedPlan& of)
+{
+    return of.plan.post_validation == PostValidation::on
+               ? "its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]"
+               : "";
+}
+
+std::string offload(const TrainedPlan& of)
+{
+    return of.plan.offload == Offload::activations
+               ? "its offload of activations does not run in a pipeline; search offload = [\"none\", \"optimizer\"]"
+               : "";
+}
+
+std::string node_order(const TrainedPlan& of)
+{
+    return of.plan.node_order == NodeOrder::as_listed
+               ? ""
+               : fmt::format(
+                     "node_order {} places nodes by their number in the scenario, which no argument names; search "
+                     "node_order = [\"{}\"]",
+                     name(of.plan.node_order), name(NodeOrder::as_listed));
+}
+
+// initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
+// the attention and moe layers must be the same".
+std::string order(const TrainedPlan& of)
+{
+    return !order_matters(of) || expert_replicas(of) == of.plan.dp
+               ? ""
+               : fmt::format(
+                     "it puts replicas outermost (use-tp-pp-dp-mapping) only where experts have as many replicas as attention, "
+                     "{}, and with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
+                     of.plan.dp, expert_replicas(of));
+}
+
+std::string tp_overlap(const TrainedPlan& of)
+{
+    const bool overlapped = of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on;
+    return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
+}
+
+std::string hybrid_sharding(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const bool further = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    return further && plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()
+               ? fmt::format("hybrid sharding over {} GPUs is exported for zero1 only", plan.shard_gpus)
+               : "";
+}
+
+std::string recomputed_layers(const TrainedPlan& of)
+{
+    return of.plan.recompute == Recompute::full && recomputed_per_chunk(of.plan) < 0
+               ? fmt::format(
+                     "it recomputes whole layers of each of the {} chunks, and {} layers do not divide among them; "
+                     "search recomputed_layers that do",
+                     of.plan.pp * of.plan.chunks, of.plan.recomputed_layers)
+               : "";
+}
+
+std::string precision(const TrainedPlan& of)
+{
+    return of.workload.precision == Precision::fp32 || of.workload.precision == Precision::tf32
+               ? "only bf16, fp8 and nvfp4 are exported"
+               : "";
+}
+
+// transformer_config.py: "moe_expert_capacity_factor only works with alltoall token dispatcher".
+std::string dispatcher(const TrainedPlan& of)
+{
+    return of.workload.mixture() && of.workload.experts.capacity > 0.0 && uses_deepep(of.plan, of.cluster)
+               ? fmt::format(
+                     "stack {} sends tokens with DeepEP, whose dispatcher drops none, and the experts have a capacity; leave the "
+                     "capacity or the stack out",
+                     of.cluster.stack.name)
+               : "";
 }
 
 }  // namespace
 
-bool replicas_outermost(const ParallelPlan& plan)
+std::vector<TrainerRule> megatron_rules()
 {
-    return plan.order == PlacementOrder::tp_pp_dp && pipelined(plan) && plan.dp > 1;
+    return {
+        {"precision", "tp", precision},
+        {"token dispatcher", "ep", dispatcher},
+        {"replicas outermost", "order", order},
+        {"pipeline schedule", "schedule", schedule},
+        {"interleaved group", "group", group},
+        {"recomputed layers", "recomputed_layers", recomputed_layers},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
+        {"offload", "offload", offload},
+        {"post validation", "post_validation", post_validation},
+        {"order of nodes", "node_order", node_order},
+    };
 }
 
-Refusals megatron_refusals(const Launch& launch)
+bool replicas_outermost(const TrainedPlan& of)
 {
-    const ParallelPlan& plan = launch.plan;
-    Refusals why;
-    const bool runs = plan.schedule == Schedule::one_f_one_b || plan.schedule == Schedule::interleaved;
-    if (pipelined(plan) && !runs) {
-        why.push_back(
-            fmt::format("it has no pipeline schedule {}: 1F1B and interleaved 1F1B are all; search schedule = [\"1f1b\", "
-                        "\"interleaved\"]",
-                        name(plan.schedule)));
-    }
-    if (plan.post_validation == PostValidation::on) {
-        why.emplace_back("its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]");
-    }
-    if (plan.offload == Offload::activations) {
-        why.emplace_back("its offload of activations does not run in a pipeline; search offload = [\"none\", \"optimizer\"]");
-    }
-    if (plan.node_order != NodeOrder::as_listed) {
-        why.push_back(
-            fmt::format("node_order {} places nodes by their number in the scenario, which no argument names; search "
-                        "node_order = [\"{}\"]",
-                        name(plan.node_order), name(NodeOrder::as_listed)));
-    }
-    // initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
-    // the attention and moe layers must be the same".
-    if (replicas_outermost(plan) && expert_replicas(launch) != plan.dp) {
-        why.push_back(fmt::format(
-            "it puts replicas outermost (use-tp-pp-dp-mapping) only where experts have as many replicas as attention, "
-            "{}, and with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
-            plan.dp, expert_replicas(launch)));
-    }
-    if (plan.tp_overlap == TensorParallelOverlap::on && !plan.sequence_parallel) {
-        why.emplace_back("tp_overlap needs sequence parallelism");
-    }
-    const bool sharded_further = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
-    if (sharded_further && plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()) {
-        why.push_back(fmt::format("hybrid sharding over {} GPUs is exported for zero1 only", plan.shard_gpus));
-    }
-    if (plan.recompute == Recompute::full && recomputed_per_chunk(launch) < 0) {
-        why.push_back(
-            fmt::format("it recomputes whole layers of each of the {} chunks, and {} layers do not divide among them; "
-                        "search recomputed_layers that do",
-                        plan.pp * plan.chunks, plan.recomputed_layers));
-    }
-    const Precision precision = launch.workload.precision;
-    if (precision == Precision::fp32 || precision == Precision::tf32) {
-        why.emplace_back("only bf16, fp8 and nvfp4 are exported");
-    }
-    return why;
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && expert_replicas(of) == of.plan.dp;
 }
 
-MegatronLayers megatron_layers(const Launch& launch)
+int interleaved_group(const ParallelPlan& plan, const Phase& phase)
 {
-    const ParallelPlan& plan = launch.plan;
-    const auto laid_out = layout(launch.workload.layers, plan);
+    return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
+}
+
+MegatronLayers megatron_layers(const ParallelPlan& plan, const Workload& workload)
+{
+    const auto laid_out = layout(workload.layers, plan);
     const auto& chunks = std::get<std::vector<Chunk>>(laid_out);  // a plan that was searched has a layout
     const bool slots = plan.split == LayerSplit::slots;
     const auto parts = static_cast<int>(chunks.size());
-    if ((launch.workload.layers + (slots ? 2 : 0)) % parts == 0) {
+    if ((workload.layers + (slots ? 2 : 0)) % parts == 0) {
         return {slots && parts > 1, ""};
     }
     MegatronLayers layers;
@@ -102,14 +185,70 @@ MegatronLayers megatron_layers(const Launch& launch)
     return layers;
 }
 
-int recomputed_per_chunk(const Launch& launch)
+int recomputed_per_chunk(const ParallelPlan& plan)
 {
-    const ParallelPlan& plan = launch.plan;
     if (plan.recomputed_layers == 0) {
         return 0;
     }
     const int chunks = plan.pp * plan.chunks;
     return plan.recomputed_layers % chunks == 0 ? plan.recomputed_layers / chunks : -1;
+}
+
+std::vector<std::string> recomputed_modules(const Workload& workload)
+{
+    if (workload.attention == AttentionKernel::plain) {
+        return {"core_attn"};
+    }
+    return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"} : std::vector<std::string>{"layernorm"};
+}
+
+bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
+{
+    const bool dense_layers = !workload.mixture() || workload.experts.dense_layers > 0;
+    return plan.recompute == Recompute::selective && workload.attention == AttentionKernel::flash && dense_layers;
+}
+
+std::string position_embedding(const Workload& workload)
+{
+    const bool as_gpt = workload.activation == Activation::gelu && workload.normalisation == Normalisation::layer_norm;
+    return as_gpt && workload.latent.query_rank == 0 ? "learned_absolute" : "rope";
+}
+
+bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster) { return cluster.stack.sends_once && plan.ep > 1; }
+
+// update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of all training runs; and
+// MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.
+std::optional<long> samples_to_the_end(const Launch& launch)
+{
+    if (launch.before.empty()) {
+        return std::lround(launch.phase.tokens / launch.phase.sequence);
+    }
+    long consumed = 0;
+    for (const Phase& phase : launch.before) {
+        consumed += std::lround(phase.steps()) * phase.global_batch;
+    }
+    const long samples = steps_to_the_end(launch) * launch.phase.global_batch;
+    return samples > consumed ? std::optional(samples) : std::nullopt;
+}
+
+std::string too_few_samples(const Launch& launch)
+{
+    return fmt::format(
+        "phase {} goes on from a checkpoint, and Megatron counts samples over all phases: its {} iterations of {} samples "
+        "are fewer than the phases before it have used; give it a global_batch as large as theirs, or train it as a run of "
+        "its own (--finetune)",
+        launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
+}
+
+std::string later_phase_line(const Launch& launch)
+{
+    return launch.before.empty()
+               ? ""
+               : fmt::format(
+                     "# Goes on from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron counts "
+                     "iterations over all phases, by the batch of this one.\n",
+                     launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
+                     steps_to_the_end(launch));
 }
 
 }  // namespace prismopt

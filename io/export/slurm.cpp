@@ -9,6 +9,13 @@ namespace prismopt {
 
 namespace {
 
+/// GPUs of a node as Slurm has them: of a host, of which the cluster's innermost tier may join several.
+int slurm_node_gpus(const Launch& launch)
+{
+    const int joined = launch.cluster.gpus_per_node();
+    return launch.host_gpus > 0 && joined % launch.host_gpus == 0 ? launch.host_gpus : joined;
+}
+
 /// Where one process of the training sits.
 struct Process {
     int node = 0;  // of the allocation, from 0
@@ -23,7 +30,7 @@ std::vector<Process> processes(const Launch& launch)
     const ParallelPlan& plan = launch.plan;
     const Placement placement = place(plan, launch.cluster);
     const int group = plan.tp * plan.cp;
-    const int node = launch.cluster.gpus_per_node();
+    const int node = slurm_node_gpus(launch);
     std::vector<Process> all(static_cast<std::size_t>(plan.gpus()));
     for (int replica = 0; replica < plan.dp; ++replica) {
         for (int stage = 0; stage < plan.pp; ++stage) {
@@ -85,6 +92,11 @@ constexpr auto known_nodes =
     "out.\n"
     "#   It numbers hosts as its configuration lists them, so the scenario has to number nodes in that order.\n";
 
+/// sbatch --segment: nodes that topology/block keeps in one block, https://slurm.schedmd.com/topology.html.
+constexpr auto several_hosts =
+    "# {} nodes of {} GPUs are one domain of {} GPUs (tier {}). Where Slurm knows domains as blocks (topology/block), keep them "
+    "together:\n#   sbatch --segment={}\n";
+
 constexpr auto judged_hardware =
     "#   Slurm does not check that: on other hardware the plan may be slow, or not fit. Choose nodes that have it (--partition,\n"
     "#   --constraint), or export the plan of the hardware that you have.\n";
@@ -110,7 +122,8 @@ Exported slurm_script(const Launch& launch)
     const std::vector<Process> all = processes(launch);
     const int last =
         std::max_element(all.begin(), all.end(), [](const Process& a, const Process& b) { return a.node < b.node; })->node;
-    const int node = std::min(launch.cluster.gpus_per_node(), plan.gpus());
+    const int node = std::min(slurm_node_gpus(launch), plan.gpus());
+    const int hosts = launch.cluster.gpus_per_node() / slurm_node_gpus(launch);
     const bool blocks = in_blocks(all, node);
     std::string text = "#!/usr/bin/env bash\n";
     text += fmt::format("#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
@@ -118,6 +131,9 @@ Exported slurm_script(const Launch& launch)
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.knobs.empty() ? "" : judged_hardware;
+    text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.cluster.gpus_per_node(), launch.cluster.tiers.front().name,
+                                    hosts)
+                      : "";
     text += launch.cluster.nodes_known() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";
     text +=

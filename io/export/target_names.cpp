@@ -33,10 +33,18 @@ constexpr std::string_view megatron[] = {
     "recompute-granularity",
     "recompute-method",
     "recompute-num-layers",
+    "recompute-modules",
     "micro-batch-size",
     "global-batch-size",
     "seq-length",
     "max-position-embeddings",
+    "position-embedding-type",
+    "lr",
+    "data-path",
+    "tokenizer-type",
+    "tokenizer-model",
+    "save",
+    "load",
     "train-samples",
     "save-interval",
     "bf16",
@@ -63,6 +71,8 @@ constexpr std::string_view megatron[] = {
     "moe-shared-expert-intermediate-size",
     "moe-layer-freq",
     "moe-token-dispatcher-type",
+    "moe-enable-deepep",
+    "moe-router-dtype",
     "moe-grouped-gemm",
     "moe-expert-capacity-factor",
     "multi-latent-attention",
@@ -89,6 +99,9 @@ constexpr std::string_view bridge[] = {
     "model.recompute_granularity",
     "model.recompute_method",
     "model.recompute_num_layers",
+    "model.recompute_modules",
+    "model.moe_token_dispatcher_type",
+    "model.moe_enable_deepep",
     "model.seq_length",
     "train.micro_batch_size",
     "train.global_batch_size",
@@ -121,10 +134,34 @@ constexpr std::string_view torchtitan[] = {
     "training.seq_len",
     "training.steps",
     "training.compile",
+    "training.dataset",
+    "model.name",
+    "model.flavor",
+    "model.tokenizer_path",
+    "optimizer.lr",
     "checkpoint.enable_checkpoint",
     "checkpoint.interval",
     "activation_checkpoint.mode",
-    "activation_checkpoint.selective_ac_option",
+};
+
+constexpr std::string_view torchtitan_recipe[] = {
+    "parallelism.data_parallel_replicate_degree",
+    "parallelism.data_parallel_shard_degree",
+    "parallelism.fsdp_reshard_after_forward",
+    "parallelism.tensor_parallel_degree",
+    "parallelism.enable_sequence_parallel",
+    "parallelism.pipeline_parallel_degree",
+    "parallelism.pipeline_parallel_schedule",
+    "parallelism.pipeline_parallel_schedule_csv",
+    "parallelism.pipeline_parallel_layers_per_stage",
+    "parallelism.pipeline_parallel_first_stage_less_layers",
+    "parallelism.pipeline_parallel_last_stage_less_layers",
+    "parallelism.num_pp_microbatches",
+    "training.num_tokens_per_microbatch_per_dp_rank",
+    "training.num_tokens_per_train_step",
+    "training.max_context_length",
+    "training.steps",
+    "activation_checkpoint",
 };
 
 }  // namespace
@@ -157,6 +194,17 @@ const TargetNames& torchtitan_names()
         "torchtitan at commit 6404b932421f",
         "https://github.com/pytorch/torchtitan/blob/6404b932421f5ce382e7dac5ad381b2c17b1373c/torchtitan/config/job_config.py",
         torchtitan};
+    return table;
+}
+
+// Fields of ParallelismConfig (config/parallelism.py at the commit below) and of TrainingConfig (config/training.py at
+// f204eb63c07b5b76df3a00a5d78c11c70272b943); the file is a function that --module and --config name (config/loader.py).
+const TargetNames& torchtitan_recipe_names()
+{
+    static const TargetNames table{
+        "torchtitan at commit 15e24313ef2e: configurations in Python, which replaced TOML after v0.2.2 (pull request 2386)",
+        "https://github.com/pytorch/torchtitan/blob/15e24313ef2e324a31db0a9e0060d27965c4ef5e/torchtitan/config/parallelism.py",
+        torchtitan_recipe};
     return table;
 }
 

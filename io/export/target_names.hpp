@@ -18,6 +18,7 @@ struct TargetNames {
 const TargetNames& megatron_names();
 const TargetNames& bridge_names();
 const TargetNames& torchtitan_names();
+const TargetNames& torchtitan_recipe_names();
 
 /// Settings of a target in the order in which they were made.
 class Settings {

@@ -1,12 +1,15 @@
 #include "io/export/launch.hpp"
 #include "io/export/target_names.hpp"
 #include "io/orders_file.hpp"
+#include "model/workload/layout.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace prismopt {
 
@@ -31,73 +34,167 @@ std::string quoted(const std::string& text)
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-int stages(const ParallelPlan& plan) { return plan.pp * plan.chunks; }
+bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
-/// Layers of a stage, where embedding and loss head count as `ends` each; 0: they do not divide.
-int layers_per_stage(const Launch& launch)
+/// Layers of a stage, and how many fewer the first and the last have: the rest are alike.
+struct StageLayers {
+    int each = 0;
+    int first_less = 0;
+    int last_less = 0;
+};
+
+std::optional<StageLayers> stage_layers(const ParallelPlan& plan, const Workload& workload)
 {
-    const int ends = launch.plan.split == LayerSplit::slots ? 2 : 0;
-    const int units = launch.workload.layers + ends;
-    return units % stages(launch.plan) == 0 ? units / stages(launch.plan) : 0;
+    const auto laid_out = layout(workload.layers, plan);
+    const auto* chunks = std::get_if<std::vector<Chunk>>(&laid_out);
+    if (chunks == nullptr) {
+        return std::nullopt;
+    }
+    const auto fewer = [](const Chunk& a, const Chunk& b) { return a.layers < b.layers; };
+    const int most = std::max_element(chunks->begin(), chunks->end(), fewer)->layers;
+    for (std::size_t c = 1; c + 1 < chunks->size(); ++c) {
+        if ((*chunks)[c].layers != most) {
+            return std::nullopt;
+        }
+    }
+    return StageLayers{most, most - chunks->front().layers, most - chunks->back().layers};
 }
 
-Refusals refusals(const Launch& launch)
+std::string precision(const TrainedPlan& of)
 {
-    const ParallelPlan& plan = launch.plan;
-    Refusals why;
-    const bool pipelined = plan.pp > 1;
-    if (pipelined && (plan.schedule == Schedule::v_half || plan.schedule == Schedule::v_min)) {
-        why.push_back(
-            fmt::format("a table of actions puts stages round the ranks, and {} needs them in a V; search other schedules",
-                        name(plan.schedule)));
+    return of.workload.precision == Precision::bf16 ? ""
+                                                    : "only bf16 is exported: converters of other numbers are set up by model";
+}
+
+std::string expert_tensor_parallelism(const TrainedPlan& of)
+{
+    return of.plan.ep > 1 && of.plan.etp != 1
+               ? "it has no tensor parallelism of experts beside expert parallelism; search etp = [1]"
+               : "";
+}
+
+std::string order(const TrainedPlan& of)
+{
+    const bool matters = of.plan.gpus() > of.cluster.gpus_per_node();  // GPUs of a node are alike
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && matters
+               ? "its device mesh has pipeline stages outermost; search order = [\"tp-dp-pp\"]"
+               : "";
+}
+
+std::string crossing(const TrainedPlan& of)
+{
+    return of.plan.crossing != Crossing::by_order && of.plan.gpus() > of.cluster.building_gpus()
+               ? "its device mesh takes GPUs as they are numbered; search without crossing"
+               : "";
+}
+
+std::string schedule(const TrainedPlan& of)
+{
+    if (!pipelined(of.plan)) {
+        return "";
     }
-    if (plan.schedule == Schedule::dualpipe) {
-        why.emplace_back("it trains one copy of the network in a pipeline, DualPipe two; search dualpipe_v instead");
+    if (of.plan.schedule == Schedule::v_half || of.plan.schedule == Schedule::v_min) {
+        return fmt::format("a table of actions puts stages round the ranks, and {} needs them in a V; search other schedules",
+                           name(of.plan.schedule));
     }
-    if (plan.post_validation == PostValidation::on) {
-        why.emplace_back("its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]");
-    }
+    return of.plan.schedule == Schedule::dualpipe
+               ? "it trains one copy of the network in a pipeline, DualPipe two; search dualpipe_v instead"
+               : "";
+}
+
+std::string split(const TrainedPlan& of)
+{
+    return pipelined(of.plan) && !stage_layers(of.plan, of.workload)
+               ? fmt::format("{} layers do not divide evenly among {} stages; search pp, v or split that do", of.workload.layers,
+                             of.plan.pp * of.plan.chunks)
+               : "";
+}
+
+// _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.
+std::string selective_recompute(const TrainedPlan& of)
+{
+    return of.plan.recompute == Recompute::selective ? "its selective recompute keeps other tensors than the plan was judged "
+                                                       "with; search recompute = [\"none\", \"full\"]"
+                                                     : "";
+}
+
+// JobConfig: context_parallel_degree <= expert_parallel_degree <= data_parallel_shard_degree * context_parallel_degree.
+std::string expert_parallelism(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const int most = plan.sharding == Sharding::none ? plan.cp : plan.sharding_gpus();
+    return of.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
+               ? fmt::format(
+                     "it shares experts among the GPUs that a sequence and its parameters are sharded over, {} to {}, and ep is "
+                     "{}; "
+                     "search such ep, or sharding = [\"zero2\", \"zero3\"]",
+                     plan.cp, most, plan.ep)
+               : "";
+}
+
+std::string dispatcher(const TrainedPlan& of)
+{
+    return of.workload.mixture() && of.plan.ep > 1 && of.cluster.stack.sends_once
+               ? fmt::format("stack {} sends tokens with DeepEP, which it has no setting for", of.cluster.stack.name)
+               : "";
+}
+
+std::string recomputed_layers(const TrainedPlan& of)
+{
+    return of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0
+               ? "it recomputes all layers or none in full; search recomputed_layers = [0]"
+               : "";
+}
+
+// backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets set_requires_gradient_sync(False) and
+// set_reshard_after_backward(False) until the last microbatch of a stage: gradients are summed whole, parameters stay gathered.
+std::string sharding(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
     if (plan.sharding == Sharding::zero1 && plan.gradient_gpus() > 1) {
-        why.push_back(fmt::format("it shards parameters and gradients (FSDP) or nothing; search sharding = [{}]",
-                                  pipelined ? R"("none")" : R"("none", "zero2", "zero3")"));
+        return fmt::format("it shards parameters and gradients (FSDP) or nothing; search sharding = [{}]",
+                           pipelined(plan) ? R"("none")" : R"("none", "zero2", "zero3")");
     }
-    // backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets set_requires_gradient_sync(False) and
-    // set_reshard_after_backward(False) until the last microbatch of a stage: gradients are summed whole, parameters stay gathered.
     const bool sharded = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
-    if (sharded && pipelined && plan.sharding_gpus() > 1) {
-        why.push_back(
-            fmt::format("in its pipelines a GPU holds whole gradients, and gathered parameters, from the first microbatch to the "
-                        "last: more memory than sharding {} was judged with; search sharding = [\"none\"], or pp = [1]",
-                        name(plan.sharding)));
+    if (sharded && pipelined(plan) && plan.sharding_gpus() > 1) {
+        return fmt::format(
+            "in its pipelines a GPU holds whole gradients, and gathered parameters, from the first microbatch to the "
+            "last: more memory than sharding {} was judged with; search sharding = [\"none\"], or pp = [1]",
+            name(plan.sharding));
     }
-    if (plan.sharding == Sharding::none && plan.cp > 1) {
-        why.push_back(fmt::format("with context parallelism it always shards; search {}",
-                                  pipelined ? "cp = [1], or pp = [1] with sharding = [\"zero2\", \"zero3\"]"
-                                            : "sharding = [\"zero2\", \"zero3\"]"));
-    }
-    if (plan.order == PlacementOrder::tp_pp_dp && pipelined && plan.dp > 1) {
-        why.emplace_back("its device mesh has pipeline stages outermost; search order = [\"tp-dp-pp\"]");
-    }
-    if (plan.crossing != Crossing::by_order || plan.node_order != NodeOrder::as_listed) {
-        why.emplace_back("its device mesh takes GPUs as they are numbered; search without crossing and node_order");
-    }
-    if (plan.offload != Offload::none) {
-        why.emplace_back("its offload keeps parameters and gradients in the host as well; search offload = [\"none\"]");
-    }
-    if (plan.ep > 1 && plan.etp != 1) {
-        why.emplace_back("it has no tensor parallelism of experts beside expert parallelism; search etp = [1]");
-    }
-    if (plan.recomputed_layers > 0) {
-        why.emplace_back("it recomputes all layers or none in full; search recomputed_layers = [0]");
-    }
-    if (pipelined && layers_per_stage(launch) == 0) {
-        why.push_back(fmt::format("{} layers do not divide evenly among {} stages; search pp, v or split that do",
-                                  launch.workload.layers, stages(plan)));
-    }
-    if (plan.shard_gpus > 0 && plan.shard_gpus % plan.cp != 0) {
-        why.emplace_back("a context parallel group lies within one sharding group");
-    }
-    return why;
+    return plan.sharding == Sharding::none && plan.cp > 1
+               ? fmt::format("with context parallelism it always shards; search {}",
+                             pipelined(plan) ? "cp = [1], or pp = [1] with sharding = [\"zero2\", \"zero3\"]"
+                                             : "sharding = [\"zero2\", \"zero3\"]")
+               : "";
+}
+
+std::string hybrid_sharding(const TrainedPlan& of)
+{
+    return of.plan.shard_gpus > 0 && of.plan.shard_gpus % of.plan.cp != 0
+               ? "a context parallel group lies within one sharding group"
+               : "";
+}
+
+std::string offload(const TrainedPlan& of)
+{
+    return of.plan.offload != Offload::none
+               ? "its offload keeps parameters and gradients in the host as well; search offload = [\"none\"]"
+               : "";
+}
+
+std::string post_validation(const TrainedPlan& of)
+{
+    return of.plan.post_validation == PostValidation::on
+               ? "its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]"
+               : "";
+}
+
+std::string node_order(const TrainedPlan& of)
+{
+    return of.plan.node_order != NodeOrder::as_listed
+               ? "its device mesh takes GPUs as they are numbered; search without node_order"
+               : "";
 }
 
 void set_data_parallelism(const ParallelPlan& plan, Settings& s)
@@ -119,15 +216,24 @@ void set_pipeline(const Launch& launch, const std::string& csv, Settings& s)
         return;
     }
     const std::string own = own_schedule(plan);
-    s.set("parallelism.pipeline_parallel_schedule", own.empty() ? "\"PipelineScheduleMulti\"" : fmt::format("\"{}\"", own));
+    s.set("parallelism.pipeline_parallel_schedule", quoted(own.empty() ? "PipelineScheduleMulti" : own));
     if (own.empty()) {
         s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
     }
     s.set("parallelism.pipeline_parallel_microbatch_size", plan.microbatch);
-    const int less = plan.split == LayerSplit::slots ? 1 : 0;
-    s.set("parallelism.pipeline_parallel_layers_per_stage", layers_per_stage(launch));
-    s.set("parallelism.pipeline_parallel_first_stage_less_layers", less);
-    s.set("parallelism.pipeline_parallel_last_stage_less_layers", less);
+    const StageLayers layers = *stage_layers(plan, launch.workload);
+    s.set("parallelism.pipeline_parallel_layers_per_stage", layers.each);
+    s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers.first_less);
+    s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers.last_less);
+}
+
+/// Steps go on from those in the checkpoint.
+std::string later_phase(const Launch& launch)
+{
+    return launch.before.empty()
+               ? ""
+               : fmt::format("# Goes on from the checkpoint of phase {}: steps count from the first of the run.\n",
+                             launch.phase_number - 1);
 }
 
 /// "[table]" lines before the settings of each.
@@ -147,9 +253,30 @@ std::string toml(const Settings& settings)
 
 }  // namespace
 
+std::vector<TrainerRule> torchtitan_rules()
+{
+    return {
+        {"precision", "tp", precision},
+        {"tensor parallelism of experts", "etp", expert_tensor_parallelism},
+        {"token dispatcher", "ep", dispatcher},
+        {"replicas outermost", "order", order},
+        {"crossing of buildings", "crossing", crossing},
+        {"pipeline schedule", "schedule", schedule},
+        {"uneven stages", "split", split},
+        {"selective recompute", "recompute", selective_recompute},
+        {"recomputed layers", "recomputed_layers", recomputed_layers},
+        {"expert parallelism", "sharding", expert_parallelism},
+        {"sharding", "sharding", sharding},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"offload", "offload", offload},
+        {"post validation", "post_validation", post_validation},
+        {"order of nodes", "node_order", node_order},
+    };
+}
+
 Exported torchtitan_config(const Launch& launch)
 {
-    if (Refusals why = refusals(launch); !why.empty()) {
+    if (Refusals why = cannot_run("torchtitan", trained(launch)); !why.empty()) {
         return why;
     }
     const std::string csv = launch.stem + ".schedule.csv";
@@ -171,23 +298,111 @@ Exported torchtitan_config(const Launch& launch)
     if (launch.workload.mixture()) {
         s.set("parallelism.expert_parallel_degree", plan.ep);
     }
-    s.set("training.local_batch_size", launch.phase.global_batch / plan.dp);
+    // Microbatches are those of the pipeline's schedule, or passes whose gradients are added up.
+    s.set("training.local_batch_size", pipelined(plan) ? launch.phase.global_batch / plan.dp : plan.microbatch);
     s.set("training.global_batch_size", launch.phase.global_batch);
     s.set("training.seq_len", launch.phase.sequence);
-    s.set("training.steps", std::lround(launch.phase.steps()));
+    s.set("training.steps", steps_to_the_end(launch));
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("checkpoint.enable_checkpoint", "true");
         s.set("checkpoint.interval", steps);
     }
     s.set("activation_checkpoint.mode", fmt::format("\"{}\"", name(plan.recompute)));
-    if (plan.recompute == Recompute::selective) {
-        s.set("activation_checkpoint.selective_ac_option", "\"op\"");
+    for (const char* missing : {"model.name", "model.flavor", "model.tokenizer_path", "training.dataset", "optimizer.lr"}) {
+        s.set(missing, quoted(fill_in));
     }
     std::string text = stamp(launch, names.version, names.source);
-    text += fmt::format("# For {} processes, one a GPU. [model], data and optimizer are yours to add: {}, {} layers.\n",
-                        plan.gpus(), launch.workload.name, launch.workload.layers);
+    text += fmt::format(
+        "# For {} processes, one a GPU. To fill in, where {} stands: model ({}, {} layers), tokenizer, data, learning rate. "
+        "Yours to "
+        "add: the rest of the optimizer, and [job].\n",
+        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers);
+    text += later_phase(launch);
     std::vector<ExportFile> files{{"", text + toml(s)}};
     if (plan.pp > 1 && own_schedule(plan).empty()) {
+        files.push_back({csv, orders_csv(launch.orders)});
+    }
+    return files;
+}
+
+namespace {
+
+/// What models set up by transforms of their own configuration there, beyond what the trainer cannot run at all.
+Refusals recipe_refusals(const Launch& launch)
+{
+    Refusals why = cannot_run("torchtitan", trained(launch));
+    if (launch.plan.cp > 1) {
+        why.emplace_back("a transform of the model's attention sets up context parallelism; search cp = [1], or add it yourself");
+    }
+    if (launch.workload.mixture() && launch.plan.ep > 1) {
+        why.emplace_back("a transform of the model's experts sets up expert parallelism; search ep = [1], or add it yourself");
+    }
+    if (launch.plan.tp > 1 && launch.plan.tp_overlap == TensorParallelOverlap::on) {
+        why.emplace_back("a transform of the model sets up overlap of tensor parallelism; search tp_overlap = [\"off\"]");
+    }
+    return why;
+}
+
+void set_recipe_pipeline(const Launch& launch, const std::string& csv, Settings& s)
+{
+    const ParallelPlan& plan = launch.plan;
+    s.set("parallelism.pipeline_parallel_degree", plan.pp);
+    if (!pipelined(plan)) {
+        return;
+    }
+    const std::string own = own_schedule(plan);
+    s.set("parallelism.pipeline_parallel_schedule", quoted(own.empty() ? "PipelineScheduleMulti" : own));
+    if (own.empty()) {
+        s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
+    }
+    s.set("parallelism.num_pp_microbatches", plan.microbatches(launch.phase.global_batch));
+    const StageLayers layers = *stage_layers(plan, launch.workload);
+    s.set("parallelism.pipeline_parallel_layers_per_stage", layers.each);
+    s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers.first_less);
+    s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers.last_less);
+}
+
+}  // namespace
+
+Exported torchtitan_recipe(const Launch& launch)
+{
+    if (Refusals why = recipe_refusals(launch); !why.empty()) {
+        return why;
+    }
+    const std::string csv = launch.stem + ".schedule.csv";
+    const ParallelPlan& plan = launch.plan;
+    const TargetNames& names = torchtitan_recipe_names();
+    Settings s(names);
+    set_data_parallelism(plan, s);
+    s.set("parallelism.tensor_parallel_degree", plan.tp);
+    s.set("parallelism.enable_sequence_parallel", plan.sequence_parallel ? "True" : "False");
+    set_recipe_pipeline(launch, csv, s);
+    const long sequence = launch.phase.sequence;
+    s.set("training.max_context_length", sequence);
+    s.set("training.num_tokens_per_microbatch_per_dp_rank", plan.microbatch * sequence);
+    s.set("training.num_tokens_per_train_step", launch.phase.global_batch * sequence);
+    s.set("training.steps", steps_to_the_end(launch));
+    const bool recomputes = plan.recompute == Recompute::full;
+    s.set("activation_checkpoint", recomputes ? "FullActivationRematConfig()" : "None");
+    std::string text = stamp(launch, names.version, names.source);
+    text += fmt::format(
+        "# For {} processes, one a GPU. To fill in, where {} stands: the module and function of a configuration of {} ({} "
+        "layers), with "
+        "its data, tokenizer, optimizer and learning rate.\n",
+        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers);
+    if (const long steps = steps_between_checkpoints(launch); steps > 0) {
+        text += fmt::format("# Judged with a checkpoint every {} steps, which the configuration has to write.\n", steps);
+    }
+    text += later_phase(launch);
+    text += "# usage, in a folder that Python finds: --module THIS_FILE (without .py) --config plan\n";
+    text += recomputes ? "\nfrom torchtitan.distributed.activation_checkpoint import FullActivationRematConfig\n" : "";
+    text += fmt::format("\nfrom {0}_MODULE import {0}_FUNCTION as base\n\n\ndef plan():\n    config = base()\n", fill_in);
+    for (const auto& [name, value] : s.all()) {
+        text += fmt::format("    config.{} = {}\n", name, value);
+    }
+    text += "    return config\n";
+    std::vector<ExportFile> files{{"", text}};
+    if (pipelined(plan) && own_schedule(plan).empty()) {
         files.push_back({csv, orders_csv(launch.orders)});
     }
     return files;

@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/catalog.hpp"
 #include "io/export/launch.hpp"
 #include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
@@ -84,10 +85,15 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.phase = phase_of(values, study.scenario());
     launch.phase_number = values["phase"].as<int>();
     launch.phases = static_cast<int>(study.scenario().phases.size());
+    launch.before.assign(study.scenario().phases.begin(), study.scenario().phases.begin() + launch.phase_number - 1);
+    for (const Phase& phase : study.scenario().phases) {
+        launch.longest_sequence = std::max(launch.longest_sequence, phase.sequence);
+    }
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan, study.scenario().space);
     launch.workload = problem.workload;
     launch.cluster = problem.cluster;
+    launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
     launch.knobs = study.scenario().knobs;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
     launch.knob_values = study.knob_values(point);

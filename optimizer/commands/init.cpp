@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/export/trainer.hpp"
 #include "io/nearest.hpp"
 #include "io/scenario_schema.hpp"
 #include "io/shell_word.hpp"
@@ -49,6 +50,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     const StarterChoice usual;
     const std::string workloads = fmt::format("what is trained: {}", listed(catalog_workloads()));
     const std::string accelerators = fmt::format("on what: {}", listed(catalog_accelerators()));
+    const std::string trainers = fmt::format("a space of plans that this program can run: {}", listed(trainer_names()));
     po::options_description options("Options");
     options.add_options()("workload", po::value<std::string>()->value_name("NAME"), workloads.c_str());
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
@@ -61,7 +63,8 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "GPUs with a large odd factor share no fewer)")("tokens", po::value<double>()->value_name("N"),
                                                         "to train on (default: twenty for each parameter)")(
         "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
-        "schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
+        "for", po::value<std::string>()->value_name("TRAINER"),
+        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
     const auto values = parse_options("init", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -78,6 +81,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     StarterChoice choice;
     choice.workload = (*values)["workload"].as<std::string>();
     choice.accelerator = (*values)["accelerator"].as<std::string>();
+    choice.trainer = values->count("for") > 0 ? (*values)["for"].as<std::string>() : "";
     choice.gpus = positive(*values, "gpus", 0);
     choice.sequence = positive(*values, "sequence-length", usual.sequence);
     choice.global_batch = positive(*values, "global-batch", 0);

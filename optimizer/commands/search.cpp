@@ -5,10 +5,12 @@
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
+#include "io/export/trainer.hpp"
 #include "io/nearest.hpp"
 #include "io/quantity.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
+#include "io/scenario_trainer.hpp"
 
 #include <fmt/format.h>
 
@@ -48,6 +50,11 @@ std::optional<std::chrono::duration<double>> max_time(const po::variables_map& v
 }
 
 std::string strategy_help() { return fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")); }
+
+std::string trainer_help()
+{
+    return fmt::format("search only plans that this program can run, as export says it: {}", fmt::join(trainer_names(), ", "));
+}
 
 void take_strategy(const po::variables_map& values, Scenario& scenario)
 {
@@ -121,6 +128,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
                           "results file (default: the scenario's name with .h5, here)")("force", po::bool_switch(),
                                                                                         "replace results that exist");
     options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
+    options.add_options()("runnable-by", po::value<std::string>()->value_name("TRAINER"), trainer_help().c_str());
     options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "draw no more plans than these");
     options.add_options()("part", po::value<std::string>()->value_name("K/N"),
                           "search the K-th of N parts of the space; prismopt merge joins them");
@@ -140,6 +148,9 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     study.command_line = call.command_line;
     const auto read = [&] {
         Scenario scenario = read_scenario(path);
+        if (values->count("runnable-by") > 0) {
+            scenario = with_trainer(scenario, (*values)["runnable-by"].as<std::string>());
+        }
         take_seed(*values, scenario);
         take_strategy(*values, scenario);
         return scenario;

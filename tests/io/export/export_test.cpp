@@ -232,6 +232,7 @@ Launch for_torchtitan()
     Launch launch = llama();
     launch.plan.sharding = Sharding::none;
     launch.plan.order = PlacementOrder::tp_dp_pp;
+    launch.plan.recompute = Recompute::full;
     return launch;
 }
 
@@ -242,7 +243,7 @@ TEST(Torchtitan, HasTablesOfSettings)
          {"[parallelism]", "data_parallel_replicate_degree = 128", "data_parallel_shard_degree = 1", "tensor_parallel_degree = 8",
           "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
           "pipeline_parallel_first_stage_less_layers = 1", "[training]", "local_batch_size = 16", "global_batch_size = 2048",
-          "seq_len = 8192", "steps = 929832", "[activation_checkpoint]", "mode = \"selective\""}) {
+          "seq_len = 8192", "steps = 929832", "[activation_checkpoint]", "mode = \"full\""}) {
         EXPECT_THAT(config, Contains(line));
     }
 }
@@ -464,6 +465,7 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     EXPECT_EQ(json[0]["units"], "1");
     launch.plan.sharding = Sharding::none;
     launch.plan.order = PlacementOrder::tp_dp_pp;
+    launch.plan.recompute = Recompute::full;
     EXPECT_THAT(text(torchtitan_config(launch)), HasSubstr(line));
 }
 

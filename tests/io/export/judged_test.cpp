@@ -1,0 +1,296 @@
+#include "io/export/launch.hpp"
+
+#include "io/catalog.hpp"
+#include "io/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+
+namespace prismopt {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+Launch dense()
+{
+    Launch launch;
+    launch.study = "dense";
+    launch.plan = {.tp = 2, .pp = 4, .dp = 8, .order = PlacementOrder::tp_dp_pp};
+    launch.workload = catalog_workload("llama3-8b");
+    launch.phase = {.tokens = 1e9, .sequence = 4096, .global_batch = 256};
+    launch.cluster.accelerator.name = "h100-sxm";
+    launch.cluster.gpus = 64;
+    launch.cluster.tiers.resize(2);
+    launch.cluster.tiers[0] = {.name = "node", .group_gpus = 8};
+    launch.cluster.tiers[1] = {.name = "cluster", .group_gpus = 64};
+    return launch;
+}
+
+Launch experts()
+{
+    Launch launch = dense();
+    launch.plan.ep = 8;
+    launch.workload = catalog_workload("deepseek-v3");
+    return launch;
+}
+
+std::vector<std::string> lines(const Exported& exported)
+{
+    std::vector<std::string> all;
+    const auto* files = std::get_if<std::vector<ExportFile>>(&exported);
+    std::istringstream stream(files != nullptr ? files->front().text : "");
+    for (std::string line; std::getline(stream, line);) all.push_back(line);
+    return all;
+}
+
+/// DeepEP where the software stack sends tokens once, if any GPUs share experts.
+TEST(Judged, DispatchersAreThoseOfTheStack)
+{
+    Launch launch = experts();
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-token-dispatcher-type alltoall"));
+    launch.cluster.stack.sends_once = true;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-token-dispatcher-type flex"));
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-enable-deepep"));
+    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.moe_token_dispatcher_type=flex"));
+    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.moe_enable_deepep=true"));
+    launch.plan.ep = 1;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Not(Contains("--moe-enable-deepep")));
+    launch.plan.ep = 8;
+    launch.workload.experts.capacity = 1.5;  // only the other dispatcher drops tokens
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(launch)));
+}
+
+TEST(Judged, SelectiveRecomputeNamesItsModules)
+{
+    Launch launch = dense();
+    launch.plan.recompute = Recompute::selective;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules layernorm"));
+    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.recompute_modules='[layernorm]'"));
+    launch.workload.attention = AttentionKernel::plain;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules core_attn"));
+    launch = experts();
+    launch.plan.recompute = Recompute::selective;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules layernorm moe_act"));
+    launch = dense();
+    launch.plan.recompute = Recompute::selective;  // by operators, other ones
+    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(launch)));
+}
+
+TEST(Judged, PositionsAreThoseOfTheNetwork)
+{
+    Launch launch = dense();
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type rope"));
+    launch.workload = catalog_workload("gpt3-175b");
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type learned_absolute"));
+    launch = experts();
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type rope"));
+}
+
+/// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
+TEST(Judged, LaterPhasesCountFromTheFirst)
+{
+    Launch launch = dense();
+    const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
+    launch.phase = first;
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--train-samples 256000"));
+    launch.before = {first};
+    launch.phase_number = 2;
+    launch.phases = 2;
+    launch.longest_sequence = 8192;
+    launch.phase = {.tokens = 500.0 * 8192 * 512, .sequence = 8192, .global_batch = 512};
+    const auto arguments = lines(megatron_arguments(launch));
+    EXPECT_THAT(arguments, Contains("--train-samples 768000"));  // 1,500 * 512
+    EXPECT_THAT(arguments, Contains("--load FILL_IN"));
+    EXPECT_THAT(arguments, Contains("--max-position-embeddings 8192"));
+    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("train.train_samples=768000"));
+    launch.phase = {.tokens = 500.0 * 8192 * 128, .sequence = 8192, .global_batch = 128};  // 192,000 are less than 256,000
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(launch)));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(launch)));
+    launch.plan.sharding = Sharding::none;
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("steps = 1500"));
+}
+
+/// A float that is none ends argparse; a model that is none ends torchtitan.
+TEST(Judged, WhatIsMissingCannotRun)
+{
+    Launch launch = dense();
+    const auto arguments = lines(megatron_arguments(launch));
+    for (const char* name : {"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"}) {
+        EXPECT_THAT(arguments, Contains(std::string("--") + name + " FILL_IN"));
+        EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"), HasSubstr(std::string("--") + name))));
+    }
+    EXPECT_THAT(arguments, Not(Contains("--load FILL_IN")));
+    launch.plan.sharding = Sharding::none;
+    const auto config = lines(torchtitan_config(launch));
+    for (const char* name : {"name", "flavor", "tokenizer_path", "dataset", "lr"}) {
+        EXPECT_THAT(config, Contains(std::string(name) + " = \"FILL_IN\""));
+    }
+    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
+}
+
+/// Passes whose gradients are added up are microbatches too, where there is no pipeline.
+TEST(Judged, TorchtitanAddsUpMicrobatches)
+{
+    Launch launch = dense();
+    launch.plan = {.tp = 2, .pp = 1, .dp = 32, .microbatch = 2, .sharding = Sharding::zero3, .order = PlacementOrder::tp_dp_pp};
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("local_batch_size = 2"));
+    launch.plan = {.tp = 2, .pp = 4, .dp = 8, .microbatch = 2, .sharding = Sharding::none, .order = PlacementOrder::tp_dp_pp};
+    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("local_batch_size = 32"));
+    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.parallelism.num_pp_microbatches = 16"));
+    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.training.num_tokens_per_microbatch_per_dp_rank = 8192"));
+    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.training.num_tokens_per_train_step = 1048576"));
+}
+
+/// An NVL72 domain is 18 nodes of 4 GPUs to Slurm.
+TEST(Judged, SlurmNodesAreHosts)
+{
+    Launch launch = dense();
+    launch.cluster.accelerator.name = "gb200";
+    launch.host_gpus = host_gpus("gb200");
+    EXPECT_EQ(launch.host_gpus, 4);
+    launch.cluster.gpus = 288;
+    launch.cluster.tiers[0].group_gpus = 72;
+    launch.cluster.tiers[1].group_gpus = 288;
+    launch.plan = {.tp = 4, .pp = 1, .dp = 36};
+    const Exported exported = slurm_script(launch);
+    const auto script = lines(exported);
+    EXPECT_THAT(script, Contains("#SBATCH --nodes=36"));
+    EXPECT_THAT(script, Contains("#SBATCH --ntasks-per-node=4"));
+    EXPECT_THAT(script, Contains("#SBATCH --gpus-per-node=4"));
+    EXPECT_THAT(script, Contains(HasSubstr("--segment=18")));
+    EXPECT_THAT(std::get<std::vector<ExportFile>>(exported).at(1).text, HasSubstr("\n73,18,1,0,18\n"));
+    launch.cluster.tiers[0].group_gpus = 6;  // whole hosts do not make it up
+    launch.plan.dp = 3;
+    EXPECT_THAT(lines(slurm_script(launch)), Contains("#SBATCH --gpus-per-node=6"));
+    for (const std::string& accelerator : catalog_accelerators()) {
+        EXPECT_GT(host_gpus(accelerator), 0) << accelerator;
+    }
+}
+
+/// Names that stand in tests/io/export/names, where each list has its version and source.
+std::set<std::string> stored_names(const std::string& target)
+{
+    std::ifstream file(std::string(PRISMOPT_SOURCE_DIR) + "/tests/io/export/names/" + target + ".txt");
+    std::set<std::string> names;
+    for (std::string line; std::getline(file, line);) {
+        if (!line.empty() && line.front() != '#') names.insert(line);
+    }
+    return names;
+}
+
+/// The names of an export's settings, without values.
+std::vector<std::string> names_in(const Exported& exported, const std::string& target)
+{
+    std::vector<std::string> names;
+    std::string table;
+    for (const std::string& line : lines(exported)) {
+        if (target == "megatron" && line.starts_with("--")) {
+            names.push_back(line.substr(2, line.find(' ') - 2));
+        } else if (target == "bridge" && !line.starts_with("#") && line.find('=') != std::string::npos) {
+            names.push_back(line.substr(0, line.find('=')));
+        } else if (target == "torchtitan" && line.starts_with("[")) {
+            table = line.substr(1, line.find(']') - 1);
+        } else if (target == "torchtitan" && !line.starts_with("#") && line.find(" = ") != std::string::npos) {
+            names.push_back(table + "." + line.substr(0, line.find(" = ")));
+        } else if (target == "torchtitan-recipe" && line.starts_with("    config.")) {
+            names.push_back(line.substr(11, line.find(" = ") - 11));
+        }
+    }
+    return names;
+}
+
+/// Over plans that turn every setting on, all written names are stored, and all stored names are written.
+TEST(Judged, NamesAreThoseOfTheirVersion)
+{
+    std::vector<Launch> launches;
+    const auto add = [&](Launch launch, const std::function<void(Launch&)>& change) {
+        change(launch);
+        launch.step_s = 1.0;
+        launch.checkpoint_interval_s = 100.0;
+        launches.push_back(launch);
+    };
+    for (const Launch& base : {dense(), experts()}) {
+        for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+            for (const int pp : {1, 4}) {
+                add(base, [&](Launch& l) {
+                    l.plan.sharding = sharding;
+                    l.plan.pp = pp;
+                    l.plan.dp = 32 / pp;
+                    l.plan.ep = l.workload.mixture() && sharding != Sharding::none ? 8 : 1;
+                    l.cluster.stack.sends_once = sharding == Sharding::zero1;
+                });
+            }
+        }
+        add(base, [](Launch& l) { l.plan.recompute = Recompute::full; });
+        add(base, [](Launch& l) { l.plan.recompute = Recompute::selective; });
+        add(base, [](Launch& l) { l.plan.order = PlacementOrder::tp_pp_dp; });
+        add(base, [](Launch& l) { l.plan.tp_overlap = TensorParallelOverlap::on; });
+        add(base, [](Launch& l) { l.plan.offload = Offload::optimizer; });
+        add(base, [](Launch& l) { l.plan.shard_gpus = 4; });
+        add(base, [](Launch& l) { l.workload.precision = Precision::fp8; });
+        add(base, [](Launch& l) { l.workload.precision = Precision::nvfp4; });
+        add(base, [](Launch& l) { l.workload.experts.capacity = 1.5; });
+        add(base, [](Launch& l) { l.before = {l.phase}; });
+        for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
+            add(base, [&](Launch& l) {
+                l.plan.cp = 2;
+                l.plan.pp = 1;
+                l.plan.dp = 16;
+                l.plan.sharding = sharding;
+            });
+        }
+        for (const LayerSplit split : {LayerSplit::layers, LayerSplit::slots}) {
+            add(base, [&](Launch& l) {
+                l.plan.chunks = 2;
+                l.plan.schedule = Schedule::interleaved;
+                l.plan.group = 8;
+                l.plan.split = split;
+                l.workload.layers = split == LayerSplit::slots ? 30 : 32;
+                l.plan.sharding = Sharding::zero1;
+            });
+        }
+        add(base, [](Launch& l) { l.plan.pp = 4, l.workload.layers = 30; });
+        add(base, [](Launch& l) {
+            l.plan.pp = 1;
+            l.plan.dp = 32;
+            l.plan.sharding = Sharding::zero3;
+            l.plan.tp_overlap = TensorParallelOverlap::on;
+        });
+        add(base, [](Launch& l) {
+            l.plan.schedule = Schedule::zb_h1;
+            l.plan.sharding = Sharding::none;
+            l.plan.ep = 1;
+        });
+    }
+    launches.push_back(dense());
+    launches.back().workload = catalog_workload("gpt3-175b");
+    launches.push_back(dense());
+    launches.back().workload = catalog_workload("nemotron3-8b");
+    for (const std::string target : {"megatron", "bridge", "torchtitan", "torchtitan-recipe"}) {
+        const auto found = std::find_if(export_targets().begin(), export_targets().end(),
+                                        [&](const ExportTarget& t) { return target == t.name; });
+        ASSERT_NE(found, export_targets().end());
+        const std::set<std::string> stored = stored_names(target);
+        std::set<std::string> written;
+        for (const Launch& launch : launches) {
+            for (const std::string& name : names_in(found->make(launch), target)) {
+                EXPECT_TRUE(stored.contains(name)) << target << " has no " << name;
+                written.insert(name);
+            }
+        }
+        for (const std::string& name : stored) {
+            EXPECT_TRUE(written.contains(name)) << target << ": no plan here sets " << name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
