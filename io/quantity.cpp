@@ -75,6 +75,13 @@ std::string_view trimmed(std::string_view text)
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+struct Suffix {
+    std::string_view name;
+    double factor;
+};
+constexpr std::array suffixes{Suffix{"", 1.0},  Suffix{"k", 1e3},  Suffix{"M", 1e6}, Suffix{"G", 1e9},
+                              Suffix{"B", 1e9}, Suffix{"T", 1e12}, Suffix{"P", 1e15}};
+
 std::string needs(Dimension dimension) { return "needs " + std::string(name(dimension)); }
 
 std::string units_of(Dimension dimension)
@@ -145,6 +152,28 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
         return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
     }
     return si;
+}
+
+std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example)
+{
+    const std::string_view all = trimmed(text);
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
+    const std::string remedy = "write for example " + std::string(example);
+    if (error == std::errc::invalid_argument) {
+        return Complaint{"does not begin with a number", "needs a count", remedy};
+    }
+    const std::string_view written = trimmed(all.substr(static_cast<std::size_t>(end - all.data())));
+    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [&](const Suffix& s) { return s.name == written; });
+    if (suffix == suffixes.end()) {
+        return Complaint{"has the unknown suffix " + in_quotes(written), "needs a count",
+                         "use k, M, G or B (10^9), T (10^12) or P, as in 15T"};
+    }
+    const double count = number * suffix->factor;
+    if (error == std::errc::result_out_of_range || !std::isfinite(count)) {
+        return Complaint{"is not a finite number", "needs a count", remedy};
+    }
+    return count;
 }
 
 }  // namespace prismopt

@@ -38,6 +38,9 @@ std::string_view name(Dimension dimension);
 /// the complaint shows how to write the number with that unit.
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
 
+/// A count, with an SI suffix or without: "15T", "300B" (billion, as G), "15.6e12". `example` is a right one.
+std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);
+
 template <class Q>
 std::variant<Q, Complaint> parse_quantity(std::string_view text, std::string_view example)
 {

@@ -206,7 +206,7 @@ std::vector<Phase> read_phases(const Value& phases)
         Table table = element.table("[[phase]] with tokens, sequence_length and global_batch");
         Phase phase;
         const Value tokens = table.at("tokens", "tokens = 15.6e12");
-        phase.tokens = tokens.number(tokens_range);
+        phase.tokens = tokens.amount(tokens_range);
         phase.sequence = table.at("sequence_length", "sequence_length = 8192 (tokens)").count(sequence_range);
         phase.global_batch = table.at("global_batch", "global_batch = 2048 (sequences)").count(batch_range);
         read_own_plan(table, result.empty(), phase.own);

@@ -97,6 +97,9 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     if (const auto seed = top.find("seed")) {
         scenario.seed = static_cast<std::uint64_t>(seed->integer(seed_range));
     }
+    if (const auto start = top.find("start")) {
+        scenario.start = start->date();
+    }
     scenario.workload = read_workload(top.section("workload", "[workload] with model = \"llama3-405b\""));
     scenario.phases = read_phases(top.at("phase", "[[phase]] with tokens, sequence_length and global_batch"));
     scenario.cluster =

@@ -11,7 +11,9 @@
 #include "model/run/reliability.hpp"
 #include "model/workload/workload.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -80,6 +82,7 @@ struct Scenario {
     std::string text;  // the file as read
     std::string name;
     std::uint64_t seed = 1;
+    std::optional<std::chrono::sys_days> start;  // the day on which the training begins, for dates in reports
     Workload workload;
     std::vector<Phase> phases;  // at least one
     Cluster cluster;

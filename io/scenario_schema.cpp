@@ -90,7 +90,7 @@ Json workload()
 Json phase()
 {
     Json keys = joined(all({"sequence_length", "global_batch", "gpus", "tp", "cp", "pp", "v", "microbatch"}, integer),
-                       all({"tokens"}, number));
+                       all({"tokens"}, Json{{"type", Json::array({"number", "string"})}}));
     keys["schedule"] = one_of(names_of<Schedule>());
     keys["recompute"] = one_of(names_of<Recompute>());
     return table(keys, {"tokens", "sequence_length", "global_batch"});
@@ -236,6 +236,7 @@ std::string scenario_schema()
     power["profile"] = one_of(catalog_powers());
     Json schema = table({{"name", text},
                          {"seed", integer},
+                         {"start", {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}}},
                          {"workload", workload()},
                          {"phase", list_of(phase())},
                          {"cluster", cluster()},

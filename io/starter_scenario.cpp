@@ -207,7 +207,8 @@ std::string starter_scenario(const StarterChoice& choice)
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
-        "#   prismopt validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n\n",
+        "#   prismopt validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n"
+        "# start = 2027-01-15                  # first day of the training: reports then give dates of completion\n\n",
         choice.workload, choice.gpus, choice.accelerator, file, file, choice.name);
     text += fmt::format(
         "[workload]\nmodel = \"{}\"   # of the catalog; fields given here (layers, hidden, heads, ...) override it\n\n",

@@ -25,8 +25,8 @@ public:
         }
     }
 
-    /// The number that begins there, as it is written.
-    std::string number_at(const toml::source_position& place) const
+    /// The number or day that begins there, as it is written.
+    std::string value_at(const toml::source_position& place) const
     {
         if (place.line < 1 || place.line > lines_.size()) {
             return "";
@@ -58,11 +58,11 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
         node.kind = Kind::integer;
         node.integer = integer->get();
         node.number = static_cast<double>(node.integer);
-        node.shown = printable(lines.number_at(source.source().begin));
+        node.shown = printable(lines.value_at(source.source().begin));
     } else if (const auto* number = source.as_floating_point()) {
         node.kind = Kind::number;
         node.number = number->get();
-        node.shown = printable(lines.number_at(source.source().begin));
+        node.shown = printable(lines.value_at(source.source().begin));
     } else if (const auto* boolean = source.as_boolean()) {
         node.kind = Kind::boolean;
         node.boolean = boolean->get();
@@ -79,6 +79,10 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
             node.children.push_back(converted(child, std::string(name.str()), node.line, lines));
         }
         node.shown = "{...}";
+    } else if (source.is_date()) {
+        node.kind = Kind::date;
+        node.text = lines.value_at(source.source().begin);
+        node.shown = node.text;
     } else {
         node.kind = Kind::other;
         node.shown = "(date or time)";

@@ -5,6 +5,7 @@
 
 #include "io/quantity.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,13 +15,13 @@
 namespace prismopt {
 
 struct TomlNode {
-    enum class Kind { text, integer, number, boolean, list, table, other };
+    enum class Kind { text, integer, number, boolean, list, table, date, other };
 
     Kind kind = Kind::table;
     int line = 1;
     std::string key;    // of a list's element: the list's
     std::string shown;  // the value as messages show it: numbers as they are written
-    std::string text;
+    std::string text;   // of a date too
     std::int64_t integer = 0;
     double number = 0.0;  // of an integer too
     bool boolean = false;
@@ -71,6 +72,8 @@ public:
     std::int64_t integer(const Range& range) const;
     int count(const Range& range) const;                      // an integer in a range of `int`
     double number(const Range& range) const;                  // an integer is welcome too
+    double amount(const Range& range) const;                  // a number, or a text with an SI suffix such as "15T"
+    std::chrono::sys_days date() const;                       // 2027-01-15, in quotes or not
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }

@@ -1,3 +1,4 @@
+#include "io/date.hpp"
 #include "io/nearest.hpp"
 #include "io/toml.hpp"
 
@@ -21,7 +22,8 @@ std::string_view type_name(Kind kind)
         case Kind::boolean: return "a boolean";
         case Kind::list: return "an array";
         case Kind::table: return "a table";
-        case Kind::other: return "a date or time";
+        case Kind::date: return "a date";
+        case Kind::other: return "a time";
     }
     return "";
 }
@@ -105,6 +107,35 @@ double Value::number(const Range& range) const
         wrong_type("a number", fmt::format("for example {}", range.example));
     }
     return in_range(range);
+}
+
+double Value::amount(const Range& range) const
+{
+    if (node_->kind != Kind::text) {
+        return number(range);
+    }
+    const auto parsed = parse_count(node_->text, range.example);
+    if (const auto* complaint = std::get_if<Complaint>(&parsed)) {
+        fail(*complaint);
+    }
+    const double value = std::get<double>(parsed);
+    if (!range.contains(value)) {
+        fail({fmt::format("is not in {}", range.interval()), std::string(range.meaning),
+              fmt::format("write for example {}", range.example)});
+    }
+    return value;
+}
+
+std::chrono::sys_days Value::date() const
+{
+    if (node_->kind != Kind::text && node_->kind != Kind::date) {
+        wrong_type("a day", "for example 2027-01-15");
+    }
+    const auto day = parse_date(node_->text);
+    if (!day) {
+        fail({"is not a day of the calendar", "needs year, month and day, from 2000 to 2199", "write for example 2027-01-15"});
+    }
+    return *day;
 }
 
 std::vector<Value> Value::list(std::string_view example) const

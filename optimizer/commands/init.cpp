@@ -3,6 +3,7 @@
 
 #include "io/export/trainer.hpp"
 #include "io/nearest.hpp"
+#include "io/quantity.hpp"
 #include "io/scenario_schema.hpp"
 #include "io/shell_word.hpp"
 #include "io/starter_scenario.hpp"
@@ -29,6 +30,22 @@ Number positive(const po::variables_map& values, const char* option, Number usua
         throw InputError(fmt::format("--{} {} is not above 0; give another, or leave it out", option, value));
     }
     return value;
+}
+
+double tokens_of(const po::variables_map& values)
+{
+    if (values.count("tokens") == 0) {
+        return 0.0;
+    }
+    const auto& text = values["tokens"].as<std::string>();
+    const auto count = parse_count(text, "15T");
+    if (const auto* complaint = std::get_if<Complaint>(&count)) {
+        throw InputError(fmt::format("--tokens {} {}", text, complaint->text()));
+    }
+    if (!(std::get<double>(count) > 0.0)) {
+        throw InputError(fmt::format("--tokens {} is not above 0; give another, or leave it out", text));
+    }
+    return std::get<double>(count);
 }
 
 /// What the options cannot mean together is refused before it is written; there is no file yet that a message could point into.
@@ -60,8 +77,9 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "global-batch", po::value<int>()->value_name("N"),
         "sequences in an optimizer step (default: about four million tokens, in sequences that the GPUs can share evenly; more "
         "where "
-        "GPUs with a large odd factor share no fewer)")("tokens", po::value<double>()->value_name("N"),
-                                                        "to train on (default: twenty for each parameter)")(
+        "GPUs with a large odd factor share no fewer)")(
+        "tokens", po::value<std::string>()->value_name("N"),
+        "tokens to train on, as 15T, 300B or 15.6e12 (default: twenty for each parameter)")(
         "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
         "for", po::value<std::string>()->value_name("TRAINER"),
         trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
@@ -85,7 +103,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     choice.gpus = positive(*values, "gpus", 0);
     choice.sequence = positive(*values, "sequence-length", usual.sequence);
     choice.global_batch = positive(*values, "global-batch", 0);
-    choice.tokens = positive(*values, "tokens", 0.0);
+    choice.tokens = tokens_of(*values);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();

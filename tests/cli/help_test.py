@@ -132,6 +132,12 @@ class Init(CliTest):
         self.assertIn("these options make no scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
         self.assertIn("does not fill nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
 
+    def test_tokens_take_si_suffixes(self):
+        for text, tokens in (("15T", 15e12), ("300B", 300e9), ("15.6e12", 15.6e12)):
+            toml = tomllib.loads(self.output("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", text))
+            self.assertEqual(toml["phase"][0]["tokens"], tokens)
+        self.assertIn("15Q has the unknown suffix", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "15Q"))
+
     def test_files_are_kept(self):
         kept = self.write("mine", "mine.toml")
         self.assertIn("exists and is kept", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))

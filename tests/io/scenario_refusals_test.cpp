@@ -143,7 +143,7 @@ TEST(ScenarioRefuses, WrongTypes)
     EXPECT_EQ(refusal("gpus = 64", "gpus = 64.0"),
               "gpus = 64.0 is a floating-point number (needs an integer); write for example 16384");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 1979-05-27"),
-              "gpus = (date or time) is a date or time (needs an integer); write for example 16384");
+              "gpus = 1979-05-27 is a date (needs an integer); write for example 16384");
     EXPECT_EQ(refusal("name = \"test\"", "name = 3"),
               "name = 3 is an integer (needs a text in quotes); write for example \"my-study\"");
     EXPECT_EQ(refusal("name = \"test\"", "name = \" \""), "name = \" \" is empty (needs a text); write for example \"my-study\"");
@@ -155,6 +155,24 @@ TEST(ScenarioRefuses, WrongTypes)
         "phase = {...} is a table (needs an array); write for example [[phase]] with tokens, sequence_length and global_batch");
     EXPECT_EQ(refusal("[memory]\nheadroom = 0.05", "[[memory]]\nheadroom = 0.05"),
               "memory = [{...}] is an array (needs a table); write for example [memory] with headroom = 0.05");
+}
+
+TEST(ScenarioRefuses, StartsThatAreNoDay)
+{
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = \"2027-02-29\"", 1),
+                StartsWith("start = \"2027-02-29\" is not a day of the calendar"));
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 1979-05-27", 1), StartsWith("start = 1979-05-27 is not a day"));
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 2027", 1), StartsWith("start = 2027 is an integer (needs a day)"));
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 07:30:00", 1),
+                StartsWith("start = (date or time) is a time (needs a day)"));
+}
+
+TEST(ScenarioRefuses, TokensThatAreNoCount)
+{
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = \"300Q\""), StartsWith("tokens = \"300Q\" has the unknown suffix \"Q\""));
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = \"many\""), StartsWith("tokens = \"many\" does not begin with a number"));
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = \"3000000P\""), StartsWith("tokens = \"3000000P\" is not in [1, 1e+18]"));
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = \"nan\""), StartsWith("tokens = \"nan\" is not a finite number"));
 }
 
 TEST(ScenarioRefuses, UnknownNames)

@@ -1,6 +1,7 @@
 #include "io/scenario.hpp"
 
 #include "good_scenario.hpp"
+#include "io/date.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,24 @@ namespace prismopt {
 namespace {
 
 using testing::ElementsAre;
+
+TEST(Scenario, StartsOnADayInQuotesOrNot)
+{
+    EXPECT_FALSE(parse_scenario(good, "x.toml").start);
+    for (const char* day : {"2027-01-15", "\"2027-01-15\""}) {
+        const Scenario scenario = parse_scenario(with("seed = 7", std::string("seed = 7\nstart = ") + day), "x.toml");
+        ASSERT_TRUE(scenario.start);
+        EXPECT_EQ(date_text(*scenario.start), "2027-01-15");
+    }
+}
+
+TEST(Scenario, TakesTokensWithSiSuffixes)
+{
+    for (const auto& [text, tokens] : {std::pair{"\"300B\"", 3e11}, std::pair{"\"300 G\"", 3e11}, std::pair{"\"15T\"", 15e12},
+                                       std::pair{"\"15.6e12\"", 15.6e12}, std::pair{"15.6e12", 15.6e12}}) {
+        EXPECT_DOUBLE_EQ(parse_scenario(with("3e11", text), "x.toml").phases.front().tokens, tokens) << text;
+    }
+}
 
 TEST(Scenario, ReadsEverySection)
 {
