@@ -27,6 +27,13 @@ std::span<const FrontColumn<Estimate>> front_estimates()
                               [](FrontPoint& p) -> Estimate& { return p.prediction.cost_usd; }},
         FrontColumn<Estimate>{"expected_cost", "USD", "GPUs times price times mean training time",
                               [](FrontPoint& p) -> Estimate& { return p.prediction.expected_cost_usd; }},
+        FrontColumn<Estimate>{"energy", "J", "energy of the mean training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.energy_j; }, 3},
+        FrontColumn<Estimate>{"carbon", "kg", "carbon dioxide of that energy",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.carbon_kg; }, 3},
+        FrontColumn<Estimate>{"miss_probability", "1",
+                              "probability that the training takes longer than the deadline; NaN without one",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.miss_probability; }, 3},
     };
     return columns;
 }
@@ -64,13 +71,23 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"exposed_communication_share", "1",
                             "share of the noise-free step in communication that no compute hides",
                             [](FrontPoint& p) -> double& { return p.prediction.shares.exposed_communication; }},
+        FrontColumn<double>{"checkpoint_time", "s", "part of the mean training time that checkpoints take",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.checkpoint_s; }, 3},
+        FrontColumn<double>{"rework_time", "s", "part of the mean training time that repeats work lost in failures",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.rework_s; }, 3},
+        FrontColumn<double>{"restart_time", "s", "part of the mean training time that detects failures and restarts",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.restart_s; }, 3},
+        FrontColumn<double>{"waiting_time", "s", "part of the mean training time that waits for nodes",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.waiting_s; }, 3},
+        FrontColumn<double>{"gpu_price", "USD/h", "price of one GPU-hour with the hardware of the plan",
+                            [](FrontPoint& p) -> double& { return p.prediction.gpu_price_usd_per_h; }, 3},
         FrontColumn<double>{"model_low", "1", "measured times over the mean model's: lower 95 % limit",
-                            [](FrontPoint& p) -> double& { return p.model_low; }},
+                            [](FrontPoint& p) -> double& { return p.model_low; }, 2},
         FrontColumn<double>{"model_high", "1", "measured times over the mean model's: upper 95 % limit",
-                            [](FrontPoint& p) -> double& { return p.model_high; }},
+                            [](FrontPoint& p) -> double& { return p.model_high; }, 2},
         FrontColumn<double>{"model_fitted", "1",
                             "1: these limits are of the fit to measured runs; 0: declared by the accelerator",
-                            [](FrontPoint& p) -> double& { return p.model_fitted; }},
+                            [](FrontPoint& p) -> double& { return p.model_fitted; }, 2},
     };
     return columns;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is told of each front point, one row a column: the files, the CSV and their readers all follow these lists.
+/// What results hold of each front point, one row per column: results files, CSV, JSON and the page follow these lists.
 
 #include "io/results.hpp"
 
@@ -16,6 +16,7 @@ struct FrontColumn {
     std::string_view units;
     std::string_view long_name;
     T& (*of)(FrontPoint&);
+    int since = 0;  // minor version of the results schema that added it; NaN in files from before
 
     const T& in(const FrontPoint& point) const { return of(const_cast<FrontPoint&>(point)); }  // `of` changes nothing itself
 };

@@ -55,7 +55,12 @@ bool has_effect(const Results& results, const FrontPoint& point, std::string_vie
 
 }  // namespace
 
-std::string plan_words(const Results& results, const FrontPoint& point)
+std::optional<std::string> axis_label(const Results& results, const FrontPoint& point, std::string_view axis)
+{
+    return label(results, point.point, axis);
+}
+
+std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except)
 {
     std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"), degree(results, point, "pp"),
                                    data_parallel(results, point));
@@ -66,7 +71,7 @@ std::string plan_words(const Results& results, const FrontPoint& point)
     }
     constexpr std::array<std::string_view, 6> told{"gpus", "tp", "pp", "v", "microbatch", "schedule"};
     for (const Axis& axis : results.axes) {
-        if (axis.labels.size() > 1 && has_effect(results, point, axis.name) &&
+        if (axis.labels.size() > 1 && axis.name != except && has_effect(results, point, axis.name) &&
             std::find(told.begin(), told.end(), axis.name) == told.end()) {
             text += fmt::format(" {} {}", axis.name, *label(results, point.point, axis.name));
         }

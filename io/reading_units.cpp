@@ -1,5 +1,7 @@
 #include "io/reading_units.hpp"
 
+#include "search/strategy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +32,8 @@ std::span<const ReadingRow> reading_rows()
         ReadingRow{"USD", "USD", 0.0, 1.0},
         ReadingRow{"B", "GB", 0.0, 1e9},
         ReadingRow{"J", "GWh", 3.6e12, 3.6e12},
-        ReadingRow{"J", "MWh", 0.0, 3.6e9},
+        ReadingRow{"J", "MWh", 3.6e9, 3.6e9},
+        ReadingRow{"J", "kWh", 0.0, 3.6e6},
         ReadingRow{"kg", "t", 1e3, 1e3},
         ReadingRow{"kg", "kg", 0.0, 1.0},
     };
@@ -54,6 +57,22 @@ std::string time_text(double seconds, int digits)
     }
     const ReadingUnit unit = reading_unit("s", seconds);
     return fmt::format("{:.{}g} {}", seconds / unit.size, digits, unit.name);
+}
+
+std::string counted(std::uint64_t number, std::string_view thing)
+{
+    return fmt::format("{} {}{}", grouped(number), thing, number == 1 ? "" : "s");
+}
+
+std::string short_count(double number)
+{
+    constexpr std::array<std::pair<double, std::string_view>, 4> suffixes{{{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " k"}}};
+    for (const auto& [size, suffix] : suffixes) {
+        if (number >= size) {
+            return fmt::format("{:.3g}{}", number / size, suffix);
+        }
+    }
+    return fmt::format("{:.3g}", number);
 }
 
 }  // namespace prismopt

@@ -2,6 +2,7 @@
 
 /// Units in which people read quantities: the same in texts, plots and pages.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@ ReadingUnit reading_unit(std::string_view units, double largest);
 
 /// A time in the unit in which it is easily read, "29.5 min"; "never" where it is not finite.
 std::string time_text(double seconds, int digits = 4);
+
+/// "1 plan", "2 plans", "12,345 plans".
+std::string counted(std::uint64_t number, std::string_view thing);
+
+/// A large count with the suffixes of token counts: "405 B", "15.6 T".
+std::string short_count(double number);
 
 /// The table that reading_unit() goes by, from the largest down.
 struct ReadingRow {

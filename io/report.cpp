@@ -1,6 +1,8 @@
 #include "io/report.hpp"
 
 #include "io/aligned.hpp"
+#include "io/completion.hpp"
+#include "io/date.hpp"
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
 #include "io/study_notes.hpp"
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace prismopt {
 
@@ -41,13 +44,14 @@ std::string interval(double low, double high, int places) { return fmt::format("
 
 using Row = std::vector<std::string>;
 
-/// Of the largest figure of the front.
+/// The unit in which the largest figure of the front is easily read.
 template <class Figure>
 ReadingUnit unit_of_front(const Results& results, std::string_view units, Figure figure)
 {
     double largest = 0.0;
     for (const FrontPoint& point : results.front) {
-        largest = std::max(largest, figure(point.prediction));
+        const double value = std::abs(figure(point));
+        largest = std::isfinite(value) ? std::max(largest, value) : largest;
     }
     return reading_unit(units, largest);
 }
@@ -58,46 +62,152 @@ std::array<double, 3> limited(const Estimate& e, const ReadingUnit& unit)
     return {e.value / unit.size, e.low / unit.size, e.high / unit.size};
 }
 
-std::string front_table(const Results& results)
+struct TableColumn {
+    std::string title;
+    std::string unit;
+    std::function<std::string(const FrontPoint&)> cell;
+};
+
+/// "-" where there is no value.
+std::string cell(double value, const ReadingUnit& unit, int digits = 4)
+{
+    return std::isfinite(value) ? significant(value / unit.size, digits) : "-";
+}
+
+/// Objectives that the usual columns show already.
+bool has_usual_column(std::string_view objective)
+{
+    constexpr std::array<std::string_view, 5> shown{"gpus", "training_time_p99", "cost", "step_time_p50", "step_time_p99"};
+    return std::find(shown.begin(), shown.end(), objective) != shown.end();
+}
+
+std::string words(std::string name)
+{
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+/// What was minimised beside the usual columns, prices that differ, the deadline, and dates.
+std::vector<TableColumn> further_columns(const Results& results, const StudyNotes& notes)
+{
+    std::vector<TableColumn> columns;
+    bool deadline_shown = false;
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        const ObjectiveInfo& objective = results.objectives[k];
+        if (!has_usual_column(objective.name)) {
+            const ReadingUnit unit =
+                unit_of_front(results, objective.units, [k](const FrontPoint& p) { return p.objectives[k].value; });
+            columns.push_back(
+                {words(objective.name), unit.name, [k, unit](const FrontPoint& p) { return cell(p.objectives[k].value, unit); }});
+        }
+        deadline_shown = deadline_shown || objective.name == "miss_probability";
+    }
+    if (notes.deadline.si > 0.0 && !deadline_shown) {
+        columns.push_back(
+            {"miss probability", "", [](const FrontPoint& p) { return cell(p.prediction.run.miss_probability.value, {}, 2); }});
+    }
+    const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
+    if (std::any_of(results.front.begin(), results.front.end(),
+                    [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
+        columns.push_back({"GPU price", "USD/h", [price](const FrontPoint& p) { return fmt::format("{:.4g}", price(p)); }});
+    }
+    if (notes.start) {
+        columns.push_back({"done by", "p99",
+                           [&notes](const FrontPoint& p) { return end_date(*notes.start, p.prediction.training.p99.value); }});
+    }
+    return columns;
+}
+
+std::string front_table(const Results& results, const StudyNotes& notes)
 {
     constexpr std::size_t plan_column = 2;
-    const ReadingUnit cost = unit_of_front(results, "USD", [](const Prediction& p) { return p.cost_usd.value; });
-    const ReadingUnit training = unit_of_front(results, "s", [](const Prediction& p) { return p.training.p99.value; });
-    const ReadingUnit step = unit_of_front(results, "s", [](const Prediction& p) { return p.step.p99.value; });
-    std::vector<Row> rows{{"point", "GPUs", "plan", "p99 training time", "cost", "step p50/p99", "mem", "MFU", "ETTR"},
-                          {"", "", "", training.name + " (95 %)", cost.name, step.name, "free %", "%", "%"}};
-    for (const FrontPoint& point : results.front) {
-        const Prediction& p = point.prediction;
-        const auto [time, low, high] = limited(p.training.p99, training);
-        const int places = decimals_between(time, low, high);
-        rows.push_back({fmt::format("{}{}", point.dominated ? "*" : "", point.index), std::to_string(p.gpus),
-                        plan_words(results, point), fmt::format("{:.{}f} ({})", time, places, interval(low, high, places)),
-                        significant(p.cost_usd.value / cost.size, 4),
-                        significant(p.step.p50.value / step.size, 4) + "/" + significant(p.step.p99.value / step.size, 4),
-                        fmt::format("{:.0f}", percent(p.memory_headroom)), fmt::format("{:.1f}", percent(p.mfu)),
-                        fmt::format("{:.1f}", percent(p.ettr))});
+    const ReadingUnit cost = unit_of_front(results, "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
+    const ReadingUnit training = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
+    const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
+    std::vector<TableColumn> columns{
+        {"point", "", [](const FrontPoint& p) { return fmt::format("{}{}", p.dominated ? "*" : "", p.index); }},
+        {"GPUs", "", [](const FrontPoint& p) { return std::to_string(p.prediction.gpus); }},
+        {"plan", "", [&results](const FrontPoint& p) { return plan_words(results, p); }},
+        {"p99 training time", training.name + " (95 %)",
+         [training](const FrontPoint& p) {
+             const auto [time, low, high] = limited(p.prediction.training.p99, training);
+             const int places = decimals_between(time, low, high);
+             return fmt::format("{:.{}f} ({})", time, places, interval(low, high, places));
+         }},
+        {"cost", cost.name, [cost](const FrontPoint& p) { return cell(p.prediction.cost_usd.value, cost); }},
+        {"step p50/p99", step.name,
+         [step](const FrontPoint& p) {
+             return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
+         }},
+        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", percent(p.prediction.memory_headroom)); }},
+        {"MFU", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.mfu)); }},
+        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.ettr)); }}};
+    for (TableColumn& column : further_columns(results, notes)) {
+        columns.push_back(std::move(column));
+    }
+    std::vector<Row> rows(2 + results.front.size());
+    for (const TableColumn& column : columns) {
+        rows[0].push_back(column.title);
+        rows[1].push_back(column.unit);
+        for (std::size_t i = 0; i < results.front.size(); ++i) {
+            rows[2 + i].push_back(column.cell(results.front[i]));
+        }
     }
     return aligned(rows, plan_column);
 }
 
-/// Both kinds of error of one point: of the draws, and of the model.
-std::string trust(const FrontPoint& point, const StudyNotes& notes)
+std::string when_text(const FrontPoint& point, const StudyNotes& notes)
 {
     const ReadingUnit unit = reading_unit("s", point.prediction.training.p99.value);
-    const auto [time, low, high] = limited(point.prediction.training.p99, unit);
-    const int places = decimals_between(time, low, high);
-    std::string text =
-        fmt::format("How far to trust it (point {}, p99 training time {:.{}f} {}):\n", point.index, time, places, unit.name);
-    text += fmt::format("  sampling interval  {} {}: 95 % limits for the number of draws, were the model exact\n",
-                        interval(low, high, places), unit.name);
-    if (std::isfinite(point.model_low)) {
-        text += fmt::format("  model interval     {} {}: {}\n",
-                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
-                            point.model_fitted > 0.0 ? "95 % limits of the mean model, by its fit to measured runs"
-                                                     : "the error that the accelerator's entry declares for the mean model");
-        text += notes.mixtures.empty() ? "" : fmt::format("                     {}\n", notes.mixtures);
+    std::string text;
+    for (const Completion& done : completions(point.prediction.training, notes.start)) {
+        if (std::isfinite(done.seconds)) {
+            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile, significant(done.seconds / unit.size, 3),
+                                unit.name, done.date.empty() ? "" : fmt::format(" ({})", done.date));
+        }
     }
     return text;
+}
+
+std::string energy_text(const Prediction& prediction)
+{
+    const double joules = prediction.run.energy_j.value;
+    const ReadingUnit unit = reading_unit("J", joules);
+    return std::isfinite(joules) ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name) : "";
+}
+
+std::string risk_text(const Prediction& prediction, const StudyNotes& notes)
+{
+    const double risk = prediction.run.miss_probability.value;
+    return notes.deadline.si > 0.0 && std::isfinite(risk)
+               ? fmt::format("; misses the deadline of {} with probability {:.2g}", time_text(notes.deadline.si), risk)
+               : "";
+}
+
+/// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
+std::string answer(const Results& results, const StudyNotes& notes)
+{
+    const FrontPoint& point = results.front.front();
+    const Prediction& p = point.prediction;
+    const ReadingUnit unit = reading_unit("s", p.training.p99.value);
+    const auto [time, low, high] = limited(p.training.p99, unit);
+    const int places = decimals_between(time, low, high);
+    const ReadingUnit cost = reading_unit("USD", p.cost_usd.value);
+    std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
+                                   p.gpus, results.provisional ? " (provisional)" : "");
+    text += fmt::format("  training time   {}\n", when_text(point, notes));
+    text += fmt::format("  cost            {} {}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name, energy_text(p),
+                        risk_text(p, notes));
+    text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
+                        interval(low, high, places), unit.name);
+    if (std::isfinite(point.model_low)) {
+        text += fmt::format("  model error     p99 {} {} ({})\n",
+                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
+                            point.model_fitted > 0.0 ? "95 % prediction interval from the fit to measured runs"
+                                                     : "the error declared in the accelerator's catalog entry");
+        text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
+    }
+    return text + "\n";
 }
 
 bool equal_in_objectives(const FrontPoint& a, const FrontPoint& b)
@@ -106,7 +216,7 @@ bool equal_in_objectives(const FrontPoint& a, const FrontPoint& b)
                       [](const Estimate& one, const Estimate& other) { return one.value == other.value; });
 }
 
-/// Plans that are equal in all that is minimised, such as those that differ in the memory they leave free.
+/// Plans with equal objectives, such as those that differ only in the memory they leave free.
 std::string ties(const Results& results)
 {
     std::vector<std::string> groups;
@@ -123,13 +233,12 @@ std::string ties(const Results& results)
             groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
         }
     }
-    return groups.empty()
-               ? ""
-               : fmt::format("Ties, equal in all that is minimised: points {}. Choose among them by the other columns.\n",
-                             fmt::join(groups, ", "));
+    return groups.empty() ? ""
+                          : fmt::format("Ties (all objectives are equal): points {}. Choose among them by the other columns.\n",
+                                        fmt::join(groups, ", "));
 }
 
-std::string front_section(const Results& results)
+std::string front_section(const Results& results, const StudyNotes& notes)
 {
     if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
         return fmt::format("No plan of part {} of {} is feasible: the front of the whole is that of the other parts.\n",
@@ -138,21 +247,20 @@ std::string front_section(const Results& results)
     if (results.front.empty()) {
         return "The front is empty: no point was evaluated to the end.\n";
     }
-    std::string text = front_table(results);
+    std::string text = answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
         text +=
             "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
             "it.\n";
     }
     text += ties(results);
-    const StudyNotes notes = study_notes(results);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "
             "(which flatter),\nsome of them by few; the front is confirmed on fresh draws when the search has ended.\n";
     }
-    return text + "\n" + trust(results.front.front(), notes);
+    return text;
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t whole)
@@ -247,8 +355,8 @@ std::string search_section(const Results& results)
     const Effort sum = effort(results);
     std::string text = fmt::format("Search: {}\n", outcome.text);
     text += results.provisional ? "  " + tally(results) : "";
-    text += fmt::format("  strategy {}; {} points drawn, {} excluded by their bound, {} open; {} step draws", study.strategy,
-                        sum.evaluated, outcome.pruned, outcome.open, sum.draws);
+    text += fmt::format("  strategy {}; {} drawn, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
+                        counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
     text +=
         results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
     text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
@@ -260,16 +368,23 @@ std::string search_section(const Results& results)
 
 std::string_view population(bool nodes_known)
 {
-    return nodes_known ? "this cluster (its nodes are known)" : "the fleet (over the GPUs that one may get)";
+    return nodes_known ? "this cluster (its slow nodes are known)"
+                       : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
 }
 
 std::string text_report(const Results& results)
 {
-    const std::string price = study_notes(results).price;
-    return fmt::format("Study {}: {}front of {} points, minimising {}\nQuantiles are of {}.\n{}\n", results.study.scenario_name,
-                       results.provisional ? "provisional " : "", results.front.size(), objective_names(results),
-                       population(results.study.nodes_known), price.empty() ? "" : fmt::format("Costs are at {}.\n", price)) +
-           front_section(results) + "\n" + space_section(results) + "\n" + search_section(results);
+    const StudyNotes notes = study_notes(results);
+    const std::string job = notes.model.empty()
+                                ? ""
+                                : fmt::format("Trains {} ({} parameters) on {} tokens; hardware: {}.\n", notes.model,
+                                              short_count(notes.parameters), short_count(notes.tokens), notes.accelerator);
+    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}\n",
+                       results.study.scenario_name, results.provisional ? "provisional " : "",
+                       counted(results.front.size(), "point"), objective_names(results), job,
+                       population(results.study.nodes_known),
+                       notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price)) +
+           front_section(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)
@@ -287,9 +402,9 @@ std::string summary(const Results& results)
         const ReadingUnit unit = reading_unit("s", ends.second->prediction.training.p99.value);
         const double least = ends.first->prediction.training.p99.value / unit.size;
         const double most = ends.second->prediction.training.p99.value / unit.size;
-        text += fmt::format(" {} of {} points, p99 training time {} {} ({}).",
-                            results.provisional ? "Provisional front" : "Front", results.front.size(),
-                            interval(least, most, decimals(most, 3)), unit.name, quantiles_of(results.study.nodes_known));
+        text += fmt::format(" {} of {}, p99 training time {} {} ({}).", results.provisional ? "Provisional front" : "Front",
+                            counted(results.front.size(), "point"), interval(least, most, decimals(most, 3)), unit.name,
+                            quantiles_of(results.study.nodes_known));
     } else {
         text += " The front is empty.";
     }

@@ -9,7 +9,7 @@
 namespace prismopt {
 
 inline constexpr int results_schema_major = 1;
-inline constexpr int results_schema_minor = 2;
+inline constexpr int results_schema_minor = 3;
 
 /// Writes to a temporary name beside `path`, flushes, syncs, renames: a reader never sees half a file.
 /// Throws std::runtime_error with the path and the system's reason.

@@ -191,14 +191,24 @@ void read_front(const Hdf5Object& group, Results& results)
     rows.column<std::int32_t>("total_gpus", [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
     rows.column<std::int32_t>("memory_stage", [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
     read_objectives(rows, results.front, results.objectives);
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     for (const auto& column : front_estimates()) {
-        rows.estimates(std::string(column.name), column.of);
+        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+            rows.estimates(std::string(column.name), column.of);
+            continue;
+        }
+        for (FrontPoint& point : results.front) {
+            column.of(point) = Estimate::exact(unknown);
+        }
     }
     for (const auto& column : front_numbers()) {
-        if (column.name.starts_with("model_") && !group.has_dataset(std::string(column.name))) {
-            continue;  // since schema 1.2
+        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+            rows.column<double>(std::string(column.name), [&](FrontPoint& p, double value) { column.of(p) = value; });
+            continue;
         }
-        rows.column<double>(std::string(column.name), [&](FrontPoint& p, double value) { column.of(p) = value; });
+        for (FrontPoint& point : results.front) {
+            column.of(point) = unknown;
+        }
     }
     const std::size_t width = group.read<double>("probability").size();
     for (const auto& column : front_quantiles()) {

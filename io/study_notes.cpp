@@ -16,8 +16,19 @@ StudyNotes study_notes(const Results& results)
         const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
         const bool fitted = std::any_of(results.front.begin(), results.front.end(),
                                         [](const FrontPoint& point) { return point.model_fitted > 0.0; });
-        return {static_cast<int>(scenario.phases.size()),
-                fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "", gpu_price_text(scenario)};
+        StudyNotes notes;
+        notes.phases = static_cast<int>(scenario.phases.size());
+        notes.mixtures = fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "";
+        notes.price = gpu_price_text(scenario);
+        notes.model = scenario.workload.name;
+        notes.parameters = scenario.workload.parameters();
+        for (const Phase& phase : scenario.phases) {
+            notes.tokens += phase.tokens;
+        }
+        notes.accelerator = scenario.cluster.accelerator.name;
+        notes.start = scenario.start;
+        notes.deadline = scenario.deadline;
+        return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program
     }

@@ -3,7 +3,10 @@
 /// What readers of results must know of the study beside its figures, from the scenario that they hold.
 
 #include "io/results.hpp"
+#include "model/units.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 namespace prismopt {
@@ -12,6 +15,13 @@ struct StudyNotes {
     int phases = 0;        // of the training run; 0: not known, as this program does not read the scenario
     std::string mixtures;  // what the model interval of a mixture of experts rests on; empty: nothing to say
     std::string price;     // of a GPU-hour, and where it is from; empty: not known
+    // What is trained, on what; empty and zero: not known.
+    std::string model;
+    double parameters = 0.0;
+    double tokens = 0.0;
+    std::string accelerator;
+    std::optional<std::chrono::sys_days> start;  // the day on which the training begins
+    Seconds deadline;                            // zero: none
 };
 StudyNotes study_notes(const Results& results);
 

@@ -63,9 +63,14 @@ struct RunOutlook {
     double young_s = 0.0;                       // what the formulas say of it (failure_model.hpp)
     double daly_s = 0.0;
     double optimal_s = 0.0;
+    // Of the mean training time, seconds that are not productive; they sum to (1 - ETTR) of it.
+    double checkpoint_s = 0.0;
+    double rework_s = 0.0;
+    double restart_s = 0.0;     // detection and restart
+    double waiting_s = 0.0;     // for nodes
     int spare_gpus = 0;         // held for replacement; not those of enough_spares
     Seconds deadline{};         // zero: none
-    Estimate miss_probability;  // that the training takes longer
+    Estimate miss_probability;  // that the training takes longer; NaN without a deadline
     Estimate energy_j;          // of mean training time, spares as if they trained
     Estimate carbon_kg;
 };
@@ -86,6 +91,7 @@ struct Prediction {
     RunOutlook run;
     Estimate cost_usd;           // GPUs, with spares, * price * p99 training time
     Estimate expected_cost_usd;  // the same at the mean training time
+    double gpu_price_usd_per_h = 0.0;
     int gpus = 0;
 };
 

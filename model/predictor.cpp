@@ -269,6 +269,8 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
     result.run = outlook(problem_, run, histories, result, confidence);
+    constexpr double hour_s = 3600.0;
+    result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;
     result.expected_cost_usd = price * result.training.mean;

@@ -21,6 +21,25 @@ Estimate share_beyond(const std::vector<double>& runs, double deadline, const Co
     return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
 }
 
+/// Shares out the time that is not productive by what was lost in GPU-seconds, so that parts on fewer GPUs count less.
+void share_out_losses(const Prediction& result, RunOutlook& run)
+{
+    double rework = 0.0;
+    double restart = 0.0;
+    double waiting = 0.0;
+    for (const NamedLoss& row : run.losses) {
+        rework += row.loss.rework_gpu_s;
+        restart += row.loss.down_gpu_s;
+        waiting += row.loss.waiting_gpu_s;
+    }
+    const double lost = run.checkpoint_gpu_s + rework + restart + waiting;
+    const double scale = lost > 0.0 ? (1.0 - result.ettr) * result.training.mean.value / lost : 0.0;
+    run.checkpoint_s = scale * run.checkpoint_gpu_s;
+    run.rework_s = scale * rework;
+    run.restart_s = scale * restart;
+    run.waiting_s = scale * waiting;
+}
+
 }  // namespace
 
 int spare_gpus(const FailureModel& model, const Cluster& cluster)
@@ -69,7 +88,10 @@ RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const
     run.deadline = problem.deadline;
     if (problem.deadline.si > 0.0) {
         run.miss_probability = share_beyond(histories.seconds, problem.deadline.si, confidence);
+    } else {
+        run.miss_probability = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
     }
+    share_out_losses(result, run);
     const double held = result.gpus + run.spare_gpus;
     run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;

@@ -17,7 +17,7 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster);
 /// checkpoints writes none.
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);
 
-/// `result` has GPUs and training time. Of the first part of the run: rates and intervals.
+/// `result` has GPUs, training time and ETTR. Of the first part of the run: rates and intervals.
 RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
                    const Confidence& confidence);
 

@@ -162,7 +162,7 @@ std::string published_text()
 std::string scale_curve_text(const ScaleCurve& curve)
 {
     std::string text = fmt::format(
-        "quantiles of {}; the same work per GPU at every size\n"
+        "quantiles over {}; the same work per GPU at every size\n"
         "nominal: the step without noise on so many GPUs, which grows with them: collectives of more members take longer\n",
         population(curve.nodes_known));
     text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than that nominal by more than\n", "GPUs", "pp",

@@ -230,7 +230,7 @@ void print_text(const PlanPrediction& of)
         fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
         return;
     }
-    fmt::print("quantiles of {}\n", population(of.nodes_known));
+    fmt::print("quantiles over {}\n", population(of.nodes_known));
     if (of.seats) {
         print_seats(*of.seats);
     }

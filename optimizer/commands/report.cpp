@@ -4,6 +4,7 @@
 #include "io/html/report_page.hpp"
 #include "io/journal.hpp"
 #include "io/report.hpp"
+#include "io/report_json.hpp"
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/codesign.hpp"
@@ -13,6 +14,9 @@
 #include "optimizer/study_journal.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string_view>
 
 namespace prismopt {
 
@@ -24,9 +28,11 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
                           "write one HTML page with charts and tables, which needs no network")(
         "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
+        "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
+        "the front as one JSON object instead of text (results/README.md lists its keys); with FILE it is written there")(
         "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one picture, for papers")(
         "sensitivity", po::value<std::string>()->value_name("FILE"),
-        "put what sensitivity --json wrote of a plan of the front on the page of --html");
+        "add to the page of --html what sensitivity --json wrote for a plan of the front");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -38,8 +44,9 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         inputs.push_back((*values)["sensitivity"].as<std::string>());
     }
     std::vector<OutputPath> outputs;
-    for (const char* option : {"html", "csv", "svg"}) {
-        if (values->count(option) > 0) {
+    const bool json_printed = values->count("json") > 0 && (*values)["json"].as<std::string>() == "-";
+    for (const char* option : {"html", "csv", "svg", "json"}) {
+        if (values->count(option) > 0 && !(json_printed && std::string_view(option) == "json")) {
             outputs.push_back({option, (*values)[option].as<std::string>()});
         }
     }
@@ -61,24 +68,48 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     });
     write("csv", [&] { return front_csv(results); });
     write("svg", [&] { return svg_report(results); });
+    if (json_printed) {
+        fmt::print("{}", report_json(results, path));
+        return exit_done;
+    }
+    write("json", [&] { return report_json(results, path); });
     fmt::print("{}", text_report(results));
     return exit_done;
 }
 
 int inspect_command(const std::vector<std::string>& words, const Call& call)
 {
-    const auto values = parse_options("inspect", po::options_description("Options"), "FILE", words, call);
+    po::options_description options("Options");
+    options.add_options()("json", po::bool_switch(), "one JSON object instead of text (results/README.md lists its keys)");
+    const auto values = parse_options("inspect", options, "FILE", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const std::string path = (*values)["FILE"].as<std::string>();
+    const bool json = (*values)["json"].as<bool>();
     if (!is_journal(path)) {
-        fmt::print("{}", summary(read_results(path)));
+        const Results results = read_results(path);
+        fmt::print("{}", json ? summary_json(results, path) : summary(results));
         return exit_done;
     }
     const JournalContents contents = read_journal(path);
     const Scenario scenario = journaled_scenario(path);
     const std::size_t tuning = tunes_hardware(scenario) ? tuning_records(contents.records) : 0;
+    if (json) {
+        const nlohmann::ordered_json described{{"format", "prismopt journal"},
+                                               {"format_version", 1},
+                                               {"file", path},
+                                               {"scenario_name", scenario.name},
+                                               {"scenario_path", scenario.path},
+                                               {"seed", scenario.seed},
+                                               {"answers", contents.records.size() - 1 - tuning},
+                                               {"tuning_steps", tuning},
+                                               {"good_bytes", contents.good_bytes},
+                                               {"damage", contents.damage.empty() ? nlohmann::ordered_json()
+                                                                                  : nlohmann::ordered_json(contents.damage)}};
+        fmt::print("{}\n", described.dump(1));
+        return exit_done;
+    }
     fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
                tuning > 0 ? fmt::format("{} steps of tuning, ", tuning) : "", contents.records.size() - 1 - tuning,
                contents.good_bytes, contents.damage.empty() ? "undamaged" : "damaged: " + contents.damage);

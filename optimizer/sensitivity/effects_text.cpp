@@ -141,7 +141,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     const Consequence& plan = found.plan;
     std::string text = fmt::format(
         "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
-        "quantiles of {}; changes against this plan on the same draws, 95 % limits by the jackknife\n",
+        "quantiles over {}; changes against this plan on the same draws, 95 % limits by the jackknife\n",
         design_text(of.plan, of.scenario.space), value_of(plan, Figure::p50), value_of(plan, Figure::p95),
         value_of(plan, Figure::p99), value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
         time_text(value_of(plan, Figure::training_p99)), of.options.range.fleets * of.options.range.steps,

@@ -22,7 +22,7 @@ class Placement(CliTest):
         self.assertEqual(self.predict()["quantiles_of"], "fleet")
         known = self.predict("--nodes", self.nodes_file([1] * 8))
         self.assertEqual(known["quantiles_of"], "this cluster")
-        self.assertIn("quantiles of the fleet", self.output("predict", support.SMALL, "--design", DESIGN))
+        self.assertIn("quantiles over the fleet", self.output("predict", support.SMALL, "--design", DESIGN))
         self.assertEqual(self.predict("--nodes", "drawn")["quantiles_of"], "this cluster")
 
     def test_a_slow_node_slows_the_step(self):

@@ -107,6 +107,36 @@ class Reports(CliTest):
         self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['raw_tuples']} raw tuples, {counts['feasible']} feasible, .*"
                                   rf"Front of {len(points)} points.* Outcome: proved complete")
 
+    def test_json_has_what_the_file_has(self):
+        self.output("search", support.SMALL)
+        printed = self.output("report", "small.h5", "--json")
+        told = json.loads(printed)
+        with h5py.File(self.folder / "small.h5") as file:
+            self.assertEqual([point["point"] for point in told["front"]], file["front/evaluation"][()].tolist())
+            for name in ("training_time_p99", "energy", "cost"):
+                self.assertEqual([point["estimates"][name]["value"] for point in told["front"]], file[f"front/{name}"][()].tolist())
+                self.assertEqual(told["columns"][name]["units"], file[f"front/{name}"].attrs["units"])
+            self.assertEqual([point["plan"]["tp"] for point in told["front"]], file["front/tp"][()].tolist())
+            for point in told["front"]:  # what is lost is the rest of the training time
+                numbers = point["numbers"]
+                lost = sum(numbers[name] for name in ("checkpoint_time", "rework_time", "restart_time", "waiting_time"))
+                self.assertAlmostEqual(lost / point["estimates"]["training_time_mean"]["value"], 1 - numbers["ettr"])
+                self.assertIsNone(point["estimates"]["miss_probability"]["value"])  # no deadline
+        self.assertEqual(told["provenance"]["seed"], 1)
+        self.assertEqual(told["job"]["tokens"], 1e10)
+        self.assertEqual(self.output("report", "small.h5", "--json=-"), printed)
+        self.assertTrue(self.output("report", "small.h5", "--json=front.json").startswith("Study small"))
+        self.assertEqual((self.folder / "front.json").read_text(), printed)
+        self.assertFalse((self.folder / "-").exists())
+        summary = json.loads(self.output("inspect", "small.h5", "--json"))
+        self.assertEqual(summary["space"], told["space"])
+        self.assertEqual(summary["front_points"], len(told["front"]))
+
+    def test_json_of_a_journal(self):
+        self.output("search", support.SMALL, "--max-time", "0.05 s", code=support.CALL_AGAIN)
+        told = json.loads(self.output("inspect", "small.h5.journal", "--json"))
+        self.assertEqual((told["format"], told["scenario_name"], told["damage"]), ("prismopt journal", "small", None))
+
     def test_help(self):
         overview = self.output("--help")
         for name in COMMANDS:

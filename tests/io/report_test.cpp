@@ -43,7 +43,13 @@ TEST(TextReport, TellsTheWholeStudy)
 {
     EXPECT_EQ(text_report(plain()),
               R"(Study sample: front of 2 points, minimising training_time_p99, gpus
-Quantiles are of this cluster (its nodes are known).
+Quantiles are taken over this cluster (its slow nodes are known).
+
+Best training time p99: point 30 on 16384 GPUs
+  training time   p50 55.2 days, p90 57.5 days, p99 58.4 days
+  cost            123.4 M USD; energy 2.50 GWh
+  sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
+  model error     p99 53.7 to 63.1 days (95 % prediction interval from the fit to measured runs)
 
 point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
                                                               days (95 %)  M USD             s  free %     %     %
@@ -51,16 +57,12 @@ point   GPUs  plan                                      p99 training time   cost
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
 * dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose it.
 
-How far to trust it (point 30, p99 training time 58.4 days):
-  sampling interval  57.4 to 59.4 days: 95 % limits for the number of draws, were the model exact
-  model interval     53.7 to 63.1 days: 95 % limits of the mean model, by its fit to measured runs
-
 Space: 32 raw tuples, 3 feasible (9.4 %); rejected:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
 
 Search: proved complete
-  strategy exact; 2 points drawn, 1 excluded by their bound, 0 open; 2176 step draws, 16384 more to confirm the front
+  strategy exact; 2 points drawn, 1 excluded by their lower bounds, 0 open; 2176 step draws, 16384 more to confirm the front
   seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z, job 42
 )");
 }
@@ -77,7 +79,7 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
     results.study.job_id = "";
     EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
-Quantiles are of this cluster (its nodes are known).
+Quantiles are taken over this cluster (its slow nodes are known).
 
 The front is empty: no point was evaluated to the end.
 
@@ -90,7 +92,7 @@ Nothing is feasible. The nearest miss by reason:
   too few layers: by 2
 
 Search: nothing to search
-  strategy exact; 0 points drawn, 0 excluded by their bound, 0 open; 0 step draws, 0 more to confirm the front
+  strategy exact; 0 points drawn, 0 excluded by their lower bounds, 0 open; 0 step draws, 0 more to confirm the front
   seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z
 )");
 }
@@ -104,7 +106,7 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
     EXPECT_THAT(text_report(results),
-                HasSubstr("\nTies, equal in all that is minimised: points 30 = 22. Choose among them by the other columns.\n"));
+                HasSubstr("\nTies (all objectives are equal): points 30 = 22. Choose among them by the other columns.\n"));
 }
 
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
@@ -159,8 +161,9 @@ TEST(TextReport, ReadsShortRunsInMinutes)
     EXPECT_THAT(text, HasSubstr("29.5 (29.3 to 29.7)"));
     EXPECT_THAT(text, HasSubstr("min (95 %)"));
     EXPECT_THAT(text, HasSubstr("250.0/500.0"));
-    EXPECT_THAT(text, HasSubstr("p99 training time 29.5 min):\n  sampling interval  29.3 to 29.7 min: "));
-    EXPECT_THAT(text, HasSubstr("  model interval     27.1 to 31.9 min: "));
+    EXPECT_THAT(text, HasSubstr(", p99 29.5 min\n"));
+    EXPECT_THAT(text, HasSubstr("  sampling error  p99 29.3 to 29.7 min (95 % confidence interval"));
+    EXPECT_THAT(text, HasSubstr("  model error     p99 27.1 to 31.9 min (95 % prediction interval"));
     EXPECT_THAT(summary(results), HasSubstr("p99 training time 29.5 to 29.5 min"));
 }
 
@@ -201,11 +204,23 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
     EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
     EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
     EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
-    EXPECT_THAT(csv[1], EndsWith(",0.92,1.08,1"));
+    EXPECT_THAT(csv[1], HasSubstr(",2.5,0.92,1.08,1,"));
+    EXPECT_THAT(
+        csv[0],
+        EndsWith(",objective_gpus,objective_gpus_low,objective_gpus_high,training_time_p90_s,done_p50,done_p90,done_p99"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,4968000,,,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
     }
+}
+
+/// Files from before have no energy.
+TEST(FrontCsv, LeavesOutWhatIsNotKnown)
+{
+    Results results = plain();
+    results.front.front().prediction.run.energy_j = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
+    EXPECT_THAT(lines(front_csv(results))[1], Not(HasSubstr("nan")));
 }
 
 TEST(FrontCsv, SaysWhatQuantilesAreOf)

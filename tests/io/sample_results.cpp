@@ -39,6 +39,13 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     p.draws = 8192;
     p.memory.stage = 3;
     p.training.p99 = estimate(p99_days * day, (p99_days - 1.0) * day, (p99_days + 1.0) * day);
+    p.training.p50 = estimate(55.2 * day, 55.0 * day, 55.4 * day);
+    for (std::size_t q = 0; q < reported_probabilities.size(); ++q) {
+        p.training.quantiles[q] = (53.0 + 5.0 * reported_probabilities[q]) * day;
+    }
+    p.run.energy_j = estimate(9.0e12, 8.9e12, 9.1e12);
+    p.run.miss_probability = estimate(0.02, 0.01, 0.03);
+    p.gpu_price_usd_per_h = 2.5;
     p.cost_usd = estimate(123.4e6, 121.0e6, infinity);
     p.step.p50 = estimate(10.214, 10.1, 10.3);
     p.step.p99 = estimate(11.431, 11.2, 11.7);

@@ -44,6 +44,36 @@ TEST(StudyNotes, SayOfWhichPhaseStepsAre)
     EXPECT_THAT(front_csv(sample_results()), HasSubstr(",this cluster,,8192,"));
 }
 
+TEST(StudyNotes, SayWhatIsTrainedAndWhen)
+{
+    Results results = sample_of("small.toml");
+    StudyNotes notes = study_notes(results);
+    EXPECT_EQ(notes.model, "gpt-small");
+    EXPECT_EQ(notes.accelerator, "a100-sxm-40gb");
+    EXPECT_DOUBLE_EQ(notes.tokens, 1e10);
+    EXPECT_FALSE(notes.start);
+    EXPECT_THAT(text_report(results), Not(HasSubstr("done by")));
+    results.study.scenario_text = "start = 2027-01-15\n" + results.study.scenario_text;
+    notes = study_notes(results);
+    ASSERT_TRUE(notes.start);
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14)\n"));
+    EXPECT_THAT(text, HasSubstr("done by"));
+    EXPECT_THAT(text, Not(HasSubstr("deadline")));
+    EXPECT_THAT(front_csv(results), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14\n"));
+}
+
+TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
+{
+    Results results = sample_of("small.toml");
+    const std::string objectives = "[objectives]\n";
+    std::string& text = results.study.scenario_text;
+    text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
+    EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
+    EXPECT_THAT(text_report(results), HasSubstr("; misses the deadline of 60 days with probability 0.02\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
+}
+
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
 {
     int all = 0;

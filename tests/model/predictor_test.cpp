@@ -208,6 +208,9 @@ TEST(Predictor, TellsLossesDeadlineAndEnergy)
     EXPECT_DOUBLE_EQ(p.run.carbon_kg.value, 1e-7 * p.run.energy_j.value);
     const double lost = p.run.checkpoint_gpu_s + p.run.losses[0].loss.rework_gpu_s + p.run.losses[0].loss.down_gpu_s;
     EXPECT_NEAR(lost / (p.gpus * p.training.mean.value), 1.0 - p.ettr, 1e-9);
+    const RunOutlook& run = p.run;
+    EXPECT_NEAR((run.checkpoint_s + run.rework_s + run.restart_s + run.waiting_s) / p.training.mean.value, 1.0 - p.ettr, 1e-9);
+    EXPECT_NEAR(run.checkpoint_s * p.gpus, run.checkpoint_gpu_s, 1e-6 * run.checkpoint_gpu_s);
     problem.deadline = Seconds{p.training.p50.value};
     Predictor second(problem);
     const Estimate half = predict(second, 1024, 2, 1).run.miss_probability;
