@@ -3,6 +3,7 @@
 #include "io/aligned.hpp"
 #include "io/compare_fronts.hpp"
 #include "io/nearest.hpp"
+#include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
 #include "search/archive.hpp"
@@ -96,14 +97,15 @@ std::string axes_text(const std::vector<NamedResults>& studies)
 std::string populations_text(const std::vector<NamedResults>& studies)
 {
     if (same_population(studies)) {
-        return fmt::format("quantiles of {}\n", population(studies.front().results.study.nodes_known));
+        return fmt::format("quantiles over {}\n", population(studies.front().results.study.nodes_known));
     }
-    std::string text = "Warning: these quantiles are not of the same thing:";
+    std::string text = "Warning: these quantiles are taken over different things:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format("{} {} of {}", s == 0 ? "" : ",", study_letter(s), population(studies[s].results.study.nodes_known));
+        text +=
+            fmt::format("{} {} over {}", s == 0 ? "" : ",", study_letter(s), population(studies[s].results.study.nodes_known));
     }
     return text +
-           ".\nWhat differs comes from the nodes as well as from the plans; to compare plans, search both with slow_nodes in "
+           ".\nDifferences come from the nodes as well as from the plans; to compare plans, search both with slow_nodes in "
            "[cluster], or both without.\n";
 }
 
@@ -119,8 +121,8 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
             fmt::format("{} {} {}", s == 0 ? "" : ",", study_letter(s), studies[s].job.empty() ? "not known" : studies[s].job);
     }
     return text +
-           ".\nWhat differs comes from that as well as from the plans; to compare plans or machines, give both one workload and "
-           "one [[phase]].\n";
+           ".\nDifferences come from that as well as from the plans; to compare plans or machines, give both the same [workload] "
+           "and [[phase]].\n";
 }
 
 /// Lines without comments and blanks around them.
@@ -158,7 +160,7 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
         tell(other, first, s);
     }
     if (told > most) {
-        text += fmt::format("  and {} lines more\n", told - most);
+        text += fmt::format("  and {} more\n", counted(told - most, "line"));
     }
     return text.empty() ? "the scenarios are the same\n" : "lines of the scenarios that differ:\n" + text;
 }
@@ -281,9 +283,9 @@ std::string comparison_text(const std::vector<NamedResults>& studies)
     std::string text;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const Results& results = studies[s].results;
-        text += fmt::format("{}  {}: study {}, seed {}, {}front of {} points, {}\n", study_letter(s), studies[s].file,
+        text += fmt::format("{}  {}: study {}, seed {}, {}front of {}, {}\n", study_letter(s), studies[s].file,
                             results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
-                            results.front.size(), results.study.outcome.text);
+                            counted(results.front.size(), "point"), results.study.outcome.text);
     }
     const Comparison comparison = compared(studies);
     text += comparison.differences;

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 namespace prismopt {
 
@@ -42,14 +44,28 @@ std::string limited(const Estimate& e, const ReadingUnit& unit)
                           : fmt::format("{:.5g}", e.value / unit.size);
 }
 
-const Estimate& best(const Results& results, std::size_t objective)
+const FrontPoint& best(const Results& results, std::size_t objective)
 {
-    return std::min_element(results.front.begin(), results.front.end(),
-                            [objective](const FrontPoint& a, const FrontPoint& b) {
-                                return a.objectives[objective].value < b.objectives[objective].value;
-                            })
-        ->objectives[objective];
+    return *std::min_element(results.front.begin(), results.front.end(), [objective](const FrontPoint& a, const FrontPoint& b) {
+        return a.objectives[objective].value < b.objectives[objective].value;
+    });
 }
+
+/// Times, and what is paid or used by time: the model's error is one of time.
+bool in_proportion_to_time(const ObjectiveInfo& objective)
+{
+    constexpr std::array<std::string_view, 5> units{"s", "h", "USD", "J", "kg"};
+    return std::find(units.begin(), units.end(), objective.units) != units.end();
+}
+
+/// What the objective may be by the error of the model; NaN where that is not known.
+Estimate with_model_error(const FrontPoint& point, std::size_t objective)
+{
+    const double value = point.objectives[objective].value;
+    return {value, value * point.model_low, value * point.model_high};
+}
+
+bool apart(const Estimate& a, const Estimate& b) { return a.high < b.low || b.high < a.low; }
 
 constexpr const char* another_job = "of another job";
 
@@ -81,8 +97,27 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
     if (a.low == a.high && b.low == b.high) {
         return change;
     }
-    const bool apart = a.high < b.low || b.high < a.low;
-    return change + (apart ? ", limits apart" : ", limits overlap: draws do not tell");
+    return change +
+           (apart(a, b) ? ", confidence intervals apart" : ", confidence intervals overlap: these draws cannot rank them");
+}
+
+/// One row below an objective: what the model's error makes of it; nothing where no study knows.
+std::vector<std::string> model_row(const std::vector<NamedResults>& studies, std::size_t objective, const ReadingUnit& unit)
+{
+    std::vector<std::string> row{"  with the model's error"};
+    const Estimate first = with_model_error(best(studies.front().results, objective), objective);
+    bool known = false;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        const Estimate e = with_model_error(best(studies[s].results, objective), objective);
+        const bool here = std::isfinite(e.low) && std::isfinite(e.high);
+        known = known || here;
+        row.push_back(here ? fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name) : "not known");
+        if (s > 0) {
+            const bool comparable = here && std::isfinite(first.low) && unlike(studies.front(), studies[s]).empty();
+            row.push_back(!comparable ? "" : apart(first, e) ? "prediction intervals apart" : "prediction intervals overlap");
+        }
+    }
+    return known ? row : std::vector<std::string>{};
 }
 
 /// Better beyond what the draws leave open in one objective or more, and as good in the others.
@@ -131,9 +166,15 @@ std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>&
     for (std::size_t k = 0; k < units.size(); ++k) {
         rows.push_back({named(first.results.objectives[k], units[k])});
         for (std::size_t s = 0; s < studies.size(); ++s) {
-            rows.back().push_back(limited(best(studies[s].results, k), units[k]));
+            const Estimate& here = best(studies[s].results, k).objectives[k];
+            rows.back().push_back(limited(here, units[k]));
             if (s > 0) {
-                rows.back().push_back(gain(best(first.results, k), best(studies[s].results, k), unlike(first, studies[s])));
+                rows.back().push_back(gain(best(first.results, k).objectives[k], here, unlike(first, studies[s])));
+            }
+        }
+        if (in_proportion_to_time(first.results.objectives[k])) {
+            if (auto row = model_row(studies, k, units[k]); !row.empty()) {
+                rows.push_back(std::move(row));
             }
         }
     }
@@ -167,9 +208,9 @@ std::string fronts_text(const std::vector<NamedResults>& studies)
         rows.push_back(std::move(line.second));
     }
     constexpr std::size_t plan_column = 3;
-    return aligned(rows, plan_column) +
-           (any ? "dominated by: a point of that study is better, by limits that are apart, in all that is not equal\n"
-                : "No point surely dominates another.\n");
+    return aligned(rows, plan_column) + (any ? "dominated by: a point of that study is better in every objective that is not "
+                                               "equal, with confidence intervals apart\n"
+                                             : "No point surely dominates another.\n");
 }
 
 }  // namespace prismopt

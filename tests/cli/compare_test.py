@@ -12,7 +12,7 @@ class Compare(CliTest):
         self.assertNotIn("Warning", text)
         self.assertIn("  pp: A: 1, 2, 4; B: 1, 2\n", text)
         self.assertIn("  B: pp = [1, 2]\n", text)
-        self.assertRegex(text, r"(?m)^training_time_p99, min .* (equal|limits (apart|overlap.*))$")
+        self.assertRegex(text, r"(?m)^training_time_p99, min .* (equal|confidence intervals (apart|overlap.*))$")
         self.assertRegex(text, r"hypervolume in the box of all fronts: A 0\.\d+ B 0\.\d+ \([+-]\d+\.\d+ %\)")
         self.assertTrue((self.folder / "both.html").read_text().startswith("<!DOCTYPE html>"))
         before = (self.folder / "all.h5").read_bytes()
@@ -23,10 +23,9 @@ class Compare(CliTest):
         self.output("search", support.SMALL, "--out", "fleet.h5")
         self.output("search", self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.2 }]'), "--out", "slow.h5")
         text = self.output("compare", "fleet.h5", "slow.h5")
-        self.assertIn("Warning: these quantiles are not of the same thing: A of the fleet (over the GPUs that one may get), "
-                      "B of this cluster", text)
+        self.assertIn("Warning: these quantiles are taken over different things: A over the fleet ", text)
         self.assertRegex(text, r"(?m)^training_time_p99, min .* %, over other nodes$")
-        self.assertNotIn("limits apart", text)
+        self.assertNotIn("intervals apart", text)
         self.assertNotIn("Warning", self.output("compare", "fleet.h5", "fleet.h5"))
 
     def test_different_objectives_are_refused_unless_asked_for(self):
@@ -50,7 +49,7 @@ class Compare(CliTest):
         self.output("search", support.SMALL, "--out", "a.h5")
         self.output("search", support.SMALL, "--seed", "2", "--out", "b.h5")
         text = self.output("compare", "a.h5", "b.h5")
-        self.assertIn("limits overlap: draws do not tell", text)
+        self.assertIn("confidence intervals overlap: these draws cannot rank them", text)
         self.assertIn("No point surely dominates another.", text)
 
     def test_another_job_is_warned_of(self):

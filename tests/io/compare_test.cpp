@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace prismopt {
 
 namespace {
@@ -41,10 +43,10 @@ TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
     Results plain = with_front({{100.0, 1.0}});
     better.front.front().objectives.front() = {90.0, 85.0, 95.0, 0.0, 0.0};
     plain.front.front().objectives.front() = {100.0, 94.0, 106.0, 0.0, 0.0};
-    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, limits overlap"));
+    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, confidence intervals overlap"));
     plain.front.front().objectives.front().low = 96.0;
     const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
-    EXPECT_THAT(text, HasSubstr("-10.00 %, limits apart"));
+    EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals apart"));
     EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
 }
 
@@ -57,17 +59,20 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     known.study.nodes_known = false;
     known.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
     const std::string alike = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
-    EXPECT_THAT(alike, HasSubstr("\nquantiles of the fleet (over the GPUs that one may get)\n"));
-    EXPECT_THAT(alike, HasSubstr("-10.00 %, limits apart"));
+    EXPECT_THAT(
+        alike,
+        HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)\n"));
+    EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals apart"));
     EXPECT_THAT(alike, Not(HasSubstr("Warning")));
     known.study.nodes_known = true;
     const std::string apart = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
-    EXPECT_THAT(apart, HasSubstr("Warning: these quantiles are not of the same thing: A of the fleet (over the GPUs that one may "
-                                 "get), B of this cluster (its nodes are known).\n"));
+    EXPECT_THAT(apart,
+                HasSubstr("Warning: these quantiles are taken over different things: A over the fleet (a random sample of GPUs; "
+                          "the luck of which GPUs the job gets is included), B over this cluster (its slow nodes are known).\n"));
     EXPECT_THAT(apart, HasSubstr("-10.00 %, over other nodes"));
-    EXPECT_THAT(apart, Not(HasSubstr("limits")));
+    EXPECT_THAT(apart, Not(HasSubstr("intervals")));
     fleet.study.nodes_known = true;
-    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, limits apart"));
+    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, confidence intervals apart"));
 }
 
 TEST(Compare, SaysWhichPointsAreBeaten)
@@ -101,7 +106,7 @@ TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
     better.results.provisional = true;
     const std::string text = comparison_text({plain, better});
     EXPECT_THAT(text, HasSubstr("-50.00 %, provisional"));
-    EXPECT_THAT(text, HasSubstr("provisional front of 1 points"));
+    EXPECT_THAT(text, HasSubstr("provisional front of 1 point,"));
     EXPECT_THAT(text, HasSubstr("No point surely dominates another"));
     better.results.provisional = false;
     better.job = "another";
@@ -112,6 +117,26 @@ TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
     EXPECT_THAT(other, Not(HasSubstr("%")));
     EXPECT_THAT(other, HasSubstr("No point surely dominates another"));
     EXPECT_THAT(comparison_text({plain, plain}), Not(HasSubstr("Warning")));
+}
+
+/// The second study is better by its draws, and not beyond what the model may be off.
+TEST(Compare, ComparesByTheErrorOfTheModelToo)
+{
+    Results plain = with_front({{100.0, 5.0}});
+    Results better = with_front({{90.0, 5.0}});
+    plain.front.front().objectives.front() = {100.0, 99.0, 101.0, 0.0, 0.0};
+    better.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
+    const auto rows = [&] { return compared({{"a.h5", plain}, {"b.h5", better}}).gains; };
+    ASSERT_EQ(rows().size(), 4U);  // a head, the time, the model's error of it, GPUs
+    EXPECT_EQ(rows()[2][1], "92 to 108 s");
+    EXPECT_EQ(rows()[2][2], "82.8 to 97.2 s");
+    EXPECT_EQ(rows()[2][3], "prediction intervals overlap");
+    better.front.front().model_high = 1.01;
+    EXPECT_EQ(rows()[2][3], "prediction intervals apart");
+    for (Results* results : {&plain, &better}) {
+        results->front.front().model_low = results->front.front().model_high = std::nan("");
+    }
+    EXPECT_EQ(rows().size(), 3U);
 }
 
 TEST(Compare, HasUnitsForPeople)
