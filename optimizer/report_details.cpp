@@ -1,7 +1,9 @@
 #include "optimizer/report_details.hpp"
 
+#include "io/named_points.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/model_accuracy.hpp"
+#include "optimizer/run_study.hpp"
 #include "optimizer/stored_study.hpp"
 
 #include <fmt/format.h>
@@ -30,12 +32,22 @@ StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
     return timeline;
 }
 
-void add_timelines(ReportedStudy& study)
+void add_timelines(StoredStudy& stored, ReportedStudy& study)
 {
-    StoredStudy stored(study.results);
     for (const FrontPoint& point : study.results.front) {
         const Point where = stored.space().point(point.index);
         study.timelines.push_back(timeline_of(stored.problem(where), stored.plan(where)));
+    }
+}
+
+/// Of the named points; a provisional front was estimated by other draws than these.
+void add_runs(StoredStudy& stored, ReportedStudy& study)
+{
+    for (const std::size_t position : positions(named_points(study.results))) {
+        const Point where = stored.space().point(study.results.front[position].index);
+        study.runs.push_back(run_study(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
+                                       stored.sampler(Purpose::confirm)));
+        study.runs.back().position = position;
     }
 }
 
@@ -48,7 +60,11 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     study.name = results.study.scenario_name;
     study.file = file;
     try {
-        add_timelines(study);
+        StoredStudy stored(results);
+        add_timelines(stored, study);
+        if (!results.provisional) {
+            add_runs(stored, study);
+        }
     } catch (const InputError& error) {
         study.timelines.clear();
         study.timeline_note =

@@ -22,6 +22,7 @@ public:
     /// Points have the numbers that the results give them.
     const Space& space() const { return model_.designs.space(); }
     ParallelPlan plan(std::span<const int> point) const { return model_.designs.plan(point); }
+    SamplerOptions sampler(Purpose purpose) const { return model_.sampler(purpose); }
     /// At what the scenario's knobs stand for a point, SI; empty where there are none.
     std::vector<double> knob_values(std::span<const int> point) const;
     /// What the plans of a point's hardware are judged against; valid until that of another point is asked for.

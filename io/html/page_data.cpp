@@ -1,7 +1,10 @@
 #include "io/html/page_data.hpp"
 
+#include "io/completion.hpp"
+#include "io/date.hpp"
 #include "io/front_columns.hpp"
 #include "io/html/packed.hpp"
+#include "io/named_points.hpp"
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
@@ -10,8 +13,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 namespace prismopt {
 
@@ -42,10 +48,27 @@ Json quantiles(const std::vector<double>& values)
     return list;
 }
 
-Json front_point(const Results& results, const FrontPoint& point)
+Json completion_json(const FrontPoint& point, const StudyNotes& notes)
 {
-    Json json{{"id", std::to_string(point.index)}, {"plan", plan_words(results, point)}, {"gpus", point.prediction.gpus},
-              {"dominated", point.dominated},      {"draws", point.prediction.draws},    {"labels", Json::array()},
+    Json list = Json::array();
+    for (const Completion& done : completions(point.prediction.training, notes.start)) {
+        list.push_back({{"quantile", done.quantile}, {"seconds", number(done.seconds)}, {"date", done.date}});
+    }
+    return list;
+}
+
+/// `design`: the plan without its hardware, which has a column of its own.
+Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
+{
+    Json json{{"id", std::to_string(point.index)},
+              {"plan", plan_words(results, point)},
+              {"design", plan_words(results, point, hardware_axis)},
+              {"hardware", axis_label(results, point, hardware_axis).value_or("")},
+              {"gpus", point.prediction.gpus},
+              {"dominated", point.dominated},
+              {"draws", point.prediction.draws},
+              {"completion", completion_json(point, notes)},
+              {"labels", Json::array()},
               {"objectives", Json::array()}};
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         json["labels"].push_back(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a))));
@@ -142,6 +165,79 @@ Json units_json()
     return json;
 }
 
+Json figures_json(const RunFigures& run)
+{
+    return {{"p99", number(run.training_p99.value)},
+            {"p99_low", number(run.training_p99.low)},
+            {"p99_high", number(run.training_p99.high)},
+            {"p50", number(run.training_p50_s)},
+            {"cost", number(run.cost_usd)},
+            {"energy", number(run.energy_j)}};
+}
+
+Json curve_json(const std::vector<RunCurvePoint>& curve)
+{
+    Json list = Json::array();
+    for (const RunCurvePoint& point : curve) {
+        list.push_back(figures_json(point.run));
+        list.back()["at"] = number(point.at);
+    }
+    return list;
+}
+
+/// What a run changes of the plan's figures, named as the file of `sensitivity --json` names them.
+Json run_json(const RunStudy& study)
+{
+    const auto named_figures = [](const RunFigures& run) {
+        return std::array<std::pair<const char*, double>, 4>{{{"training_p99", run.training_p99.value},
+                                                              {"training_p50", run.training_p50_s},
+                                                              {"cost", run.cost_usd},
+                                                              {"energy", run.energy_j}}};
+    };
+    Json json{{"draws", study.draws},
+              {"between_failures_s", number(study.between_failures_s)},
+              {"interval_s", number(study.interval_s)},
+              {"young_s", number(study.young_s)},
+              {"optimal_s", number(study.optimal_s)},
+              {"spare_nodes", study.spare_nodes < 0 ? Json() : Json(study.spare_nodes)},
+              {"interval", curve_json(study.interval)},
+              {"spares", curve_json(study.spares)},
+              {"spares_note", study.spares_note},
+              {"effects", Json::array()}};
+    const auto plan = named_figures(study.plan);
+    for (const auto& [name, value] : plan) {
+        json["plan"][name] = number(value);
+    }
+    for (const RunEffect& effect : study.effects) {
+        Json changes;
+        const auto changed = named_figures(effect.run);
+        for (std::size_t f = 0; f < plan.size(); ++f) {
+            changes[plan[f].first] = {{"change", number(changed[f].second - plan[f].second)}, {"low", Json()}, {"high", Json()}};
+        }
+        json["effects"].push_back({{"kind", effect.kind}, {"name", effect.name}, {"change", std::move(changes)}});
+    }
+    return json;
+}
+
+Json named_json(const Results& results)
+{
+    const NamedPoints named = named_points(results);
+    const auto id = [&results](const std::optional<std::size_t>& position) {
+        return position ? Json(std::to_string(results.front[*position].index)) : Json();
+    };
+    return {{"best", id(named.best)}, {"knee", id(named.knee)}, {"cheapest", id(named.cheapest)}};
+}
+
+Json job_json(const StudyNotes& notes)
+{
+    return {{"model", notes.model},
+            {"parameters", number(notes.parameters)},
+            {"tokens", number(notes.tokens)},
+            {"accelerator", notes.accelerator},
+            {"start", notes.start ? date_text(*notes.start) : ""},
+            {"deadline_s", notes.deadline.si > 0.0 ? number(notes.deadline.si) : Json()}};
+}
+
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
@@ -159,6 +255,8 @@ Json study_json(const ReportedStudy& study)
     json["phases_note"] = first_phase_text(notes.phases);
     json["mixtures_note"] = notes.mixtures;
     json["price"] = notes.price;
+    json["job"] = job_json(notes);
+    json["named"] = named_json(results);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }
@@ -166,7 +264,10 @@ Json study_json(const ReportedStudy& study)
         json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
     }
     for (const FrontPoint& point : results.front) {
-        json["front"].push_back(front_point(results, point));
+        json["front"].push_back(front_point(results, point, notes));
+    }
+    for (const RunStudy& run : study.runs) {
+        json["front"][run.position]["run"] = run_json(run);
     }
     return json;
 }
@@ -210,8 +311,8 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
     }
     std::string note = study.timeline_note;
     if (left_out > 0) {
-        note += fmt::format("{}{} plans have too many operations for this page; prismopt predict --timeline writes theirs.",
-                            note.empty() ? "" : " ", left_out);
+        note += fmt::format("{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",
+                            note.empty() ? "" : " ", counted(left_out, "plan"), left_out == 1 ? "has" : "have");
     }
     json["timeline_note"] = note;
 }

@@ -3,6 +3,7 @@
 /// Results as one HTML page that needs nothing else: its style, its program, the charting library and the data are inside.
 
 #include "io/compare.hpp"
+#include "io/html/run_study.hpp"
 #include "io/results.hpp"
 #include "model/step/timeline.hpp"
 
@@ -18,7 +19,7 @@ struct StepTimeline {
     double step_s = 0.0;
 };
 
-/// A study and what a results file does not hold of it.
+/// A study, and what its results file does not hold.
 struct ReportedStudy {
     Results results;
     std::string name;                     // in legends and titles
@@ -28,6 +29,7 @@ struct ReportedStudy {
     /// What `sensitivity --json` wrote of a point of the front, and that point; empty: nothing.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;
+    std::vector<RunStudy> runs = {};  // of some points of the front
 };
 
 /// How well the model reproduces measured runs. Relative errors; NaN where there is nothing to compare.

@@ -1,35 +1,43 @@
-// Where the time of a step goes.
+// Where the training time goes.
 
-const parts = [["compute", "#0072b2"], ["exposed communication", "#e69f00"], ["bubble", "#999999"], ["jitter", "#cc79a7"], ["failures", "#d55e00"]];
+const parts = [["compute", "#0072b2"], ["exposed communication", "#e69f00"], ["bubble", "#999999"], ["jitter", "#cc79a7"],
+    ["checkpoints", "#56b4e9"], ["lost work", "#d55e00"], ["restarts", "#8c6bb1"], ["waiting for nodes", "#999933"], ["failures and checkpoints", "#d55e00"]];
 
-/// Seconds of a step, by part. Jitter: mean less the step without noise. Failures: so that productive time over all is the ETTR.
-function stepParts(point) {
+/// Seconds of the mean training time, by part. Steps share out the productive time; jitter: mean step less the step without noise.
+function timeParts(point) {
     const { noise_free_step_time: quiet, bubble_share: bubble, exposed_communication_share: exposed, ettr } = point.numbers;
-    const mean = point.estimates.step_time_mean[0];
-    return {
-        compute: quiet * (1 - bubble - exposed), "exposed communication": quiet * exposed, bubble: quiet * bubble,
-        jitter: mean - quiet, failures: ettr > 0 ? mean * (1 / ettr - 1) : NaN,
+    const training = point.estimates.training_time_mean[0];
+    const steps = (ettr * training) / point.estimates.step_time_mean[0];
+    const made = {
+        compute: steps * quiet * (1 - bubble - exposed), "exposed communication": steps * quiet * exposed, bubble: steps * quiet * bubble,
+        jitter: Math.max(0, ettr * training - steps * quiet),
     };
+    const { checkpoint_time: checkpoints, rework_time: rework, restart_time: restarts, waiting_time: waiting } = point.numbers;
+    if (checkpoints === null) return { ...made, "failures and checkpoints": (1 - ettr) * training }; // an older file
+    return { ...made, checkpoints, "lost work": rework, restarts, "waiting for nodes": waiting };
 }
 
 function breakdownOption() {
     const chosen = selectedPoints();
     if (chosen.length === 0) return null;
-    const values = chosen.map(stepParts);
-    const unit = unitFor("s", largestOf(values.map((one) => one.compute)));
+    const values = chosen.map(timeParts);
+    const totals = values.map((one) => Object.values(one).reduce((sum, value) => sum + value, 0));
+    const unit = unitFor("s", largestOf(totals));
+    const shown = parts.filter(([name]) => values.some((one) => one[name] > 0));
+    document.getElementById("breakdown-chart").style.height = `${(narrow() ? 160 : 130) + 46 * chosen.length}px`;
+    charts.get("breakdown-chart").chart?.resize();
     return {
         ...baseOption(""),
-        grid: { left: narrow() ? 96 : 130, right: narrow() ? 20 : 40, top: narrow() ? 84 : 50, bottom: 54 },
-        legend: legendStyle({ top: 10, left: narrow() ? 10 : 130 }),
-        xAxis: axisStyle(`${unit.name} a step`, { type: "value" }),
+        grid: { left: narrow() ? 96 : 130, right: narrow() ? 20 : 40, top: narrow() ? 92 : 60, bottom: 54 },
+        legend: legendStyle({ top: 10, left: narrow() ? 10 : 130, right: 20, type: "plain" }),
+        xAxis: axisStyle(`mean training time (${unit.name})`, { type: "value" }),
         yAxis: axisStyle("", { type: "category", data: chosen.map((point) => point.label), inverse: true }),
-        series: parts.map(([name, colour]) => ({
-            name, type: "bar", stack: "step", color: colour, barMaxWidth: 42,
-            data: values.map((one) => Math.max(0, one[name]) / unit.size),
+        series: shown.map(([name, colour]) => ({
+            name, type: "bar", stack: "time", color: colour, barMaxWidth: 42,
+            data: values.map((one) => (one[name] ?? 0) / unit.size),
             tooltip: { formatter: (event) => {
-                const one = values[event.dataIndex];
-                const all = Object.values(one).reduce((sum, value) => sum + value, 0);
-                return `${escaped(chosen[event.dataIndex].label)}<br>${name}: ${digits(one[name] / unit.size)} ${unit.name}, ${percent(one[name] / all)}`;
+                const seconds = values[event.dataIndex][name] ?? 0;
+                return `${escaped(chosen[event.dataIndex].label)}<br>${name}: ${digits(seconds / unit.size, 3)} ${unit.name}, ${percent(seconds / totals[event.dataIndex])}`;
             } },
         })),
     };
@@ -37,6 +45,6 @@ function breakdownOption() {
 
 function startBreakdown() {
     document.getElementById("breakdown-of").textContent = phasesText();
-    makeChart("breakdown-chart", "Parts of a step", breakdownOption);
+    makeChart("breakdown-chart", "Parts of the training time", breakdownOption);
     onSelection(() => redraw("breakdown-chart"));
 }

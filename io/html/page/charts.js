@@ -92,6 +92,30 @@ function setTheme(dark) {
     for (const { draw } of charts.values()) draw();
 }
 
+/// On paper pages are white, and charts as wide as the paper; what follows the first page only where the reader asks for it.
+function startPrinting() {
+    let dark = false;
+    const all = document.getElementById("print-all");
+    const mark = () => { document.documentElement.dataset.print = all.checked ? "all" : "summary"; };
+    all.addEventListener("change", mark);
+    mark();
+    document.getElementById("print").addEventListener("click", () => window.print());
+    const paper = { width: 708, tall: 260 }; // px between the margins of A4; as in the style of paper
+    window.addEventListener("beforeprint", () => {
+        dark = document.documentElement.dataset.theme === "dark";
+        if (dark) setTheme(false);
+        for (const [id, { chart }] of charts) {
+            const place = document.getElementById(id);
+            chart?.resize({ width: paper.width, height: place.classList.contains("tall") ? paper.tall : place.clientHeight || undefined });
+            chart?.getZr().refreshImmediately(); // the sheet is printed before the next frame
+        }
+    });
+    window.addEventListener("afterprint", () => {
+        if (dark) setTheme(true);
+        for (const { chart } of charts.values()) chart?.resize({ width: "auto", height: "auto" });
+    });
+}
+
 function startTheme() {
     const system = matchMedia("(prefers-color-scheme: dark)");
     setTheme(system.matches);

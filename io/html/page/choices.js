@@ -2,27 +2,16 @@
 
 const kept = (study) => study.front.filter((point) => !point.dominated && point.objectives.every(([value]) => Number.isFinite(value)));
 
-/// Other plans of the front that are equal in all that is minimised.
+/// Other plans of the front with equal objectives.
 const tiesOf = (point) => kept(point.study).filter((other) => other !== point && other.objectives.every(([value], k) => value === point.objectives[k][0]));
 
-/// The plan nearest to the best of every objective at once, each on the scale from the front's best to its worst.
-function knee(study) {
-    const members = kept(study);
-    const ends = study.objectives.map((_, k) => {
-        const values = members.map((point) => point.objectives[k][0]);
-        return [Math.min(...values), Math.max(...values)];
-    });
-    const distance = (point) => Math.hypot(...point.objectives.map(([value], k) => {
-        const [low, high] = ends[k];
-        return high > low ? (value - low) / (high - low) : 0;
-    }));
-    return members.reduce((best, point) => (best === null || distance(point) < distance(best) ? point : best), null);
-}
+const namedPoint = (study, name) => study.front.find((point) => point.id === study.named[name]) ?? null;
+
+/// The plan nearest to the best of every objective at once, each scaled from the front's best to its worst.
+const knee = (study) => namedPoint(study, "knee");
 
 /// Best in the first objective.
-function best(study) {
-    return kept(study).reduce((least, point) => (least === null || point.objectives[0][0] < least.objectives[0][0] ? point : least), null);
-}
+const best = (study) => namedPoint(study, "best");
 
 /// The cheapest of those whose first objective is within `share` of the best.
 function cheapestWithin(study, share) {

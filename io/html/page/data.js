@@ -40,22 +40,22 @@ for (const [s, study] of studies.entries()) {
 /// A stopped search: its front was not confirmed.
 const anyProvisional = studies.some((study) => study.provisional);
 const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((study) => study.provisional).map((study) => study.name).join(", ")})` : ""}: ` +
-    "the search was stopped. These are the best of what was drawn so far, by the draws that chose them (which flatter), some of them by few; " +
+    "the search was stopped. These are the best plans so far, estimated by the draws that selected them (which flatters them), some by few draws; " +
     "the front is confirmed on fresh draws when the search has ended (prismopt resume).";
 
-/// What is of a step, in a study of several phases.
+/// Which figures are those of the first phase, in a study of several.
 function phasesText() {
-    const told = studies.filter((study) => study.phases_note);
-    return told.map((study) => `${studies.length > 1 ? `${study.name}: ` : ""}${study.phases_note}`).join(" ");
+    const several = studies.filter((study) => study.phases_note);
+    return several.map((study) => `${studies.length > 1 ? `${study.name}: ` : ""}${study.phases_note}`).join(" ");
 }
 
-/// What quantiles are of. Those of studies that differ in this do not compare.
+/// What quantiles are taken over. Those of studies that differ in this do not compare.
 const samePopulation = studies.every((study) => study.population === studies[0].population);
 
 function populationText() {
-    if (samePopulation) return `Quantiles are of ${studies[0].population}.`;
-    return `Quantiles are not of the same thing: ${studies.map((study) => `${study.name} of ${study.population}`).join(", ")}; ` +
-        "what differs comes from the nodes as well as from the plans.";
+    if (samePopulation) return `Quantiles are taken over ${studies[0].population}.`;
+    return `Quantiles are taken over different things: ${studies.map((study) => `${study.name} over ${study.population}`).join(", ")}; ` +
+        "differences come from the nodes as well as from the plans.";
 }
 
 /// Choices of a raw tuple by its index: the last axis varies fastest. Indices may exceed 2^53.
@@ -74,7 +74,7 @@ function cloudIndex(study, i) {
     return (study.cloud.upper ? BigInt(study.cloud.upper[i]) << 32n : 0n) + BigInt(study.cloud.index[i]);
 }
 
-/// A plan in words, of the choices that varied.
+/// A plan in words: the choices that varied.
 function planOf(study, labels) {
     const words = study.axes.map((axis, a) => (axis.labels.length > 1 ? `${axis.name} ${labels[a]}` : "")).filter(Boolean);
     return words.join(", ");

@@ -21,7 +21,7 @@ function distributionOption(which, title) {
         });
         series.push({
             name: point.label, type: "custom", data: marks, color: colour, z: 4,
-            tooltip: { formatter: (event) => `${escaped(point.label)}, ${event.value[4]}: ${digits(event.value[0])} ${unit.name}<br>95 % limits ${digits(event.value[2])} to ${digits(event.value[3])}` },
+            tooltip: { formatter: (event) => `${escaped(point.label)}, ${event.value[4]}: ${digits(event.value[0])} ${unit.name}<br>95 % confidence interval ${digits(event.value[2])} to ${digits(event.value[3])}` },
             renderItem: (params, api) => {
                 const [left, y] = api.coord([api.value(2), api.value(1)]);
                 const [right] = api.coord([api.value(3), api.value(1)]);
@@ -45,15 +45,8 @@ function distributionOption(which, title) {
     };
 }
 
-/// Plans far apart are told apart anyway; their shapes can be compared only relative to their medians.
-function farApart() {
-    const medians = selectedPoints().map((point) => point.estimates.step_time_p50[0]);
-    return medians.length > 1 && Math.max(...medians) > 1.3 * Math.min(...medians);
-}
-
 function startDistributions() {
     document.getElementById("distributions-of").textContent = `${populationText()} ${phasesText()}`;
-    document.getElementById("relative").checked = farApart();
     makeChart("training-chart", "Distribution of the training time", () => distributionOption("training_time", "Training time"));
     makeChart("step-chart", "Distribution of the step time", () => distributionOption("step_time", "Step time"));
     const draw = () => {

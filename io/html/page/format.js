@@ -29,13 +29,33 @@ function estimateText([value, low, high], unit) {
     return exact ? `${shown(value)}${name}` : `${shown(value)}${name} (${shown(low)} to ${shown(high)})`;
 }
 
+/// "1 plan", "2 plans".
+const counted = (count, thing) => `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
+
+/// A large count with the suffixes of token counts: "405 B", "15.6 T".
+function shortCount(value) {
+    const [size, suffix] = [[1e12, " T"], [1e9, " B"], [1e6, " M"], [1e3, " k"]].find(([least]) => value >= least) ?? [1, ""];
+    return `${Number((value / size).toPrecision(3))}${suffix}`;
+}
+
+/// A quantity in the unit in which it is easily read.
+function quantityText(value, units, count = 3) {
+    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+    const unit = unitFor(units, value);
+    const scaled = value / unit.size;
+    return `${Math.abs(scaled) >= 1e4 ? grouped(Math.round(scaled)) : digits(scaled, count)}${unit.name ? ` ${unit.name}` : ""}`;
+}
+
+/// A probability as a share: small ones keep two digits.
+const probabilityText = (p) => (p === null || p === undefined ? "–" : p === 0 ? "0 %" : `${digits(100 * p, p < 0.1 ? 2 : 3)} %`);
+
 const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)} %`);
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 const titleOf = (metric) => metric.long_name || metric.name;
 
 function axisTitle(metric, unit) {
     const name = titleOf(metric);
-    const short = name.length > 48 ? metric.name.replaceAll("_", " ") : name;
+    const short = name.length > 36 ? metric.name.replaceAll("_", " ") : name;
     return unit.name ? `${short} (${unit.name})` : short;
 }
 

@@ -21,8 +21,8 @@ function startFront() {
         });
     }
     for (const id of ["front-log", "front-cloud", "front-all"]) document.getElementById(id).addEventListener("change", () => redraw("front-chart"));
-    document.getElementById("front-text").textContent = anyProvisional ? "Each mark is one of the best plans of what was drawn so far, not confirmed."
-        : "Each mark is a plan that no other beats in everything.";
+    document.getElementById("front-text").textContent = anyProvisional ? "Each mark is one of the best plans so far, not confirmed."
+        : "Each mark is a plan that no other plan beats in every objective.";
     const entry = makeChart("front-chart", "Pareto front", frontOption);
     if (!entry.chart) return;
     entry.chart.on("click", (event) => {
@@ -61,7 +61,7 @@ const valuesText = (point) => metrics.filter((metric) => metric.objective !== un
     metric.name === frontChoice.y || metric.name === frontChoice.colour)
     .map((metric) => `${titleOf(metric)} ${estimateText(metric.of(point), unitOfMetric(metric))}`);
 
-const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.study.provisional ? " (provisional)" : ""}${point.dominated ? " (dominated once confirmed)" : ""}<br>${escaped(point.plan)}<br>` +
+const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.study.provisional ? " (provisional)" : ""}${point.dominated ? " (dominated after confirmation)" : ""}<br>${escaped(point.plan)}<br>` +
     valuesText(point).map(escaped).join("<br>");
 
 function cloudTip(study, at, drawn) {
@@ -181,5 +181,5 @@ function cloudNote(hasCloud) {
     const all = studies.reduce((sum, study) => sum + study.cloud.total, 0);
     const shown = studies.reduce((sum, study) => sum + study.cloud.index.length, 0);
     if (all === 0) return "";
-    return shown === all ? `${grouped(all)} plans off the front.` : `${grouped(shown)} of ${grouped(all)} plans off the front, evenly taken.`;
+    return shown === all ? `${counted(all, "plan")} off the front.` : `${grouped(shown)} of ${counted(all, "plan")} off the front, evenly thinned.`;
 }

@@ -8,10 +8,11 @@ function startNavigation() {
 }
 
 const names = studies.map((study) => study.name).join(" beside ");
-document.title = `${names} – prismopt`;
-document.getElementById("title").textContent = names;
-document.getElementById("subtitle").textContent =
-    `minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${study.front.length}`).join(" and ")} plans. ${populationText()}`;
+const title = studies.length > 1 ? names : jobTitle(studies[0]);
+document.title = `${title} – prismopt`;
+document.getElementById("title").textContent = title;
+document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
+    `${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
 document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;
 
 for (const study of studies) {
@@ -27,10 +28,13 @@ startDistributions();
 startBreakdown();
 startTimeline();
 startSensitivity();
+startReliability();
 startParallel();
 startInfeasible();
 startProgress();
 startTrust();
+startScrollMarks();
 startNavigation();
 watchWidth();
+startPrinting();
 document.documentElement.dataset.ready = "true";

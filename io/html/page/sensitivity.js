@@ -1,47 +1,66 @@
-// What moves a plan's times: bars to both sides, the longest first.
+// What moves the training time: bars to both sides, the longest first. From the report itself: failures, restarts, checkpoints, spares and
+// variability of the named plans; from `sensitivity --json`: kernels and hardware of one plan.
 
-const sensitive = studies.find((study) => study.sensitivity);
 const mostBars = 30;
-const kinds = { variance: ["without its variance", "#0072b2"], speed: ["faster kernels", "#e69f00"], hardware: ["better hardware", "#009e73"] };
-const shortly = { variance: "no variance", speed: "faster", hardware: "better" };
-const labelOf = (effect) => `${effect.name}, ${shortly[effect.kind]}`; // a class of kernels may lose its variance, or be faster
-const figures = [["p99", "p99 of the step"], ["p50", "p50 of the step"], ["p95", "p95 of the step"], ["p99_over_p50", "p99 over p50 of the step"],
-    ["cv", "coefficient of variation of the step"], ["training_p99", "p99 of the training time"], ["cost", "cost"]];
+const kinds = {
+    failures: ["failures", "#d55e00"], restarts: ["detection and restarts", "#8c6bb1"], checkpoints: ["checkpoints", "#56b4e9"], spares: ["spare nodes", "#999933"],
+    jitter: ["variability of steps", "#cc79a7"], variance: ["without its variance", "#0072b2"], speed: ["faster kernels", "#e69f00"], hardware: ["better hardware", "#009e73"],
+};
+const shortly = { variance: ", no variance", speed: ", faster", hardware: ", better" };
+const labelOf = (effect) => `${effect.name}${shortly[effect.kind] ?? ""}`; // a class of kernels may lose its variance, or be faster
+const figures = [["training_p99", "p99 of the training time", "s"], ["training_p50", "p50 of the training time", "s"], ["cost", "cost at p99", "USD"], ["energy", "energy", "J"],
+    ["p99", "p99 of the step", "s"], ["p50", "p50 of the step", "s"], ["p95", "p95 of the step", "s"], ["p99_over_p50", "p99 over p50 of the step", "1"],
+    ["cv", "coefficient of variation of the step", "1"]];
 
-/// Changes of a figure in per cent of it.
-function changesOf(figure) {
-    const whole = sensitive.sensitivity.plan[figure];
-    const share = (value) => (value === null ? null : (100 * value) / whole);
-    return sensitive.sensitivity.effects.filter((effect) => effect.change?.[figure]).map((effect) => {
+/// What both sources say of a point: figures of the plan, and effects on them.
+const moved = points.map((point) => {
+    const given = point.study.sensitivity?.point === point.id ? point.study.sensitivity : null;
+    const run = point.run ?? null;
+    if (!given && !run) return null;
+    return { point, given, plan: { ...(run?.plan ?? {}), ...(given?.plan ?? {}) }, effects: [...(run?.effects ?? []), ...(given?.effects ?? [])] };
+}).filter(Boolean);
+const movedPoint = () => moved.find((one) => one.point.key === document.getElementById("sensitivity-point").value);
+
+/// Changes of a figure, in its units, or in per cent of the plan's.
+function changesOf(of, figure, relative) {
+    const scale = relative ? 100 / of.plan[figure] : 1;
+    const scaled = (value) => (value === null || value === undefined ? null : scale * value);
+    return of.effects.filter((effect) => effect.change?.[figure]).map((effect) => {
         const { change, low, high } = effect.change[figure];
-        return { name: effect.name, kind: effect.kind, change: share(change), low: share(low), high: share(high) };
-    }).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+        return { name: effect.name, kind: effect.kind, change: scaled(change), low: scaled(low), high: scaled(high) };
+    }).filter((bar) => bar.change !== null).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
 const shownFigure = () => document.getElementById("sensitivity-figure").value;
+const inPercent = () => document.getElementById("sensitivity-relative").checked;
+
+/// Changes are read in the unit of what they change.
+const figureUnit = (of, figure) => (inPercent() ? { name: "%", size: 1 } : unitFor(figures.find(([name]) => name === figure)[2], of.plan[figure]));
 
 function sensitivityOption() {
-    const bars = changesOf(shownFigure()).slice(0, mostBars);
+    const bars = changesOf(movedPoint(), shownFigure(), inPercent()).slice(0, mostBars);
     if (bars.length === 0) return null;
+    const unit = figureUnit(movedPoint(), shownFigure());
+    const shown = (value) => (value === null ? null : value / unit.size);
     const place = document.getElementById("sensitivity-chart");
-    place.style.height = `${120 + (narrow() ? 28 : 22) * bars.length}px`;
+    place.style.height = `${(narrow() ? 150 : 130) + (narrow() ? 30 : 24) * bars.length}px`;
     charts.get("sensitivity-chart").chart?.resize();
     const present = Object.entries(kinds).filter(([kind]) => bars.some((bar) => bar.kind === kind));
-    const tip = (bar) => `${escaped(bar.name)}, ${kinds[bar.kind][0]}: ${signed(bar.change)}` +
-        (bar.low === null || bar.high === null ? "" : `<br>95 % limits ${signed(bar.low)} to ${signed(bar.high)}`);
+    const tip = (bar) => `${escaped(labelOf(bar))}: ${signed(shown(bar.change), unit)}` +
+        (bar.low === null || bar.high === null ? "" : `<br>95 % confidence interval ${signed(shown(bar.low), unit)} to ${signed(shown(bar.high), unit)}`);
     return {
         ...baseOption(""),
-        grid: { left: narrow() ? 138 : 214, right: 30, top: narrow() ? 72 : 46, bottom: 54 },
-        legend: legendStyle({ top: 10, left: 10 }),
-        xAxis: axisStyle(`change of ${figures.find(([name]) => name === shownFigure())[1]} (%)`, { type: "value" }),
+        grid: { left: narrow() ? 138 : 250, right: 30, top: narrow() ? 96 : 56, bottom: 54 },
+        legend: legendStyle({ top: 10, left: 10, right: 10, type: "plain" }),
+        xAxis: axisStyle(`change of ${figures.find(([name]) => name === shownFigure())[1]} (${unit.name || "1"})`, { type: "value" }),
         yAxis: axisStyle("", { type: "category", data: bars.map(labelOf), inverse: true, splitLine: { show: false },
-            axisLabel: { color: themeColour("text"), width: narrow() ? 125 : 200, overflow: "break", fontSize: narrow() ? 10.5 : 12, lineHeight: 12 } }),
+            axisLabel: { color: themeColour("text"), width: narrow() ? 125 : 236, overflow: "break", fontSize: narrow() ? 10.5 : 12, lineHeight: 12 } }),
         series: [...present.map(([kind, [name, colour]]) => ({
-            name, type: "bar", stack: "all", color: colour, barMaxWidth: 18, data: bars.map((bar) => (bar.kind === kind ? bar.change : null)),
+            name, type: "bar", stack: "all", color: colour, barMaxWidth: 18, data: bars.map((bar) => (bar.kind === kind ? shown(bar.change) : null)),
             tooltip: { formatter: (event) => tip(bars[event.dataIndex]) },
         })), {
             type: "custom", silent: true, z: 4, encode: { x: [1, 2], y: 0 }, tooltip: { show: false },
-            data: bars.map((bar, i) => [i, bar.low, bar.high]).filter(([, low, high]) => low !== null && high !== null),
+            data: bars.map((bar, i) => [i, shown(bar.low), shown(bar.high)]).filter(([, low, high]) => low !== null && high !== null),
             renderItem: (params, api) => {
                 const [x1, y1] = api.coord([api.value(1), api.value(0)]);
                 const [x2, y2] = api.coord([api.value(2), api.value(0)]);
@@ -51,25 +70,48 @@ function sensitivityOption() {
     };
 }
 
-const signed = (value) => `${value > 0 ? "+" : ""}${value.toFixed(Math.abs(value) < 0.1 ? 3 : 2)} %`;
+const signed = (value, unit) => `${value > 0 ? "+" : ""}${digits(value, 3)} ${unit.name}`.trim();
 
 function sensitivityTable() {
-    const cells = (effect) => figures.map(([figure]) => {
-        const whole = sensitive.sensitivity.plan[figure];
+    const of = movedPoint();
+    const shown = figures.filter(([figure]) => of.effects.some((effect) => effect.change?.[figure]));
+    const cells = (effect) => shown.map(([figure]) => {
         const one = effect.change?.[figure];
-        return one ? signed((100 * one.change) / whole) : "–";
+        if (!one || one.change === null) return "–";
+        const unit = figureUnit(of, figure);
+        return signed(inPercent() ? (100 * one.change) / of.plan[figure] : one.change / unit.size, unit);
     });
-    const rows = sensitive.sensitivity.effects.map((effect) => [effect.name, effect.infeasible ? `infeasible: ${effect.infeasible}` : kinds[effect.kind][0], ...cells(effect)]);
-    return plainTable(["what", "change", ...figures.map(([, title]) => title)], rows);
+    const rows = of.effects.map((effect) => [effect.name, effect.infeasible ? `infeasible: ${effect.infeasible}` : kinds[effect.kind][0], ...cells(effect)]);
+    document.getElementById("sensitivity-table").replaceChildren(plainTable(["what", "change", ...shown.map(([, title]) => title)], rows));
+}
+
+function sensitivityText() {
+    const { point, given } = movedPoint();
+    const own = point.run ? `Failures, restarts, checkpoints, spare nodes and variability are changed one at a time, with the draws of the plan (${grouped(point.run.draws)} steps). ` : "";
+    const more = given ? `Kernels and hardware: by ${grouped(given.draws)} draws, each source of variance removed, each class of kernels and each number of the hardware ` +
+        `${given.faster_percent} % better, alone (${given.design}). Whiskers: 95 % confidence intervals, where there are enough draws. `
+        : "For kernels and hardware, run prismopt sensitivity --json and pass its file to report --sensitivity.";
+    return `${own}${more}`;
+}
+
+function drawSensitivity() {
+    const of = movedPoint();
+    const select = document.getElementById("sensitivity-figure");
+    const available = figures.filter(([figure]) => of.effects.some((effect) => effect.change?.[figure]));
+    const keep = available.some(([figure]) => figure === select.value) ? select.value : available[0]?.[0];
+    fillSelect("sensitivity-figure", available, keep);
+    document.getElementById("sensitivity-of").textContent = sensitivityText();
+    redraw("sensitivity-chart");
+    sensitivityTable();
 }
 
 function startSensitivity() {
-    document.getElementById("sensitivity").hidden = !sensitive;
-    if (!sensitive) return;
-    const { point, draws, faster_percent: faster, design } = sensitive.sensitivity;
-    document.getElementById("sensitivity-of").textContent = `Of point ${point} (${design}), by ${grouped(draws)} draws: each source of variance ` +
-        `removed, each class of kernels and each number of the hardware ${faster} % better, alone. Whiskers: 95 % limits, where there are draws enough.`;
-    fillSelect("sensitivity-figure", figures, "p99").addEventListener("change", () => redraw("sensitivity-chart"));
-    makeChart("sensitivity-chart", "Changes of a plan's figures", sensitivityOption);
-    document.getElementById("sensitivity-table").append(sensitivityTable());
+    document.getElementById("sensitivity").hidden = moved.length === 0;
+    if (moved.length === 0) return;
+    const first = moved.find((one) => one.given) ?? moved[0];
+    fillSelect("sensitivity-point", moved.map(({ point }) => [point.key, `${point.label}: ${point.plan}`]), first.point.key);
+    fillSelect("sensitivity-figure", figures, "training_p99");
+    makeChart("sensitivity-chart", "What moves the training time", sensitivityOption);
+    drawSensitivity();
+    for (const id of ["sensitivity-point", "sensitivity-figure", "sensitivity-relative"]) document.getElementById(id).addEventListener("change", drawSensitivity);
 }

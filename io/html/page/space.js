@@ -29,7 +29,7 @@ function startInfeasible() {
     document.getElementById("infeasible-text").textContent = sentences.join(" ");
     const misses = studies.flatMap((study) => study.space.rejected.filter((one) => one.nearest));
     const table = document.getElementById("infeasible-table");
-    table.parentElement.hidden = misses.length === 0;
+    table.closest(".table-box").hidden = misses.length === 0;
     table.replaceChildren(
         element("thead", {}, element("tr", {}, ...["reason", "nearest miss"].map((name) => element("th", { scope: "col", class: "text" }, name)))),
         element("tbody", {}, ...misses.map((one) => element("tr", {}, element("td", { class: "text" }, one.reason), element("td", { class: "text" }, one.nearest)))));

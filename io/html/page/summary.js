@@ -1,48 +1,95 @@
-// The answer in words.
+// The answer: when, at what cost and energy, with what risk, and how sure.
 
-function drawLimits(low, high, unit) {
-    if (low !== null && high === null) return `, ${digits(low / unit.size)} or more by the draws, which are too few for an upper limit`;
-    return high > low && low !== null ? `, 95 % limits of the draws ${digits(low / unit.size)} to ${digits(high / unit.size)}` : "";
+/// `studies.length > 1`: named by letter.
+function jobTitle(study) {
+    const { job } = study;
+    if (!job.model) return study.name;
+    const gpus = study.front.map((point) => point.gpus);
+    const [least, most] = [Math.min(...gpus), Math.max(...gpus)];
+    const count = gpus.length === 0 ? "" : least === most ? grouped(least) : `${grouped(least)} to ${grouped(most)}`;
+    return `${job.model}, ${shortCount(job.tokens)} tokens on ${count} ${job.accelerator}${most === 1 ? "" : " GPUs"}`;
 }
 
-/// What the mean model may be off: usually far more than what the draws leave open.
-function modelLimits(point, objective, unit) {
-    const { model_low: low, model_high: high, model_fitted: fitted } = point.numbers;
-    if (objective.units !== "s" || low === null || high === null || low === high) return null;
-    const [value] = point.objectives[0];
-    return element("div", {}, `${digits((value * low) / unit.size)} to ${digits((value * high) / unit.size)} by what the model may be off (${fitted ? "95 %, by its fit" : "as declared"})`);
+function fact(title, figure, ...lines) {
+    return element("div", { class: "card fact" }, element("h3", {}, title), element("div", { class: "figure" }, figure),
+        ...lines.filter(Boolean).map((line) => (typeof line === "string" ? element("div", {}, line) : line)));
 }
 
-function card(title, point, more) {
-    const objective = point.study.objectives[0];
-    const unit = unitFor(objective.units, point.objectives[0][0]);
-    const [value, low, high] = point.objectives[0];
-    const made = element("div", { class: "card" }, element("h3", {}, point.study.provisional ? `${title} (provisional)` : title),
-        element("div", { class: "figure" }, `${digits(value / unit.size)} ${unit.name}`),
-        element("div", {}, `${objective.long_name}${drawLimits(low, high, unit)}`),
-        modelLimits(point, objective, unit),
-        element("div", {}, `${grouped(point.gpus)} GPUs, ${estimateText([point.estimates.cost[0], null, null], unitFor("USD", point.estimates.cost[0]))}`),
-        element("div", {}, point.plan), more ? element("div", { class: "note" }, more) : null);
-    return made;
+const withDate = (text, date) => (date ? element("div", {}, `${text} `, element("span", { class: "date" }, `(${date})`)) : text);
+
+function whenFact(point) {
+    const last = point.completion.at(-1);
+    const unit = unitFor("s", last.seconds);
+    const shown = (seconds) => (seconds === null ? "–" : `${digits(seconds / unit.size, 3)} ${unit.name}`);
+    return fact("Done with 99 % probability after", shown(last.seconds), last.date ? `by ${last.date}` : null,
+        ...point.completion.slice(0, -1).map((one) => withDate(`${one.quantile}: ${shown(one.seconds)}`, one.date)));
 }
 
-/// The largest part of a step that is not compute.
+function costFact(point) {
+    const { cost, expected_cost: expected } = point.estimates;
+    const price = point.numbers.gpu_price;
+    return fact("Cost at the p99 time", quantityText(cost[0], "USD"), `expected: ${quantityText(expected[0], "USD")}`,
+        price === null ? null : `${grouped(point.gpus)} GPUs at ${digits(price, 3)} USD per GPU-hour`);
+}
+
+function energyFact(point) {
+    const { energy, carbon } = point.estimates;
+    return energy[0] === null ? null : fact("Energy, mean", quantityText(energy[0], "J"), `${quantityText(carbon[0], "kg")} of CO₂`);
+}
+
+function riskFact(point) {
+    const deadline = point.study.job.deadline_s;
+    const [risk, low, high] = point.estimates.miss_probability;
+    if (!deadline || risk === null) return null;
+    return fact("Risk of missing the deadline", probabilityText(risk), `deadline: ${quantityText(deadline, "s")}`,
+        high > low ? `95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : null);
+}
+
+/// By the draws and by the model; the latter is usually far larger.
+function errorTexts(point) {
+    const [value, low, high] = point.estimates.training_time_p99;
+    const unit = unitFor("s", value);
+    const { model_low: modelLow, model_high: modelHigh, model_fitted: fitted } = point.numbers;
+    const between = (a, b, count) => `${digits(a / unit.size, count)} to ${digits(b / unit.size, count)} ${unit.name}`;
+    const places = high > low ? Math.min(6, Math.max(3, 1 + Math.ceil(Math.log10(Math.abs(value) / (high - low))))) : 4;
+    return {
+        sampling: low === null || high === null ? "unbounded (too few draws for an upper limit)" : between(low, high, places),
+        samplingOf: "95 % confidence interval, assuming the model is exact",
+        model: modelLow === null ? null : between(value * modelLow, value * modelHigh, 3),
+        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "the error declared in the accelerator's catalog entry",
+    };
+}
+
+/// The wider of the two errors first.
+function sureFact(point) {
+    const { sampling, samplingOf, model, modelOf } = errorTexts(point);
+    const [value, low, high] = point.estimates.training_time_p99;
+    const { model_low: modelLow, model_high: modelHigh } = point.numbers;
+    const byDraws = model === null || low === null || high === null || high - low > value * (modelHigh - modelLow);
+    return fact("How sure: the p99 time may lie anywhere in", byDraws ? sampling : model, model === null ? null : `model error: ${model} (${modelOf})`,
+        `sampling error: ${sampling} (${samplingOf})`);
+}
+
+/// The largest part of the training time that is not compute.
 function limitText(point) {
-    const { compute, ...rest } = stepParts(point);
-    const all = Object.values(rest).reduce((sum, value) => sum + value, compute);
-    const [name, seconds] = Object.entries(rest).filter(([, value]) => Number.isFinite(value)).sort(([, a], [, b]) => b - a)[0];
-    return `Compute ${percent(compute / all, 0)} of its time; most of the rest: ${name}, ${percent(seconds / all, 0)}${point.study.step_of ? ` (${point.study.step_of})` : ""}.`;
+    const parts = timeParts(point);
+    const all = Object.values(parts).reduce((sum, value) => sum + value, 0);
+    const { compute, ...rest } = parts;
+    const [name, seconds] = Object.entries(rest).sort(([, a], [, b]) => b - a)[0];
+    return `Compute takes ${percent(compute / all, 0)} of the mean training time; the largest other part is ${name}, ${percent(seconds / all, 0)}` +
+        `${point.study.step_of ? ` (steps ${point.study.step_of})` : ""}.`;
 }
 
 function marginText(point) {
+    const tied = tiesOf(point);
+    if (tied.length > 0) return `${point.label} ties with ${tied.map((other) => other.label).join(", ")}: all objectives are equal, so choose by the other columns of the table.`;
     const others = kept(point.study).filter((other) => other !== point).sort((a, b) => a.objectives[0][0] - b.objectives[0][0]);
     if (others.length === 0) return "";
     const [next] = others;
     const more = next.objectives[0][0] / point.objectives[0][0] - 1;
-    const tied = tiesOf(point);
-    if (tied.length > 0) return `A tie with ${tied.map((other) => other.label).join(", ")}: equal in all that is minimised, so choose by the other columns of the table. `;
-    if (more === 0) return `As good in this: ${next.label}. `;
-    return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more${overlap(point.objectives[0], next.objectives[0]) ? "; their limits overlap, so the draws do not tell which is better" : ""}. `;
+    if (more === 0) return `${next.label} is as good in this objective.`;
+    return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more` +
+        (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
 /// Plans with what each of them is, which may be several things at once.
@@ -52,25 +99,59 @@ function worthNaming(study) {
     call(best(study), `best ${study.objectives[0].name.replaceAll("_", " ")}`);
     if (kept(study).length === 1) return names;
     if (study.objectives.length > 1) call(knee(study), "knee of the front");
-    call(kept(study).reduce((least, point) => (point.estimates.cost[0] < least.estimates.cost[0] ? point : least)), "cheapest");
+    call(namedPoint(study, "cheapest"), "cheapest");
     return names;
 }
 
-function startSummary() {
-    const place = document.getElementById("summary-text");
-    for (const study of studies) {
-        if (studies.length > 1) place.append(element("h3", {}, study.name));
-        const first = best(study);
-        if (first === null) {
-            place.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));
-            continue;
-        }
-        const cards = element("div", { class: "cards" }, ...[...worthNaming(study)].map(([point, names]) =>
-            card(`${names.join(", ")}: ${point.label}`, point, (point === first ? marginText(point) : "") + limitText(point))));
-        if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
-        place.append(element("p", {}, study.trust.proved ? `The front is ${study.trust.outcome}; for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`),
-            element("p", {}, `Quantiles, such as p99, are of ${study.population}.${study.price ? ` Costs are at ${study.price}.` : ""}`));
-        if (study.mixtures_note) place.append(element("p", { class: "note" }, `What the model may be off: ${study.mixtures_note}.`));
-        place.append(cards);
+/// Best, knee and cheapest beside each other.
+function namedTable(study) {
+    const named = [...worthNaming(study)];
+    const list = named.map(([point]) => point);
+    const time = unitFor("s", largestOf(list.map((point) => point.estimates.training_time_p99[0])));
+    const money = unitFor("USD", largestOf(list.map((point) => point.estimates.cost[0])));
+    const joules = unitFor("J", largestOf(list.map((point) => point.estimates.energy[0])));
+    const cells = [["plan", (point) => `${names(point)}: ${point.label}`, true], ["GPUs", (point) => grouped(point.gpus)]];
+    const names = (point) => named.find(([one]) => one === point)[1].join(", ");
+    for (const q of [0, 1, 2]) {
+        const name = list[0].completion[q].quantile;
+        cells.push([`${name} (${time.name})`, (point) => {
+            const { seconds, date } = point.completion[q];
+            return seconds === null ? "–" : date ? [digits(seconds / time.size, 3), element("br"), element("span", { class: "limits" }, date)] : digits(seconds / time.size, 3);
+        }]);
     }
+    cells.push([`cost (${money.name})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
+    if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
+    if (study.job.deadline_s) cells.push(["misses deadline", (point) => probabilityText(point.estimates.miss_probability[0])]);
+    if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
+    const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
+        `${point.design}${point.hardware ? `; hardware: ${point.hardware}` : ""}`));
+    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans worth naming" }, element("table", { class: "named" },
+        element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
+        element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },
+            ...cells.map(([, of, text]) => element("td", { class: text ? "text" : null }, ...[of(point)].flat()))), words(point)]))));
+}
+
+function studySummary(study) {
+    const made = element("div", { class: "answer" });
+    if (studies.length > 1) made.append(element("h3", {}, `${study.name}: ${jobTitle(study)}`));
+    const first = best(study);
+    if (first === null) {
+        made.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));
+        return made;
+    }
+    if (study.provisional) made.append(element("p", { class: "warning" }, provisionalText));
+    made.append(
+        element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
+        element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
+        namedTable(study),
+        element("p", {}, [limitText(first), marginText(first)].filter(Boolean).join(" ")),
+        element("p", { class: "note" }, [
+            study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "",
+            study.mixtures_note ? `Model error: ${study.mixtures_note}.` : ""].filter(Boolean).join(" ")));
+    return made;
+}
+
+function startSummary() {
+    document.getElementById("summary-text").append(...studies.map(studySummary));
 }

@@ -3,26 +3,46 @@
 const estimate = (name) => metricOf(name) ?? { ...data.estimates.find((info) => info.name === name), of: (point) => point.estimates[name] };
 const sorting = { column: 0, descending: false };
 
+/// Studies of several kinds of hardware ([[knob]]), or whose prices differ.
+const hasHardware = (list) => list.some((point) => point.hardware !== "");
+
 function tableColumns() {
     const timed = (name, title, more) => {
         const metric = estimate(name);
         const unit = unitFor("s", largestOf(points.map((point) => point.estimates[name][0])));
         return { title: `${title} (${unit.name})`, key: (point) => point.estimates[name][0], metric, unit, ...more };
     };
+    const ninetieth = () => {
+        const unit = unitFor("s", largestOf(points.map((point) => point.completion[1].seconds)));
+        return { title: `p90 (${unit.name})`, key: (point) => point.completion[1].seconds, text: (point) => digits(point.completion[1].seconds === null ? null : point.completion[1].seconds / unit.size) };
+    };
+    /// A column of an estimate that older files do not have.
+    const known = (name, title, textIn) => {
+        if (points.every((point) => point.estimates[name][0] === null)) return [];
+        const unit = unitFor(data.estimates.find((info) => info.name === name).units, largestOf(points.map((point) => point.estimates[name][0])));
+        return [{ title: unit.name ? `${title} (${unit.name})` : title, key: (point) => point.estimates[name][0],
+            text: (point) => (point.estimates[name][0] === null ? "–" : textIn(unit)(point.estimates[name][0])) }];
+    };
     const share = (name, title) => ({ title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => (100 * point.numbers[name]).toFixed(1) });
     const money = unitFor("USD", largestOf(points.map((point) => point.estimates.cost[0])));
     const columns = [
         { title: "point", key: (point) => Number(point.id), text: (point) => point.id },
         { title: "GPUs", key: (point) => point.gpus, text: (point) => grouped(point.gpus) },
-        { title: "plan", key: (point) => point.plan, text: (point) => point.plan, wide: true },
-        timed("training_time_p50", "training p50"), timed("training_time_p95", "p95"), timed("training_time_p99", "p99", { limits: true }),
+        { title: "plan", key: (point) => point.design, text: (point) => point.design, wide: true },
+        ...(hasHardware(points) ? [
+            { title: "hardware", key: (point) => point.hardware, text: (point) => point.hardware, wide: true },
+            { title: "GPU price (USD/h)", key: (point) => point.numbers.gpu_price, text: (point) => digits(point.numbers.gpu_price, 3) }] : []),
+        timed("training_time_p50", "training p50"), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
+        ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),
         { title: `cost (${money.name})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
+        ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
+        ...(studies.some((study) => study.job.deadline_s) ? known("miss_probability", "misses deadline", () => probabilityText) : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
         share("memory_headroom", "memory free"), share("mfu", "MFU"), share("ettr", "ETTR"),
     ];
     for (const metric of metrics.filter((one) => one.objective !== undefined)) {
-        const told = ["gpus", "cost", "training_time_p50", "training_time_p95", "training_time_p99", "step_time_p50", "step_time_p95", "step_time_p99"];
-        if (told.includes(metric.name)) continue;
+        const shown = ["gpus", "cost", "training_time_p50", "training_time_p99", "step_time_p50", "step_time_p95", "step_time_p99", "energy", "miss_probability"];
+        if (shown.includes(metric.name)) continue;
         const unit = unitOfMetric(metric);
         const name = metric.name.replaceAll("_", " ") + (unit.name ? ` (${unit.name})` : "");
         columns.push({ title: name, key: (point) => metric.of(point)[0], text: (point) => digits(metric.of(point)[0] / unit.size) });
@@ -92,7 +112,7 @@ function tagPoints() {
     }
 }
 
-function tellCheapest() {
+function showCheapest() {
     const share = Math.max(0, Number(document.getElementById("within").value) || 0) / 100;
     const lines = studies.map((study) => {
         const found = cheapestWithin(study, share);
@@ -103,16 +123,37 @@ function tellCheapest() {
 
 function startTable() {
     tagPoints();
-    sorting.column = studies.length > 1 ? 6 : 5;
+    sorting.column = tableColumns().findIndex((column) => column.limits);
     drawTable();
     document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
-    document.getElementById("within").addEventListener("input", tellCheapest);
-    tellCheapest();
-    const notes = [populationText(), phasesText(), "Knee: the plan nearest to the best of every objective at once, each on the scale from the front's best to its worst."];
+    document.getElementById("within").addEventListener("input", showCheapest);
+    showCheapest();
+    const notes = [populationText(), phasesText(), "Knee: the plan nearest to the best of every objective at once, each scaled from the front's best to its worst."];
     if (points.some((point) => point.dominated)) {
-        notes.push("Grey: dominated by another once both were estimated again on fresh draws; kept, since the first estimates chose it.");
+        notes.push("Grey: dominated by another plan once both were estimated again on fresh draws; kept because the first estimates selected it.");
     }
     if (anyProvisional) notes.unshift(provisionalText);
     document.getElementById("points-note").textContent = notes.filter(Boolean).join(" ");
     onSelection(drawTable);
+}
+
+/// Boxes that hold more than they show have a shadow at each edge behind which there is more.
+function startScrollMarks() {
+    const mark = (box) => {
+        const frame = box.parentElement;
+        frame.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+        frame.classList.toggle("more-left", box.scrollLeft > 1);
+    };
+    for (const box of document.querySelectorAll(".table-box")) {
+        const frame = element("div", { class: "table-frame" });
+        box.replaceWith(frame);
+        frame.append(box);
+    }
+    const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => mark(target.closest(".table-box"))));
+    for (const box of document.querySelectorAll(".table-box")) {
+        box.addEventListener("scroll", () => mark(box), { passive: true });
+        observer.observe(box);
+        if (box.firstElementChild) observer.observe(box.firstElementChild);
+        mark(box);
+    }
 }

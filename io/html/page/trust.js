@@ -14,15 +14,9 @@ function plainTable(heads, rows) {
 function intervals(study) {
     const point = best(study);
     if (point === null) return null;
-    const unit = unitFor("s", point.estimates.training_time_p99[0]);
-    const [value, low, high] = point.estimates.training_time_p99;
-    const { model_low: modelLow, model_high: modelHigh, model_fitted: fitted } = point.numbers;
-    const between = (a, b) => `${digits(a / unit.size)} to ${digits(b / unit.size)} ${unit.name}`;
-    return element("p", {}, `p99 training time of ${point.label}, ${digits(value / unit.size)} ${unit.name}: sampling interval ` +
-        `${low === null || high === null ? "unbounded (too few draws)" : between(low, high)} (95 % limits for the number of draws, were the model exact)` +
-        (modelLow === null ? "." : `; model interval ${between(value * modelLow, value * modelHigh)} (` +
-            (fitted ? "95 % limits of the mean model, by its fit to measured runs)." : "the error that the accelerator's entry declares for the mean model).")) +
-        (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
+    const { sampling, samplingOf, model, modelOf } = errorTexts(point);
+    return element("p", {}, `p99 training time of ${point.label}, ${quantityText(point.estimates.training_time_p99[0], "s", 4)}: sampling error: ${sampling} (${samplingOf})` +
+        (model === null ? "." : `; model error: ${model} (${modelOf}).`) + (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
 }
 
 function studyTrust(study) {
@@ -32,12 +26,12 @@ function studyTrust(study) {
     const sentence = intervals(study);
     if (sentence) made.append(sentence);
     made.append(definitions([
-        ["quantiles of", study.population], ["costs at", study.price],
-        ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at confidence ${percent(trust.confidence)} of all limits together` : "no"],
-        ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} drawn, ${grouped(trust.pruned)} excluded by their bound, ${grouped(trust.open)} open`],
+        ["quantiles over", study.population], ["costs at", study.price],
+        ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at a simultaneous confidence level of ${percent(trust.confidence)}` : "no"],
+        ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} drawn, ${grouped(trust.pruned)} excluded by their lower bounds, ${grouped(trust.open)} open`],
         ["step draws", `${grouped(trust.draws)} in the search, ${study.provisional ? "none" : `${grouped(trust.confirming)} more on a fresh stream`} to confirm the front`],
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
-        ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${trust.threads} threads each`],
+        ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${counted(trust.threads, "thread")} each`],
     ]));
     made.append(element("details", {}, element("summary", {}, `Scenario ${trust.scenario_path}`), element("pre", { tabindex: "0" }, trust.scenario_text)));
     return made;

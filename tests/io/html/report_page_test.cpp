@@ -56,9 +56,9 @@ TEST(ReportPage, SaysWhatQuantilesAreOf)
     fleet.study.nodes_known = false;
     const nlohmann::json studies = data_of(report_page({reported(fleet), reported(known)}, check(), "prismopt"))["studies"];
     EXPECT_EQ(studies[0]["quantiles_of"], "fleet");
-    EXPECT_EQ(studies[0]["population"], "the fleet (over the GPUs that one may get)");
+    EXPECT_EQ(studies[0]["population"], "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)");
     EXPECT_EQ(studies[1]["quantiles_of"], "this cluster");
-    EXPECT_EQ(studies[1]["population"], "this cluster (its nodes are known)");
+    EXPECT_EQ(studies[1]["population"], "this cluster (its slow nodes are known)");
 }
 
 TEST(ReportPage, SaysThatAFrontIsProvisional)
@@ -107,7 +107,7 @@ TEST(ReportPage, StaysBelowItsSize)
     const nlohmann::json data = data_of(page);
     EXPECT_TRUE(data["studies"][0]["front"][0].contains("timeline"));
     EXPECT_FALSE(data["studies"][0]["front"][1].contains("timeline"));
-    EXPECT_THAT(data["studies"][0]["timeline_note"].get<std::string>(), HasSubstr("1 plans have too many operations"));
+    EXPECT_THAT(data["studies"][0]["timeline_note"].get<std::string>(), HasSubstr("1 plan has too many operations"));
 }
 
 }  // namespace
