@@ -53,15 +53,22 @@ Table entry(const std::string& file_name, const std::string& name)
     return found->table("a section");
 }
 
-/// The entry of that name, with its name in it.
+/// The entry of that name.
 template <class Kind>
-Kind named(const std::string& file_name, const std::string& name, void (*read)(Table&, Keys, Kind&))
+Kind read_entry(const std::string& file_name, const std::string& name, const Fields<Kind>& fields)
 {
     Kind result;
-    result.name = name;
     Table table = entry(file_name, name);
-    read(table, Keys::all, result);
-    table.refuse_unknown_keys();
+    fields.read_whole(table, Keys::all, result);
+    return result;
+}
+
+/// ... with its name in it.
+template <class Kind>
+Kind named(const std::string& file_name, const std::string& name, const Fields<Kind>& fields)
+{
+    Kind result = read_entry(file_name, name, fields);
+    result.name = name;
     return result;
 }
 
@@ -74,22 +81,15 @@ std::vector<std::string> catalog_variabilities() { return names(variabilities); 
 std::vector<std::string> catalog_stacks() { return names(stacks); }
 std::vector<std::string> catalog_powers() { return names(powers); }
 
-Accelerator catalog_accelerator(const std::string& name)
-{
-    Accelerator accelerator;
-    accelerator.name = name;
-    Table table = entry(accelerators, name);
-    read_accelerator_fields(table, Keys::all, accelerator);
-    return accelerator;
-}
+Accelerator catalog_accelerator(const std::string& name) { return named(accelerators, name, accelerator_fields()); }
 
-Workload catalog_workload(const std::string& name) { return named(workloads, name, read_workload_fields); }
+Workload catalog_workload(const std::string& name) { return named(workloads, name, network_fields()); }
 
-NetworkTier catalog_link(const std::string& name) { return named(links, name, read_link_fields); }
+NetworkTier catalog_link(const std::string& name) { return named(links, name, link_fields()); }
 
-SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, read_stack_fields); }
+SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, stack_fields()); }
 
-Power catalog_power(const std::string& name) { return named(powers, name, read_power_fields); }
+Power catalog_power(const std::string& name) { return named(powers, name, power_profile_fields()); }
 
 ListPrice list_price(const std::string& accelerator)
 {
@@ -115,12 +115,6 @@ int host_gpus(const std::string& accelerator)
 
 DollarsPerSecond catalog_price(const std::string& accelerator) { return list_price(accelerator).price; }
 
-Variability catalog_variability(const std::string& name)
-{
-    Variability variability;
-    Table table = entry(variabilities, name);
-    read_variability_fields(table, Keys::all, "", variability);
-    return variability;
-}
+Variability catalog_variability(const std::string& name) { return read_entry(variabilities, name, variability_profile_fields()); }
 
 }  // namespace prismopt

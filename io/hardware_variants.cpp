@@ -22,6 +22,7 @@ KnobWriting writing(KnobTarget target)
         case KnobTarget::aggregate:
         case KnobTarget::memory_bandwidth: return {"GB/s", 1e9};
         case KnobTarget::latency: return {"us", 1e-6};
+        case KnobTarget::oversubscription:
         case KnobTarget::group: break;
         case KnobTarget::memory: return {"GB", 1e9};
         case KnobTarget::compute: return {"TFLOP/s", 1e12};
@@ -123,6 +124,7 @@ std::string_view knob_units(KnobTarget target)
         case KnobTarget::aggregate:
         case KnobTarget::memory_bandwidth: return "B/s";
         case KnobTarget::latency: return "s";
+        case KnobTarget::oversubscription:
         case KnobTarget::group: return "1";
         case KnobTarget::memory: return "B";
         case KnobTarget::compute: return "FLOP/s";

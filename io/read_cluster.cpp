@@ -9,36 +9,34 @@ namespace {
 constexpr Range gpus_range{"GPUs of the cluster", 1, 10'000'000, "16384"};
 constexpr Range group_range{"GPUs that the tier joins", 1, 10'000'000, "8"};
 constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 100'000, "132"};
-constexpr Range efficiency_range{"the share of the peak that is reached", 0, 1, "0.8", Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
 constexpr Range loss_of_packets_range{"the share of packets that are lost", 0, 1, "1e-5", Range::Ends::open_high};
 constexpr Range node_range{"number of a node", 0, 10'000'000, "3"};
 constexpr Range node_factor_range{"how many times as long a node computes", 0.1, 100, "1.2"};
-constexpr Range factor_range{"a factor on the constants of the machine", 0, 100, "0.9", Range::Ends::open_low};
 constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
 constexpr Range loss_range{"bytes that the loss moves per logit", 0, 1000, "24"};
 constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
-void read_efficiency(Table table, Keys keys, Efficiency& efficiency)
+const Fields<Efficiency>& efficiency_fields()
 {
-    if (const auto value = table.find("gemm", keys, "gemm = 0.8")) {
-        efficiency.gemm = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("attention", keys, "attention = 0.55")) {
-        efficiency.attention = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("attention_backward", keys, "attention_backward = 0.45")) {
-        efficiency.attention_backward = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("memory", keys, "memory = 0.8")) {
-        efficiency.memory = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("gemm_low")) {
-        efficiency.gemm_low = value->number(efficiency_range);
-    }
-    table.refuse_unknown_keys();
+    static const auto fields =
+        Fields<Efficiency>("efficiency", "shares of the peaks that kernels reach")
+            .number("gemm", &Efficiency::gemm, {"large matrix products, of the peak", 0, 1, "0.8", Range::Ends::open_low})
+            .complete()
+            .number("attention", &Efficiency::attention,
+                    {"fused attention, forward, of the peak", 0, 1, "0.55", Range::Ends::open_low})
+            .complete()
+            .number("attention_backward", &Efficiency::attention_backward,
+                    {"fused attention, backward, of the peak", 0, 1, "0.45", Range::Ends::open_low})
+            .complete()
+            .number("memory", &Efficiency::memory,
+                    {"elementwise kernels, of the memory bandwidth", 0, 1, "0.8", Range::Ends::open_low})
+            .complete()
+            .number("gemm_low", &Efficiency::gemm_low,
+                    {"products of 8 and 4 bits, of their peaks; unless given: as gemm", 0, 1, "0.7", Range::Ends::open_low});
+    return fields;
 }
 
 /// The multiples of `unit` on both sides of `value`, in words.
@@ -48,11 +46,12 @@ std::string multiples_near(int value, int unit)
     return below > unit ? fmt::format("try {} or {}", below, below + unit) : fmt::format("try {}", 2 * unit);
 }
 
-/// Sets what the tier joins. `inner`: the tier inside it, if any.
-void read_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner, NetworkTier& tier)
+/// What a tier joins. `inner`: the tier inside it, if any.
+void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner, NetworkTier& tier)
 {
-    const auto group = last ? table.find("group") : table.at("group", "group = 8 (GPUs; only the last tier may omit it)");
-    tier.group_gpus = group ? group->count(group_range) : gpus;
+    const auto group =
+        last ? table.find("group") : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
+    tier.group_gpus = group ? tier.group_gpus : gpus;
     if (last && tier.group_gpus != gpus) {
         group->fail({"does not join the whole cluster",
                      fmt::format("the cluster has {} GPUs and the last tier joins them all", gpus),
@@ -67,22 +66,22 @@ void read_group(Table& table, bool last, const Value& cluster_gpus, int gpus, co
     }
 }
 
-/// What a tier has that joins buildings, campuses or regions.
-void read_circuit(Table& table, bool first, NetworkTier& tier)
+const Fields<NetworkTier>& tier_fields()
 {
-    if (const auto value = table.find("aggregate")) {
-        tier.aggregate = value->quantity<BytesPerSecond>("25.6 Tb/s");
-        if (first) {
-            value->fail({"has nothing below it to share it", "the first tier joins GPUs, which have links of their own",
-                         "give bandwidth only, or put a tier inside this one"});
-        }
-    }
-    if (const auto value = table.find("loss")) {
-        tier.loss = value->number(loss_of_packets_range);
-    }
-    if (const auto value = table.find("variability")) {
-        tier.regime = read_law(*value, "scenario");
-    }
+    static const auto fields =
+        Fields<NetworkTier>("[[cluster.tier]]", "a tier of the network, from the innermost: groups of GPUs that it joins")
+            .base("link", catalog_links, catalog_link, "links of the catalog")
+            .text("name", &NetworkTier::name, "node", "name of the tier")
+            .required()
+            .include(link_fields())
+            .integer("group", &NetworkTier::group_gpus, group_range)
+            .number("oversubscription", &NetworkTier::oversubscription, oversubscription_range)
+            .quantity("aggregate", &NetworkTier::aggregate, "25.6 Tb/s",
+                      "bandwidth of the circuit that all GPUs of a group below share, between buildings")
+            .number("loss", &NetworkTier::loss, loss_of_packets_range)
+            .custom({"variability", "per-step factor of the tier's bandwidth", std::string(law_example), {law_shape()}},
+                    [](const Value& value, NetworkTier& tier, Keys) { tier.regime = read_law(value, "scenario"); });
+    return fields;
 }
 
 std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int gpus)
@@ -92,22 +91,30 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
     for (std::size_t i = 0; i < elements.size(); ++i) {
         Table table = elements[i].table(tier_example);
         NetworkTier tier;
-        const std::string name = table.at("name", "name = \"node\"").text("node");
-        const auto link = table.find("link");
-        if (link) {
-            tier = catalog_link(link->choice(catalog_links(), "links of the catalog"));
+        tier_fields().read_whole(table, Keys::all, tier);
+        check_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
+        if (const auto aggregate = table.find("aggregate"); aggregate && i == 0) {
+            aggregate->fail({"has nothing below it to share it", "the first tier joins GPUs, which have links of their own",
+                             "give bandwidth only, or put a tier inside this one"});
         }
-        tier.name = name;
-        read_link_fields(table, link ? Keys::some : Keys::all, tier);
-        read_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
-        if (const auto value = table.find("oversubscription")) {
-            tier.oversubscription = value->number(oversubscription_range);
-        }
-        read_circuit(table, i == 0, tier);
-        table.refuse_unknown_keys();
         tiers.push_back(tier);
     }
     return tiers;
+}
+
+struct SlowNode {
+    int node = 0;
+    double factor = 1.0;
+};
+
+const Fields<SlowNode>& slow_node_fields()
+{
+    static const auto fields = Fields<SlowNode>("slow_nodes", "a node that is known to be slow")
+                                   .integer("node", &SlowNode::node, node_range)
+                                   .required()
+                                   .number("factor", &SlowNode::factor, node_factor_range)
+                                   .required();
+    return fields;
 }
 
 /// Nodes that are not listed have factor one.
@@ -118,162 +125,189 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
     std::vector<bool> named(factors.size(), false);
     for (const Value& element : list.list(example)) {
         Table table = element.table("{ node = 3, factor = 1.2 }");
-        const Value node = table.at("node", "node = 3");
-        const int number = node.count(node_range);
-        if (number >= cluster.nodes() || named[number]) {
-            node.fail({number < cluster.nodes() ? "is listed twice" : "is no node of the cluster",
-                       fmt::format("its {} nodes are numbered from 0", cluster.nodes()), "list each slow node once"});
+        SlowNode slow;
+        slow_node_fields().read_whole(table, Keys::all, slow);
+        if (slow.node >= cluster.nodes() || named[slow.node]) {
+            table.find("node")->fail({slow.node < cluster.nodes() ? "is listed twice" : "is no node of the cluster",
+                                      fmt::format("its {} nodes are numbered from 0", cluster.nodes()),
+                                      "list each slow node once"});
         }
-        named[number] = true;
-        factors[number] = table.at("factor", "factor = 1.2").number(node_factor_range);
-        table.refuse_unknown_keys();
+        named[slow.node] = true;
+        factors[slow.node] = slow.factor;
     }
     return factors;
 }
 
 }  // namespace
 
-void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator)
+const Fields<Accelerator>& accelerator_fields()
 {
-    if (const auto value = table.find("peak_bf16", keys, "peak_bf16 = \"989.4 TFLOP/s\"")) {
-        accelerator.peak_bf16 = value->quantity<FlopsPerSecond>("989.4 TFLOP/s");
-    }
-    for (const auto& [key, peak] : {std::pair{"peak_fp32", &accelerator.peak_fp32},
-                                    {"peak_tf32", &accelerator.peak_tf32},
-                                    {"peak_fp8", &accelerator.peak_fp8},
-                                    {"peak_fp4", &accelerator.peak_fp4}}) {
-        if (const auto value = table.find(key)) {
-            *peak = value->quantity<FlopsPerSecond>("1978.9 TFLOP/s");
-        }
-    }
-    if (const auto value = table.find("multiprocessors", keys, "multiprocessors = 132")) {
-        accelerator.multiprocessors = value->count(multiprocessors_range);
-    }
-    if (const auto value = table.find("memory", keys, "memory = \"80 GiB\"")) {
-        accelerator.memory = value->quantity<Bytes>("80 GiB");
-    }
-    const auto reserved = table.find("memory_reserved", keys, "memory_reserved = \"3 GiB\"");
-    if (reserved) {
-        accelerator.memory_reserved = reserved->quantity<Bytes>("3 GiB", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("memory_bandwidth", keys, "memory_bandwidth = \"3.35 TB/s\"")) {
-        accelerator.memory_bandwidth = value->quantity<BytesPerSecond>("3.35 TB/s");
-    }
-    for (const auto& [key, bandwidth] :
-         {std::pair{"host_link", &accelerator.host_link}, {"host_memory_bandwidth", &accelerator.host_memory_bandwidth}}) {
-        if (const auto value = table.find(key)) {
-            *bandwidth = value->quantity<BytesPerSecond>("64 GB/s");
-        }
-    }
-    if (const auto value = table.find("power", keys, "power = \"700 W\"")) {
-        accelerator.power = value->quantity<Watts>("700 W");
-    }
-    if (const auto value = table.find("launch", keys, "launch = \"4 us\"")) {
-        accelerator.launch = value->quantity<Seconds>("4 us", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("model_error", keys, "model_error = 0.05")) {
-        accelerator.model_error = value->number(error_range);
-    }
-    if (const auto value = table.find("efficiency", keys, "efficiency = {gemm = 0.8, ...}")) {
-        read_efficiency(value->table("{gemm = 0.8}"), keys, accelerator.efficiency);
-    }
-    if (accelerator.memory_reserved >= accelerator.memory) {
-        const Complaint complaint{"leaves no memory to the training", "memory_reserved must be less than memory",
-                                  "lower memory_reserved or raise memory"};
-        reserved ? reserved->fail(complaint) : table.fail(complaint);
-    }
-    table.refuse_unknown_keys();
+    static const auto fields =
+        Fields<Accelerator>("accelerator_override", "numbers of the accelerator that differ from the catalog's")
+            .quantity("peak_bf16", &Accelerator::peak_bf16, "989.4 TFLOP/s", "peak of dense 16-bit products")
+            .complete()
+            .quantity("peak_fp32", &Accelerator::peak_fp32, "67 TFLOP/s", "peak of dense 32-bit products, if there are any")
+            .quantity("peak_tf32", &Accelerator::peak_tf32, "494.7 TFLOP/s", "peak of dense TF32 products, if there are any")
+            .quantity("peak_fp8", &Accelerator::peak_fp8, "1978.9 TFLOP/s", "peak of dense 8-bit products, if there are any")
+            .quantity("peak_fp4", &Accelerator::peak_fp4, "9000 TFLOP/s", "peak of dense 4-bit products, if there are any")
+            .integer("multiprocessors", &Accelerator::multiprocessors, multiprocessors_range)
+            .complete()
+            .quantity("memory", &Accelerator::memory, "80 GiB", "memory of a GPU")
+            .complete()
+            .quantity("memory_reserved", &Accelerator::memory_reserved, "3 GiB",
+                      "memory that the training cannot use: context, communication buffers, fragmentation", Sign::zero_or_more)
+            .complete()
+            .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s", "bandwidth of a GPU's memory")
+            .complete()
+            .quantity("host_link", &Accelerator::host_link, "64 GB/s",
+                      "bandwidth to the host, per GPU and direction, for offload")
+            .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
+                      "bandwidth of the host's memory, per GPU, for offload")
+            .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
+            .complete()
+            .quantity("launch", &Accelerator::launch, "4 us", "gap between consecutive kernels", Sign::zero_or_more)
+            .complete()
+            .number("model_error", &Accelerator::model_error, error_range)
+            .complete()
+            .nested("efficiency", &Accelerator::efficiency, efficiency_fields)
+            .complete()
+            .check([](Table& table, const Accelerator& accelerator) {
+                if (accelerator.memory_reserved >= accelerator.memory) {
+                    const Complaint complaint{"leaves no memory to the training", "memory_reserved must be less than memory",
+                                              "lower memory_reserved or raise memory"};
+                    const auto reserved = table.find("memory_reserved");
+                    reserved ? reserved->fail(complaint) : table.fail(complaint);
+                }
+            });
+    return fields;
 }
 
-void read_link_fields(Table& table, Keys keys, NetworkTier& tier)
+const Fields<NetworkTier>& link_fields()
 {
-    if (const auto value =
-            table.find("bandwidth", keys, R"(link = "nvlink4", or bandwidth = "450 GB/s" with efficiency and latency)")) {
-        tier.bandwidth = value->quantity<BytesPerSecond>("450 GB/s");
-    }
-    if (const auto value = table.find("efficiency", keys, "efficiency = 0.8")) {
-        tier.efficiency = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("in_network")) {
-        tier.in_network = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("point_to_point")) {
-        tier.point_to_point = value->number(efficiency_range);
-    }
-    if (const auto value = table.find("latency", keys, "latency = \"3 us\"")) {
-        tier.latency = value->quantity<Seconds>("3 us", Sign::zero_or_more);
-    }
+    static const auto fields =
+        Fields<NetworkTier>("a link", "a link of the network, per GPU and direction")
+            .quantity("bandwidth", &NetworkTier::bandwidth, "450 GB/s", "bandwidth per GPU and direction")
+            .complete()
+            .number("efficiency", &NetworkTier::efficiency,
+                    {"share of the bandwidth that collectives reach", 0, 1, "0.8", Range::Ends::open_low})
+            .complete()
+            .number("in_network", &NetworkTier::in_network,
+                    {"share of the bandwidth that reductions in the switches reach; unless given: there are none", 0, 1, "0.8",
+                     Range::Ends::open_low})
+            .number("point_to_point", &NetworkTier::point_to_point,
+                    {"share of the bandwidth that messages between two GPUs reach; unless given: as efficiency", 0, 1, "0.8",
+                     Range::Ends::open_low})
+            .quantity("latency", &NetworkTier::latency, "3 us", "latency of a message", Sign::zero_or_more)
+            .complete();
+    return fields;
 }
 
-void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack)
+const Fields<SoftwareStack>& stack_fields()
 {
-    for (const auto& [key, factor] : {std::pair{"gemm", &stack.gemm},
-                                      {"attention", &stack.attention},
-                                      {"memory", &stack.memory},
-                                      {"routing", &stack.routing},
-                                      {"network", &stack.network},
-                                      {"messages", &stack.messages}}) {
-        if (const auto value = table.find(key, keys, std::string(key) + " = 1.0")) {
-            *factor = value->number(factor_range);
-        }
-    }
-    if (const auto value = table.find("launch", keys, "launch = \"2 us\"")) {
-        stack.launch = value->quantity<Seconds>("2 us", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("sends_once")) {
-        stack.sends_once = value->boolean();
-    }
-    if (const auto value = table.find("waits_for_chunks")) {
-        stack.waits_for_chunks = value->boolean();
-    }
-    if (const auto value = table.find("loss_traffic")) {
-        stack.loss_traffic = value->number(loss_range);
-    }
-    if (const auto value = table.find("host", keys, "host = \"2 us\"")) {
-        stack.host = value->quantity<Seconds>("2 us", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("step", keys, "step = \"10 ms\"")) {
-        stack.step = value->quantity<Seconds>("10 ms", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("gradient_bytes", keys, "gradient_bytes = 4")) {
-        stack.gradient_bytes = value->number(gradient_range);
-    }
-    if (const auto value = table.find("communication_share", keys, "communication_share = 0.1")) {
-        stack.communication_share = value->number(share_range);
-    }
+    const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0", Range::Ends::open_low}; };
+    static const auto fields =
+        Fields<SoftwareStack>("a software stack",
+                              "what a framework makes of an accelerator and its network: factors on their constants")
+            .number("gemm", &SoftwareStack::gemm, factor("factor of the share of the peak that matrix products reach"))
+            .complete()
+            .number("attention", &SoftwareStack::attention, factor("the same for attention"))
+            .complete()
+            .number("memory", &SoftwareStack::memory, factor("the same for elementwise kernels"))
+            .complete()
+            .number("routing", &SoftwareStack::routing, factor("factor of the memory traffic of routing tokens to experts"))
+            .complete()
+            .number("network", &SoftwareStack::network, factor("factor of the links' efficiency"))
+            .complete()
+            .number("messages", &SoftwareStack::messages, factor("collectives in which the parameters of a layer are gathered"))
+            .complete()
+            .quantity("launch", &SoftwareStack::launch, "2 us", "added to the gap between kernels", Sign::zero_or_more)
+            .complete()
+            .flag("sends_once", &SoftwareStack::sends_once,
+                  "whether a token goes once to each node that has experts for it (DeepEP)")
+            .flag("waits_for_chunks", &SoftwareStack::waits_for_chunks,
+                  "whether a stage of an interleaved schedule waits for the transfers of each chunk")
+            .number("loss_traffic", &SoftwareStack::loss_traffic, loss_range)
+            .quantity("host", &SoftwareStack::host, "2 us", "time of the processor per kernel that it launches",
+                      Sign::zero_or_more)
+            .complete()
+            .quantity("step", &SoftwareStack::step, "10 ms", "time per step beside the schedule: data, loss, logging",
+                      Sign::zero_or_more)
+            .complete()
+            .number("gradient_bytes", &SoftwareStack::gradient_bytes, gradient_range)
+            .complete()
+            .number("communication_share", &SoftwareStack::communication_share, share_range)
+            .complete();
+    return fields;
 }
+
+namespace {
+
+const Fields<Cluster>& cluster_fields()
+{
+    const ValueShape tiers{
+        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return tier_fields(); }, .list = true};
+    const ValueShape nodes{
+        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return slow_node_fields(); }, .list = true};
+    const auto later = [](const Value&, Cluster&, Keys) {};  // depends on others: read_cluster()
+    static const auto fields =
+        Fields<Cluster>("[cluster]", "the machine: accelerator, number of GPUs, network")
+            .custom({"accelerator", "accelerator of the catalog", in_quotes("h100-sxm"), {choice_shape(catalog_accelerators)}},
+                    [](const Value& value, Cluster& cluster, Keys) {
+                        cluster.accelerator =
+                            catalog_accelerator(value.choice(catalog_accelerators(), "accelerators of the catalog"));
+                    })
+            .required()
+            .custom(
+                {"accelerator_override",
+                 accelerator_fields().help(),
+                 "{ memory = \"96 GB\" }",
+                 {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return accelerator_fields(); }}}},
+                [](const Value& value, Cluster& cluster, Keys) {
+                    Table changes = value.table("{ memory = \"96 GB\" }");
+                    accelerator_fields().read_whole(changes, Keys::some, cluster.accelerator);
+                    cluster.accelerator.name += " (changed)";
+                })
+            .custom({"stack",
+                     "software stack of the catalog; unless given: that of the reference measurements",
+                     in_quotes("megatron-lm"),
+                     {choice_shape(catalog_stacks)}},
+                    [](const Value& value, Cluster& cluster, Keys) {
+                        cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks of the catalog"));
+                        cluster.accelerator = under(cluster.accelerator, cluster.stack);
+                    })
+            .integer("gpus", &Cluster::gpus, gpus_range)
+            .required()
+            .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h",
+                      "price of a GPU-hour; unless given: the accelerator's list price")
+            .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers}}, later)
+            .required()
+            .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the hierarchy of tiers")
+            .custom({"slow_nodes", "nodes that are known to be slow", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
+            .text("name", &Cluster::name, "my-cluster", "name of the cluster in reports");
+    return fields;
+}
+
+}  // namespace
+
+const SectionTable& cluster_table() { return cluster_fields(); }
 
 Cluster read_cluster(Table table)
 {
     Cluster cluster;
-    const Value accelerator = table.at("accelerator", "accelerator = \"h100-sxm\"");
-    cluster.accelerator = catalog_accelerator(accelerator.choice(catalog_accelerators(), "accelerators of the catalog"));
-    if (const auto changes = table.find("accelerator_override")) {
-        Table fields = changes->table("{memory = \"96 GB\"}");
-        read_accelerator_fields(fields, Keys::some, cluster.accelerator);
-        cluster.accelerator.name += " (changed)";
+    cluster_fields().read_whole(table, Keys::all, cluster);
+    if (!table.find("gpu_price")) {
+        cluster.gpu_price = catalog_price(table.find("accelerator")->text("h100-sxm"));
     }
-    if (const auto stack = table.find("stack")) {
-        cluster.stack = catalog_stack(stack->choice(catalog_stacks(), "software stacks of the catalog"));
-        cluster.accelerator = under(cluster.accelerator, cluster.stack);
-    }
-    const Value gpus = table.at("gpus", "gpus = 16384");
-    cluster.gpus = gpus.count(gpus_range);
-    const auto price = table.find("gpu_price");
-    cluster.gpu_price = price ? price->quantity<DollarsPerSecond>("2.50 USD/h") : catalog_price(accelerator.text("h100-sxm"));
-    cluster.tiers = read_tiers(table.at("tier", tier_example), gpus, cluster.gpus);
+    cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, cluster.stack);
-    }
-    if (const auto flat = table.find("flat_collectives")) {
-        cluster.flat_collectives = flat->boolean();
     }
     if (const auto list = table.find("slow_nodes")) {
         cluster.node_factors = read_slow_nodes(*list, cluster);
     }
-    const auto name = table.find("name");
-    cluster.name = name ? name->text("my-cluster") : fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
-    table.refuse_unknown_keys();
+    if (!table.find("name")) {
+        cluster.name = fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
+    }
     return cluster;
 }
 

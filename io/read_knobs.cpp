@@ -10,6 +10,7 @@ namespace prismopt {
 namespace {
 
 constexpr Range group_range{"GPUs that the tier joins", 1, 10'000'000, "72"};
+constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "2"};
 constexpr Range levels_range{"values of the range that the discrete search tries", 2, 1000, "3"};
 constexpr std::size_t most_variants = 10'000;
 
@@ -20,6 +21,7 @@ double si_of(KnobTarget target, const Value& value)
         case KnobTarget::bandwidth:
         case KnobTarget::memory_bandwidth: return value.quantity<BytesPerSecond>("900 GB/s").si;
         case KnobTarget::latency: return value.quantity<Seconds>("10 us").si;
+        case KnobTarget::oversubscription: return value.number(oversubscription_range);
         case KnobTarget::aggregate: return value.quantity<BytesPerSecond>("25.6 Tb/s").si;
         case KnobTarget::group: return value.count(group_range);
         case KnobTarget::memory: return value.quantity<Bytes>("192 GB").si;
@@ -29,19 +31,10 @@ double si_of(KnobTarget target, const Value& value)
     return 0.0;
 }
 
-KnobTarget read_target(const Value& value)
-{
-    std::vector<std::string> names;
-    for (const KnobTarget target : {KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::aggregate, KnobTarget::group,
-                                    KnobTarget::memory, KnobTarget::memory_bandwidth, KnobTarget::compute, KnobTarget::power}) {
-        names.emplace_back(name(target));
-    }
-    return *parse_knob_target(value.choice(names, "numbers of a cluster that can be turned"));
-}
-
 void read_tier(Table& table, const Cluster& cluster, Knob& knob)
 {
-    constexpr std::array of_a_tier{KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::aggregate, KnobTarget::group};
+    constexpr std::array of_a_tier{KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::oversubscription,
+                                   KnobTarget::aggregate, KnobTarget::group};
     if (std::find(of_a_tier.begin(), of_a_tier.end(), knob.target) == of_a_tier.end()) {
         return;
     }
@@ -92,15 +85,78 @@ void read_levels(Table& table, Knob& knob)
     std::sort(knob.levels.begin(), knob.levels.end());
 }
 
-DollarsPerSecond read_price(Table table, KnobTarget target)
+/// Where less is better, less is what costs.
+double dearer_direction(KnobTarget target)
 {
-    const double per = si_of(target, table.at("per", R"(per = "100 GB/s")"));
-    const auto cost = table.at("cost", R"(cost = "0.10 USD/h")").quantity<DollarsPerSecond>("0.10 USD/h", Sign::zero_or_more);
-    table.refuse_unknown_keys();
-    return DollarsPerSecond{cost.si / per};
+    return target == KnobTarget::latency || target == KnobTarget::oversubscription ? -1.0 : 1.0;
+}
+
+/// The shape of a value depends on what the knob turns.
+std::vector<ValueShape> value_shapes(bool list)
+{
+    return {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::bandwidth, .list = list},
+            {.kind = ValueShape::Kind::number, .range = {"GPUs, or a factor", 0, 1e7, "72"}, .list = list}};
+}
+
+struct KnobPrice {
+    KnobTarget target = KnobTarget::bandwidth;
+    double per = 0.0;  // SI
+    DollarsPerSecond cost{};
+};
+
+const Fields<KnobPrice>& price_fields()
+{
+    static const auto fields =
+        Fields<KnobPrice>("price", "what an improvement costs")
+            .custom({"per", "amount, in the knob's unit, by which the number is better than the one in [cluster]",
+                     in_quotes("100 GB/s"), value_shapes(false)},
+                    [](const Value& value, KnobPrice& price, Keys) { price.per = si_of(price.target, value); })
+            .required()
+            .quantity("cost", &KnobPrice::cost, "0.10 USD/h", "price of a GPU-hour that it adds to gpu_price", Sign::zero_or_more)
+            .required();
+    return fields;
+}
+
+const Fields<Knob>& knob_fields()
+{
+    const auto later = [](const Value&, Knob&, Keys) {};  // read together: read_levels(), read_tier()
+    static const auto fields =
+        Fields<Knob>("[[knob]]", "a number of the hardware that is a choice of the search, with its price")
+            .choice("of", &Knob::target, "bandwidth", "number that is a choice")
+            .required()
+            .custom({"tier", "tier of the network, where the number is one of a tier", in_quotes("node"), {{}}}, later)
+            .custom({"values", "values to choose from", R"(["450 GB/s", "900 GB/s"])", value_shapes(true)}, later)
+            .custom({"range", "lowest and highest value, instead of values; the strategy nlopt tunes between them",
+                     R"(["450 GB/s", "1800 GB/s"])", value_shapes(true)},
+                    later)
+            .custom({"levels",
+                     std::string(levels_range.meaning),
+                     "3",
+                     {{.kind = ValueShape::Kind::integer, .range = levels_range}},
+                     Need::optional,
+                     "3"},
+                    later)
+            .custom({"price",
+                     price_fields().help(),
+                     R"({ per = "100 GB/s", cost = "0.10 USD/h" })",
+                     {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return price_fields(); }}}},
+                    [](const Value& value, Knob& knob, Keys) {
+                        Table table = value.table(R"({ per = "100 GB/s", cost = "0.10 USD/h" })");
+                        KnobPrice price{knob.target};
+                        price_fields().read_whole(table, Keys::all, price);
+                        knob.price_per_unit = DollarsPerSecond{dearer_direction(knob.target) * price.cost.si / price.per};
+                    })
+            .check([](Table& table, const Knob&) {
+                if (!table.find("range")) {
+                    table.at("values", R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])");
+                }
+            });
+    return fields;
 }
 
 }  // namespace
+
+const SectionTable& knob_table() { return knob_fields(); }
 
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster)
 {
@@ -108,24 +164,20 @@ std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster)
     std::size_t variants = 1;
     for (const Value& element : list.list("[[knob]] with of and values")) {
         Table table = element.table("[[knob]] with of and values");
-        const Value target = table.at("of", "of = \"bandwidth\"");
         Knob knob;
-        knob.target = read_target(target);
+        knob_fields().read_whole(table, Keys::all, knob);
         knob.name = name(knob.target);
         read_tier(table, cluster, knob);
         read_levels(table, knob);
-        const auto price = table.find("price");
-        knob.price_per_unit =
-            price ? read_price(price->table(R"({ per = "100 GB/s", cost = "0.10 USD/h" })"), knob.target) : DollarsPerSecond{0.0};
-        table.refuse_unknown_keys();
         const auto same = [&](const Knob& other) { return other.name == knob.name; };
         if (std::any_of(knobs.begin(), knobs.end(), same)) {
-            target.fail({"is turned twice", fmt::format("there is a knob for {} already", knob.name), "remove one of the two"});
+            table.find("of")->fail(
+                {"is turned twice", fmt::format("there is a knob for {} already", knob.name), "remove one of the two"});
         }
         variants *= knob.levels.size();
         if (variants > most_variants) {
-            element.table("").fail({fmt::format("makes more than {} kinds of hardware", most_variants),
-                                    "each is judged with every plan", "give fewer values or levels"});
+            table.fail({fmt::format("makes more than {} kinds of hardware", most_variants), "each is judged with every plan",
+                        "give fewer values or levels"});
         }
         knobs.push_back(std::move(knob));
     }

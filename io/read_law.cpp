@@ -10,7 +10,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
 constexpr std::string_view parts_example =
     R"([{ weight = 0.9, family = "lognormal", cv = 0.02 }, { weight = 0.1, at = 1.5, family = "constant" }])";
 
@@ -128,6 +127,44 @@ bool has_key(const FamilyRow& row, std::string_view key)
     return std::find(row.keys.begin(), row.keys.end(), key) != row.keys.end();
 }
 
+std::vector<std::string> owners_of(std::string_view key)
+{
+    std::vector<std::string> owners;
+    for (const FamilyRow& row : families) {
+        if (has_key(row, key)) {
+            owners.push_back(row.name);
+        }
+    }
+    return owners;
+}
+
+std::vector<std::string> family_names()
+{
+    std::vector<std::string> names(families.size());
+    std::transform(families.begin(), families.end(), names.begin(), [](const FamilyRow& row) { return row.name; });
+    return names;
+}
+
+/// A part of a mixture: a family with a weight and a place.
+const SectionTable& law_part_table()
+{
+    static const SectionTable table = [] {
+        SectionTable part("a part of a mixture", "a family's keys, with its weight and place");
+        for (const Parameter& parameter : {weight, place}) {
+            part.add({std::string(parameter.key),
+                      std::string(parameter.range.meaning),
+                      std::string(parameter.range.example),
+                      {{.kind = ValueShape::Kind::number, .range = parameter.range}},
+                      parameter.key == weight.key ? Need::required : Need::optional});
+        }
+        for (const KeyInfo& key : law_table().keys()) {
+            part.add(key);
+        }
+        return part;
+    }();
+    return table;
+}
+
 void refuse_keys_of_others(Table& table, const FamilyRow& family)
 {
     for (const FamilyRow& row : families) {
@@ -136,12 +173,7 @@ void refuse_keys_of_others(Table& table, const FamilyRow& family)
             if (!value) {
                 continue;
             }
-            std::vector<std::string> owners;
-            for (const FamilyRow& other : families) {
-                if (has_key(other, key)) {
-                    owners.push_back(other.name);
-                }
-            }
+            std::vector<std::string> owners = owners_of(key);
             const std::string last = owners.back();
             owners.pop_back();
             const bool one = owners.empty();
@@ -155,9 +187,7 @@ void refuse_keys_of_others(Table& table, const FamilyRow& family)
 
 Family read_family(Table& table)
 {
-    std::vector<std::string> names(families.size());
-    std::transform(families.begin(), families.end(), names.begin(), [](const FamilyRow& row) { return row.name; });
-    const std::string name = table.at("family", "family = \"lognormal\"").choice(names, "families of distributions");
+    const std::string name = table.at("family", "family = \"lognormal\"").choice(family_names(), "families of distributions");
     const auto row = std::find_if(families.begin(), families.end(), [&](const FamilyRow& r) { return r.name == name; });
     refuse_keys_of_others(table, *row);
     return row->read(table);
@@ -213,6 +243,44 @@ void read_cap(Table& table, Law& law)
 }
 
 }  // namespace
+
+const SectionTable& law_table()
+{
+    static const SectionTable table = [] {
+        const auto numbers = [](const Range& range) {
+            return std::vector<ValueShape>{{.kind = ValueShape::Kind::number, .range = range}};
+        };
+        const auto quoted = [](std::string_view text) { return std::string(text); };
+        SectionTable law("a distribution", "a distribution of factors, by its family; it is brought to mean one");
+        law.add({"family",
+                 "family of the distribution, which decides its other keys",
+                 in_quotes("lognormal"),
+                 {choice_shape(family_names)},
+                 Need::required});
+        for (const Parameter& parameter : {cv, shift, degrees, scale, shape, tail_probability, tail_scale}) {
+            law.add({quoted(parameter.key),
+                     fmt::format("{} ({})", parameter.range.meaning, fmt::join(owners_of(parameter.key), ", ")),
+                     quoted(parameter.range.example), numbers(parameter.range)});
+        }
+        law.add({"values",
+                 "measured durations, in any unit (empirical)",
+                 "[0.98, 1.0, 1.03]",
+                 {{.kind = ValueShape::Kind::number, .range = duration_range, .list = true}}});
+        law.add({"core", "distribution below the tail (pareto-tail)", std::string(law_example), {law_shape()}});
+        law.add({"parts",
+                 "distributions with weight and place (mixture)",
+                 std::string(parts_example),
+                 {{.kind = ValueShape::Kind::section, .section = law_part_table, .list = true}}});
+        law.add({"slow_probability", "probability of a slow mode beside the family", "0.01", numbers(probability_range)});
+        law.add({"slow_excess", quoted(excess_range.meaning), "0.1", numbers(excess_range)});
+        law.add({"cap", quoted(cap_range.meaning), "20", numbers(cap_range), Need::optional, fmt::format("{:g}", Law{}.cap)});
+        law.add({"source", "where the figures are from", in_quotes("measured on our cluster"), {{}}});
+        return law;
+    }();
+    return table;
+}
+
+ValueShape law_shape() { return {.kind = ValueShape::Kind::section, .section = law_table}; }
 
 Law read_law(const Value& value, const std::string& default_source)
 {

@@ -4,34 +4,33 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range share_range{"the share of the board limit that training draws", 0, 1, "0.9", Range::Ends::open_low};
+constexpr Range share_range{"share of the board's power limit that training draws", 0, 1, "0.9", Range::Ends::open_low};
 constexpr Range pue_range{"power of the building over that of its computers", 1, 10, "1.1"};
 
 }  // namespace
 
-void read_power_fields(Table& table, Keys keys, Power& power)
+const Fields<Power>& power_profile_fields()
 {
-    if (const auto value = table.find("board_share", keys, "board_share = 0.9")) {
-        power.board_share = value->number(share_range);
-    }
-    if (const auto value = table.find("host", keys, "host = \"400 W\"")) {
-        power.host = value->quantity<Watts>("400 W", Sign::zero_or_more);
-    }
-    if (const auto value = table.find("pue", keys, "pue = 1.1")) {
-        power.pue = value->number(pue_range);
-    }
-    if (const auto value = table.find("carbon", keys, "carbon = \"0.37 kg/kWh\"")) {
-        power.carbon = value->quantity<CarbonIntensity>("0.37 kg/kWh", Sign::zero_or_more);
-    }
+    static const auto fields =
+        Fields<Power>("a power profile", "what a training draws from the grid")
+            .number("board_share", &Power::board_share, share_range)
+            .complete()
+            .quantity("host", &Power::host, "400 W", "power of a GPU's share of its node and network, beside the board",
+                      Sign::zero_or_more)
+            .complete()
+            .number("pue", &Power::pue, pue_range)
+            .complete()
+            .quantity("carbon", &Power::carbon, "0.37 kg/kWh", "carbon intensity of the electricity", Sign::zero_or_more)
+            .complete();
+    return fields;
 }
 
-Power read_power(Table table)
+const Fields<Power>& power_fields()
 {
-    const auto profile = table.find("profile");
-    Power power = catalog_power(profile ? profile->choice(catalog_powers(), "power profiles of the catalog") : usual_power);
-    read_power_fields(table, Keys::some, power);
-    table.refuse_unknown_keys();
-    return power;
+    static const auto fields = Fields<Power>("[power]", "power and carbon, for the objectives energy and carbon")
+                                   .base("profile", catalog_powers, catalog_power, "power profile of the catalog", usual_power)
+                                   .include(power_profile_fields());
+    return fields;
 }
 
 }  // namespace prismopt

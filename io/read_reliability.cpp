@@ -21,18 +21,6 @@ constexpr std::string_view cause_example = R"([[reliability.cause]] with name, r
 constexpr std::string_view rate_example = "6.50 per 1000 node-days";
 constexpr std::size_t most_causes = 64;
 
-Seconds time_at(Table& table, std::string_view key, std::string_view example)
-{
-    return table.at(key, fmt::format("{} = \"{}\"", key, example)).quantity<Seconds>(example, Sign::zero_or_more);
-}
-
-void set_time(Table& table, std::string_view key, std::string_view example, Seconds& time)
-{
-    if (const auto value = table.find(key)) {
-        time = value->quantity<Seconds>(example, Sign::zero_or_more);
-    }
-}
-
 /// "per 1000 node-days", "per GPU-day", "per job-day": by what it is counted; "/day" does not say.
 std::optional<RateOf> counted_by(const Value& rate)
 {
@@ -68,117 +56,196 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
     return rate;
 }
 
-GapLaw read_gaps(Table& table, RateOf of)
+/// What is written beside the figures, for readers.
+KeyInfo source_key()
 {
-    constexpr std::array<std::pair<std::string_view, GapFamily>, 4> families{{{"exponential", GapFamily::exponential},
-                                                                              {"gamma", GapFamily::gamma},
-                                                                              {"weibull", GapFamily::weibull},
-                                                                              {"constant", GapFamily::constant}}};
-    GapLaw law;
-    if (const auto value = table.find("gaps")) {
-        std::vector<std::string> names;
-        names.reserve(families.size());
-        for (const auto& row : families) {
-            names.emplace_back(row.first);
-        }
-        const std::string chosen = value->choice(names, "laws of the gaps between failures");
-        law.family = std::find_if(families.begin(), families.end(), [&](const auto& row) { return row.first == chosen; })->second;
-    }
-    if (law.family == GapFamily::gamma || law.family == GapFamily::weibull) {
-        law.cv = table.at("gap_cv", "gap_cv = 2 (above 1: in clusters)").number(gap_cv_range);
-        if (const auto value = table.find("gap_nodes")) {
-            law.nodes = static_cast<int>(value->integer(gap_nodes_range));
-            if (of == RateOf::job) {
-                value->fail({"is for rates by node or GPU", "a rate of the whole job has gaps of the whole job", "leave it out"});
-            }
-        }
-    }
-    return law;
+    return {"source", "where the figures are from", in_quotes("measured on our cluster"), {{.kind = ValueShape::Kind::text}}};
 }
 
-Cause read_cause(Table table)
+template <class T>
+void read_source(const Value& value, T&, Keys)
 {
-    Cause cause;
-    cause.name = table.at("name", "name = \"network\"").text("network");
-    const Value rate = table.at("rate", fmt::format("rate = \"{}\"", rate_example));
-    cause.rate = rate.quantity<PerSecond>(rate_example, Sign::zero_or_more);
-    cause.of = counted_by_unit(rate);
-    cause.gaps = read_gaps(table, cause.of);
-    cause.restart = time_at(table, "restart", "10 min");
-    set_time(table, "detection", "5 min", cause.detection);
-    set_time(table, "repair", "1 day", cause.repair);
-    if (const auto value = table.find("repair_cv")) {
-        cause.repair_cv = value->number(repair_cv_range);
+    value.text("measured on our cluster");
+}
+
+void check_gaps(Table& table, const Cause& cause)
+{
+    const bool clustered = cause.gaps.family == GapFamily::gamma || cause.gaps.family == GapFamily::weibull;
+    if (clustered) {
+        table.at("gap_cv", "gap_cv = 2 (above 1: in clusters)");
     }
-    if (const auto value = table.find("memory_kept")) {
-        cause.memory_kept = value->number(kept_range);
+    for (const char* key : {"gap_cv", "gap_nodes"}) {
+        if (const auto value = table.find(key); value && !clustered) {
+            value->fail({"is for gamma and weibull gaps", fmt::format("{} gaps have none", name(cause.gaps.family)),
+                         "leave it out, or write gaps = \"gamma\""});
+        }
     }
-    if (const auto value = table.find("planned")) {
-        cause.planned = value->boolean();
+    if (const auto value = table.find("gap_nodes"); value && cause.of == RateOf::job) {
+        value->fail({"is for rates by node or GPU", "a rate of the whole job has gaps of the whole job", "leave it out"});
     }
-    if (const auto source = table.find("source")) {
-        source->text("measured on our cluster");
-    }
-    table.refuse_unknown_keys();
-    return cause;
+}
+
+const Fields<Cause>& cause_fields()
+{
+    static const auto fields =
+        Fields<Cause>("[[reliability.cause]]", "a cause of failures, with its rate and what a failure costs")
+            .text("name", &Cause::name, "network", "name of the cause in reports")
+            .required()
+            .custom({"rate",
+                     "failures per time: per node-day, per GPU-day or per job-day",
+                     in_quotes(rate_example),
+                     {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate}}},
+                    [](const Value& value, Cause& cause, Keys) {
+                        cause.rate = value.quantity<PerSecond>(rate_example, Sign::zero_or_more);
+                        cause.of = counted_by_unit(value);
+                    })
+            .required()
+            .choice(
+                "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull", "distribution of the gaps between failures")
+            .number(
+                "gap_cv", [](Cause & c) -> auto& { return c.gaps.cv; }, gap_cv_range)
+            .integer(
+                "gap_nodes", [](Cause & c) -> auto& { return c.gaps.nodes; }, gap_nodes_range)
+            .quantity("restart", &Cause::restart, "10 min", "time until the job trains again, once it has its nodes",
+                      Sign::zero_or_more)
+            .required()
+            .quantity("detection", &Cause::detection, "5 min", "time until the failure is noticed", Sign::zero_or_more)
+            .quantity("repair", &Cause::repair, "1 day", "mean time until the node is a spare again; zero: no node is taken out",
+                      Sign::zero_or_more)
+            .number("repair_cv", &Cause::repair_cv, repair_cv_range)
+            .number("memory_kept", &Cause::memory_kept, kept_range)
+            .flag("planned", &Cause::planned, "whether it is announced: a checkpoint is written before it, and no work is lost")
+            .custom(source_key(), read_source<Cause>)
+            .check(check_gaps);
+    return fields;
 }
 
 std::vector<Cause> read_causes(const Value& list)
 {
     std::vector<Cause> causes;
     for (const Value& element : list.list(cause_example)) {
-        causes.push_back(read_cause(element.table(cause_example)));
-        const auto same = [&](const Cause& other) { return other.name == causes.back().name; };
+        Table table = element.table(cause_example);
+        Cause& cause = causes.emplace_back();
+        cause_fields().read_whole(table, Keys::all, cause);
+        const auto same = [&](const Cause& other) { return other.name == cause.name; };
         if (std::count_if(causes.begin(), causes.end(), same) > 1) {
-            element.table("")
-                .at("name", "")
-                .fail({"is there twice", "losses are told by cause", "give each cause a name of its own"});
+            table.find("name")->fail({"is there twice", "losses are reported by cause", "give each cause a name of its own"});
         }
         if (causes.size() > most_causes) {
-            element.table("").fail({"is one cause too many", fmt::format("there may be {}", most_causes), "join some of them"});
+            table.fail({"is one cause too many", fmt::format("there may be {}", most_causes), "join some of them"});
         }
     }
     return causes;
 }
 
+const Fields<MemoryCheckpoints>& memory_fields()
+{
+    static const auto fields =
+        Fields<MemoryCheckpoints>("memory_checkpoints", "copies in the memory of other nodes, beside the checkpoints in storage")
+            .quantity("interval", &MemoryCheckpoints::interval, "1 min", "time between copies")
+            .required()
+            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stands still for a copy",
+                      Sign::zero_or_more)
+            .required();
+    return fields;
+}
+
+const Fields<Drift>& drift_fields()
+{
+    static const auto fields = Fields<Drift>("drift", "slow change of the whole job's speed (an Ornstein-Uhlenbeck process)")
+                                   .number("cv", &Drift::cv, drift_range)
+                                   .required()
+                                   .quantity("time", &Drift::time, "2 day", "correlation time")
+                                   .required();
+    return fields;
+}
+
+/// A length, or the rule by which it is found.
 void read_interval(const Value& value, Reliability& reliability)
 {
-    constexpr std::array<std::pair<std::string_view, IntervalRule>, 3> rules{
-        {{"young", IntervalRule::young}, {"daly", IntervalRule::daly}, {"optimal", IntervalRule::optimal}}};
     if (value.is_text()) {
-        const std::string text = value.text("30 min");
-        const auto* rule = std::find_if(rules.begin(), rules.end(), [&text](const auto& row) { return row.first == text; });
-        if (rule != rules.end()) {
-            reliability.interval_rule = rule->second;
+        if (const auto rule = parse<IntervalRule>(value.text("30 min"))) {
+            reliability.interval_rule = *rule;
             return;
         }
     }
     reliability.checkpoint_interval = value.quantity<Seconds>("30 min", Sign::zero_or_more);
 }
 
-void read_checkpoints(Table& table, Reliability& reliability)
+/// Reads what depends on the cluster.
+struct ReliabilityReading : Reliability {
+    const Cluster* cluster = nullptr;
+};
+
+void check_reliability(Table& table, const ReliabilityReading& reliability)
 {
-    const Value interval = table.at("checkpoint_interval", "checkpoint_interval = \"0 s\" (chosen by Young's formula)");
-    read_interval(interval, reliability);
-    reliability.checkpoint_write = time_at(table, "checkpoint_write", "30 s");
-    if (const auto value = table.find("checkpoint_mode")) {
-        const std::string mode = value->choice({"blocking", "asynchronous"}, "ways to write a checkpoint");
-        reliability.write = mode == "asynchronous" ? CheckpointWrite::asynchronous : CheckpointWrite::blocking;
+    if (!table.find("cause")) {
+        table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\", or [[reliability.cause]]");
+    }
+    if (table.find("node_failure_rate")) {
+        table.at("restart", "restart = \"10 min\"");
+    }
+    if (const auto restart = table.find("restart"); restart && !table.find("node_failure_rate")) {
+        restart->fail({"is of node_failure_rate", "each cause has a restart of its own", "remove it, or give node_failure_rate"});
+    }
+    if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
+        snapshot->fail({"is of asynchronous checkpoints", "blocking ones have none",
+                        "remove it, or write checkpoint_mode = \"asynchronous\""});
     }
     if (reliability.write == CheckpointWrite::asynchronous) {
-        reliability.snapshot = time_at(table, "snapshot", "5 s");
+        table.at("snapshot", "snapshot = \"5 s\"");
         const Seconds given = reliability.checkpoint_interval;
         if (given.si > 0.0 && given < reliability.checkpoint_write) {
-            interval.fail({"is shorter than a write", "one checkpoint is written after the other",
-                           fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
+            table.find("checkpoint_interval")
+                ->fail({"is shorter than a write", "one checkpoint is written after the other",
+                        fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
         }
     }
-    if (const auto value = table.find("memory_checkpoints")) {
-        Table memory = value->table(R"({ interval = "1 min", stall = "0.5 s" })");
-        reliability.memory.interval = memory.at("interval", "interval = \"1 min\"").quantity<Seconds>("1 min");
-        reliability.memory.stall = time_at(memory, "stall", "0.5 s");
-        memory.refuse_unknown_keys();
-    }
+}
+
+const Fields<ReliabilityReading>& reliability_fields()
+{
+    const ValueShape rate{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate};
+    const ValueShape causes{
+        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return cause_fields(); }, .list = true};
+    static const auto fields =
+        Fields<ReliabilityReading>("[reliability]", "failures, checkpoints and spare nodes")
+            .custom({"node_failure_rate",
+                     "failures of a node per time, with exponential gaps; or give causes",
+                     in_quotes("3.79e-3 /day"),
+                     {rate}},
+                    [](const Value& value, ReliabilityReading& r, Keys) {
+                        r.node_failure_rate = read_node_rate(value, r.cluster->gpus_per_node());
+                    })
+            .quantity("restart", &ReliabilityReading::restart, "10 min", "time from such a failure until the job trains again",
+                      Sign::zero_or_more)
+            .custom({"cause", "causes of failures, beside node_failure_rate", "[[reliability.cause]]", {causes}},
+                    [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value); })
+            .custom(
+                {"checkpoint_interval",
+                 "productive time between checkpoints, or the rule that finds it; \"0 s\": by Young's formula",
+                 in_quotes("young"),
+                 {choice_shape(enum_names<IntervalRule>), {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
+                [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
+            .required()
+            .quantity("checkpoint_write", &ReliabilityReading::checkpoint_write, "30 s", "time to write a checkpoint to storage",
+                      Sign::zero_or_more)
+            .required()
+            .choice("checkpoint_mode", &ReliabilityReading::write, "asynchronous",
+                    "blocking: training stands still while a checkpoint is written; asynchronous: for a snapshot only")
+            .quantity("snapshot", &ReliabilityReading::snapshot, "5 s",
+                      "time that training stands still for an asynchronous checkpoint", Sign::zero_or_more)
+            .nested("memory_checkpoints", &ReliabilityReading::memory, memory_fields)
+            .custom({"spares",
+                     "nodes that wait to replace failed ones; unless given: enough",
+                     "16",
+                     {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
+                    [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
+            .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
+            .nested("drift", &ReliabilityReading::drift, drift_fields)
+            .custom(source_key(), read_source<ReliabilityReading>)
+            .check(check_reliability);
+    return fields;
 }
 
 }  // namespace
@@ -195,37 +262,14 @@ int read_spare_nodes(const Value& value, const Cluster& cluster)
     return spares;
 }
 
+const SectionTable& reliability_table() { return reliability_fields(); }
+
 Reliability read_reliability(Table table, const Cluster& cluster)
 {
-    Reliability reliability;
-    const auto causes = table.find("cause");
-    const auto rate = causes ? table.find("node_failure_rate")
-                             : std::optional(table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\""));
-    if (rate) {
-        reliability.node_failure_rate = read_node_rate(*rate, cluster.gpus_per_node());
-        reliability.restart = time_at(table, "restart", "10 min");
-    }
-    if (causes) {
-        reliability.causes = read_causes(*causes);
-    }
-    read_checkpoints(table, reliability);
-    if (const auto value = table.find("spares")) {
-        reliability.spares = read_spare_nodes(*value, cluster);
-    }
-    if (const auto value = table.find("node_cv")) {
-        reliability.node_cv = value->number(node_cv_range);
-    }
-    if (const auto value = table.find("drift")) {
-        Table drift = value->table("{ cv = 0.01, time = \"2 day\" }");
-        reliability.drift.cv = drift.at("cv", "cv = 0.01").number(drift_range);
-        reliability.drift.time = drift.at("time", "time = \"2 day\"").quantity<Seconds>("2 day");
-        drift.refuse_unknown_keys();
-    }
-    if (const auto source = table.find("source")) {
-        source->text("measured on our cluster");
-    }
-    table.refuse_unknown_keys();
-    return reliability;
+    ReliabilityReading reading;
+    reading.cluster = &cluster;
+    reliability_fields().read_whole(table, Keys::all, reading);
+    return reading;
 }
 
 }  // namespace prismopt

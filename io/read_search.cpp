@@ -34,13 +34,22 @@ int whole_blocks(const Value& value, const Range& range)
     return fleets;
 }
 
+const Fields<Rung>& rung_fields()
+{
+    static const auto fields = Fields<Rung>("a rung", "random samples of GPUs (fleets), and steps drawn in each")
+                                   .integer("fleets", &Rung::fleets, fleets_range)
+                                   .required()
+                                   .integer("steps", &Rung::steps, steps_range)
+                                   .required()
+                                   .check([](Table& table, const Rung&) { whole_blocks(*table.find("fleets"), fleets_range); });
+    return fields;
+}
+
 Rung read_rung(const Value& value)
 {
     Table table = value.table(rung_example);
     Rung rung;
-    rung.fleets = whole_blocks(table.at("fleets", "fleets = 2048"), fleets_range);
-    rung.steps = table.at("steps", "steps = 2").count(steps_range);
-    table.refuse_unknown_keys();
+    rung_fields().read_whole(table, Keys::all, rung);
     return rung;
 }
 
@@ -67,6 +76,17 @@ std::vector<Rung> read_rungs(const Value& list)
     return rungs;
 }
 
+constexpr const char* objectives_example = R"(["training_time_p99", "cost", "gpus"])";
+
+std::vector<std::string> objective_names()
+{
+    std::vector<std::string> names;
+    for (const Objective& objective : objectives()) {
+        names.emplace_back(objective.name);
+    }
+    return names;
+}
+
 }  // namespace
 
 std::vector<std::string> read_objectives(Table table, Seconds& deadline)
@@ -74,14 +94,9 @@ std::vector<std::string> read_objectives(Table table, Seconds& deadline)
     if (const auto value = table.find("deadline")) {
         deadline = value->quantity<Seconds>("60 day");
     }
-    std::vector<std::string> names;
-    for (const Objective& objective : objectives()) {
-        names.emplace_back(objective.name);
-    }
-    const std::string example = R"(["training_time_p99", "cost", "gpus"])";
     std::vector<std::string> chosen;
-    for (const Value& element : table.at("minimise", "minimise = " + example).list(example)) {
-        const std::string name = element.choice(names, "objectives that can be minimised");
+    for (const Value& element : table.at("minimise", "minimise = " + std::string(objectives_example)).list(objectives_example)) {
+        const std::string name = element.choice(objective_names(), "objectives that can be minimised");
         if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
             element.fail({"is listed twice", "each objective counts once", "remove one of the two"});
         }
@@ -95,44 +110,73 @@ std::vector<std::string> read_objectives(Table table, Seconds& deadline)
     return chosen;
 }
 
-SearchSettings read_search(Table table)
+const SectionTable& objectives_table()
 {
-    SearchSettings search;
-    if (const auto value = table.find("strategy")) {
-        search.strategy = value->choice(strategy_names(), "search strategies");
-    }
-    if (const auto value = table.find("max_evaluations")) {
-        search.max_evaluations = static_cast<std::uint64_t>(value->count(evaluations_range));
-    }
-    if (const auto value = table.find("confidence")) {
-        search.confidence = value->number(confidence_range);
-    }
-    if (const auto value = table.find("rungs")) {
-        search.rungs = read_rungs(*value);
-    }
-    if (const auto value = table.find("confirm")) {
-        search.confirm = read_rung(*value);
-    }
-    if (const auto value = table.find("replicas_simulated")) {
-        search.replicas_simulated = value->count(replicas_range);
-    }
-    if (const auto value = table.find("gpu_price_limit")) {
-        search.gpu_price_limit = value->quantity<DollarsPerSecond>("4 USD/h");
-    }
-    if (const auto value = table.find("runnable_by")) {
-        search.runnable_by = value->choice(trainer_names(), "trainers that plans are exported for");
-    }
-    if (const auto value = table.find("tune_points")) {
-        search.tune_points = value->count(tune_points_range);
-    }
-    if (const auto value = table.find("tune_evaluations")) {
-        search.tune_evaluations = value->count(tune_evaluations_range);
-    }
-    if (const auto value = table.find("tune_fleets")) {
-        search.tune_fleets = whole_blocks(*value, tune_fleets_range);
-    }
-    table.refuse_unknown_keys();
-    return search;
+    static const SectionTable table = [] {
+        SectionTable section("[objectives]", "what the search minimises");
+        section.add({"minimise",
+                     "objectives, in this order",
+                     objectives_example,
+                     {[] {
+                         ValueShape shape = choice_shape(objective_names);
+                         shape.list = true;
+                         return shape;
+                     }()},
+                     Need::required});
+        section.add({"deadline",
+                     "training time after which the deadline is missed, for miss_probability",
+                     in_quotes("60 day"),
+                     {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}});
+        return section;
+    }();
+    return table;
+}
+
+const Fields<SearchSettings>& search_fields()
+{
+    const ValueShape rung{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return rung_fields(); }};
+    ValueShape ladder = rung;
+    ladder.list = true;
+    static const auto fields =
+        Fields<SearchSettings>("[search]", "how the space is searched; the defaults suit most studies")
+            .custom({"strategy",
+                     "search strategy",
+                     in_quotes("exact"),
+                     {choice_shape(strategy_names)},
+                     Need::optional,
+                     in_quotes(SearchSettings{}.strategy)},
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.strategy = value.choice(strategy_names(), "search strategies");
+                    })
+            .integer("max_evaluations", &SearchSettings::max_evaluations, evaluations_range)
+            .number("confidence", &SearchSettings::confidence, confidence_range)
+            .custom({"rungs",
+                     "fidelities of successive halving: random samples of GPUs, and steps drawn in each",
+                     "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
+                     {ladder}},
+                    [](const Value& value, SearchSettings& search, Keys) { search.rungs = read_rungs(value); })
+            .custom(
+                {"confirm", "draws that estimate the front again, on a fresh random stream", std::string(rung_example), {rung}},
+                [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })
+            .integer("replicas_simulated", &SearchSettings::replicas_simulated, replicas_range)
+            .quantity("gpu_price_limit", &SearchSettings::gpu_price_limit, "4 USD/h",
+                      "price of a GPU-hour above which a hardware variant is left out")
+            .custom({"runnable_by",
+                     "trainer: only plans that it can run are searched",
+                     in_quotes("megatron"),
+                     {choice_shape(trainer_names)}},
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.runnable_by = value.choice(trainer_names(), "trainers that plans are exported for");
+                    })
+            .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
+            .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)
+            .integer("tune_fleets", &SearchSettings::tune_fleets, tune_fleets_range)
+            .check([](Table& table, const SearchSettings&) {
+                if (const auto value = table.find("tune_fleets")) {
+                    whole_blocks(*value, tune_fleets_range);
+                }
+            });
+    return fields;
 }
 
 }  // namespace prismopt

@@ -1,23 +1,17 @@
 #include "io/sections.hpp"
 
+#include "model/plan_axes.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace prismopt {
 
 namespace {
 
-constexpr Range gpus_range{"GPUs to use", 1, 10'000'000, "2048"};
-constexpr Range pp_range{"pipeline stages", 1, 10'000, "8"};
-constexpr Range v_range{"model chunks per pipeline rank", 1, 10'000, "2"};
-constexpr Range group_range{"microbatches of a chunk in a row", 1, 65'535, "8"};
-constexpr Range microbatch_range{"sequences in a microbatch", 1, 1'000'000, "1"};
-constexpr Range cp_range{"GPUs that share a sequence", 1, 10'000, "2"};
-constexpr Range ep_range{"GPUs that share the experts of a layer", 1, 100'000, "8"};
-constexpr Range etp_range{"GPUs that share an expert", 1, 10'000, "1"};
-constexpr Range recomputed_range{"layers that recompute (0: all)", 0, 1'000'000, "8"};
-constexpr int most_steps = 100'000;  // of a from-to-step axis
+constexpr int most_steps = 100'000;  // of an axis from ... to ...
 
 /// One value of an axis, and the place it was read from.
 template <class T>
@@ -39,252 +33,324 @@ std::vector<T> without_repeats(const std::vector<Choice<T>>& choices)
     return values;
 }
 
-std::vector<Choice<int>> integers(const Value& axis, const Range& range, std::string_view example)
+Range range_of(const PlanAxis<int>& axis)
 {
+    return {axis.help, static_cast<double>(axis.low), static_cast<double>(axis.high), axis.example};
+}
+
+std::string list_example(std::string_view example, bool quoted)
+{
+    return quoted ? fmt::format("[\"{}\"]", example) : fmt::format("[{}]", example);
+}
+
+struct Steps {
+    int from = 0;
+    int to = 0;
+    int step = 0;    // added
+    int factor = 0;  // multiplied
+};
+
+/// An axis from one value to another, both included.
+const Fields<Steps>& steps_fields()
+{
+    static const auto fields =
+        Fields<Steps>("values from ... to ...", "instead of a list: from one value to another, both included")
+            .integer("from", &Steps::from, {"first value", 0, 10'000'000, "2048"})
+            .required()
+            .integer("to", &Steps::to, {"last value", 0, 10'000'000, "16384"})
+            .required()
+            .integer("step", &Steps::step, {"difference of neighbours", 1, 10'000'000, "2048"})
+            .integer("factor", &Steps::factor, {"ratio of neighbours, instead of step", 2, 10'000'000, "2"})
+            .check([](Table& table, const Steps& steps) {
+                const auto step = table.find("step");
+                const auto factor = table.find("factor");
+                if (!step == !factor) {
+                    table.find("to")->fail({"is reached in unknown steps", "an axis has a step or a factor",
+                                            "add step = 1, or factor = 2, or list the values: [1, 2, 4, 8]"});
+                }
+                if (factor && steps.from == 0) {
+                    table.find("from")->fail({"stays zero", "a factor multiplies it", "begin from 1, or give a step"});
+                }
+            });
+    return fields;
+}
+
+std::vector<Choice<int>> stepped(const Value& place, const Range& range)
+{
+    Table table = place.table(steps_fields().example());
+    Steps steps;
+    steps_fields().read_whole(table, Keys::all, steps);
     std::vector<Choice<int>> choices;
-    for (const Value& element : axis.list(example)) {
-        choices.push_back({element.count(range), element});
+    const Value end = *table.find("to");
+    std::int64_t last = steps.from;
+    for (std::int64_t value = steps.from; value <= steps.to; value = steps.step > 0 ? value + steps.step : value * steps.factor) {
+        if (choices.size() > most_steps) {
+            table.find("step")->fail({"is too small", fmt::format("it makes more than {} choices", most_steps),
+                                      fmt::format("write {} or more", (steps.to - steps.from) / most_steps + 1)});
+        }
+        if (!range.contains(static_cast<double>(value))) {
+            end.fail({fmt::format("reaches {}, which is not in {}", value, range.interval()), std::string(range.meaning),
+                      fmt::format("write values such as {}", range.example)});
+        }
+        choices.push_back({static_cast<int>(value), end});
+        last = value;
+    }
+    if (last != steps.to || choices.empty()) {
+        const std::int64_t next = steps.step > 0 ? last + steps.step : last * steps.factor;
+        end.fail({"is not reached",
+                  fmt::format("{} {} from {} must end at it", steps.step > 0 ? "steps of" : "multiples by",
+                              std::max(steps.step, steps.factor), steps.from),
+                  fmt::format("write {} or {}", last, next)});
     }
     return choices;
 }
 
-/// Ascending, so that neighbours in the list are neighbours in meaning.
-std::vector<int> ordered_axis(const std::vector<Choice<int>>& choices)
+std::vector<Choice<int>> read_choices(const Value& value, const PlanAxis<int>& axis)
 {
-    std::vector<int> values = without_repeats(choices);
-    std::sort(values.begin(), values.end());
-    return values;
+    if (value.is_table()) {
+        return stepped(value, range_of(axis));
+    }
+    std::vector<Choice<int>> choices;
+    for (const Value& element : value.list(list_example(axis.example, false))) {
+        choices.push_back({element.count(range_of(axis)), element});
+    }
+    return choices;
 }
 
-template <class Enum>
-std::vector<Enum> named_axis(const Value& axis)
-{
-    const std::string names = choices<Enum>();
-    const std::string first = names.substr(0, names.find(','));
-    std::vector<Choice<Enum>> list;
-    for (const Value& element : axis.list(fmt::format("[\"{}\"]", first))) {
-        const auto parsed = parse<Enum>(element.text(first));
-        if (!parsed) {
-            element.fail({fmt::format("is not one of {}", names), "choices of this axis", "write one or more of these"});
-        }
-        list.push_back({*parsed, element});
-    }
-    return without_repeats(list);
-}
-
-/// { from = , to = , step = }, both ends included.
-std::vector<int> stepped_gpus(Table table)
-{
-    const int from = table.at("from", "from = 2048").count(gpus_range);
-    const Value to_value = table.at("to", "to = 16384");
-    const int to = to_value.count(gpus_range);
-    const Value step_value = table.at("step", "step = 2048");
-    const int step = step_value.count(gpus_range);
-    table.refuse_unknown_keys();
-    if (to < from || (to - from) % step != 0) {
-        const int below = to < from ? from : from + (to - from) / step * step;
-        to_value.fail({"is not reached", fmt::format("steps of {} from {} must end at it", step, from),
-                       fmt::format("write {} or {}", below, below + step)});
-    }
-    if ((to - from) / step >= most_steps) {
-        step_value.fail({"is too small", fmt::format("it makes {} choices", (to - from) / step + 1),
-                         fmt::format("write {} or more", (to - from) / most_steps + 1)});
-    }
-    std::vector<int> values;
-    for (int gpus = from; gpus <= to; gpus += step) {
-        values.push_back(gpus);
-    }
-    return values;
-}
-
-std::vector<int> read_gpus(const Value& axis, const Cluster& cluster)
-{
-    const auto refuse_beyond = [&](int gpus, const Value& place) {
-        if (gpus > cluster.gpus) {
-            place.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", cluster.gpus),
-                        fmt::format("write {} or less", cluster.gpus)});
-        }
-    };
-    if (axis.is_table()) {
-        std::vector<int> values = stepped_gpus(axis.table(""));
-        refuse_beyond(values.back(), axis.table("").at("to", ""));
-        return values;
-    }
-    const auto choices = integers(axis, gpus_range, "[2048, 4096], or { from = 2048, to = 16384, step = 2048 }");
-    for (const Choice<int>& choice : choices) {
-        refuse_beyond(choice.value, choice.place);
-    }
-    return ordered_axis(choices);
-}
-
-std::vector<int> read_tp(const Value& axis, const Workload& workload)
-{
-    const Range range{"GPUs of a tensor parallel group", 1, 10'000, "8"};
-    const auto choices = integers(axis, range, "[1, 2, 4, 8]");
-    for (const Choice<int>& choice : choices) {
-        if (workload.heads_divide(choice.value)) {
-            continue;
-        }
-        int below = std::min(choice.value, workload.heads);
-        while (!workload.heads_divide(below)) {
-            --below;
-        }
-        int above = choice.value;
-        while (above <= workload.heads && !workload.heads_divide(above)) {
-            ++above;
-        }
-        const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";
-        if (workload.heads % choice.value != 0) {
-            choice.place.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
-                               fmt::format("try {}{}", below, also)});
-        }
-        choice.place.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads),
-                           "one must be a multiple of the other", fmt::format("try {}{}", below, also)});
-    }
-    return ordered_axis(choices);
-}
-
-void read_expert_axes(Table& table, const Workload& workload, SpaceSettings& space)
-{
-    const auto read = [&](const char* key, const Range& range, int largest, const char* what, std::vector<int>& axis) {
-        const auto value = table.find(key);
-        if (!value) {
-            return;
-        }
-        const auto choices = integers(*value, range, "[1, 8]");
-        for (const Choice<int>& choice : choices) {
-            if (choice.value > 1 && !workload.mixture()) {
-                choice.place.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
-            }
-            if (choice.value > 1 && largest % choice.value != 0) {
-                choice.place.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
-                                   fmt::format("write a divisor of {}", largest)});
-            }
-        }
-        axis = ordered_axis(choices);
-    };
-    read("ep", ep_range, workload.experts.count, "experts", space.ep);
-    read("etp", etp_range, workload.experts.feed_forward, "columns of an expert", space.etp);
-}
-
-std::vector<Seconds> read_checkpoint_intervals(const Value& axis)
+std::vector<Choice<Seconds>> read_choices(const Value& value, const PlanAxis<Seconds>& axis)
 {
     std::vector<Choice<Seconds>> choices;
-    for (const Value& element : axis.list(R"(["10 min", "1 h"])")) {
-        choices.push_back({element.quantity<Seconds>("10 min"), element});
+    for (const Value& element : value.list(list_example(axis.example, true))) {
+        choices.push_back({element.quantity<Seconds>(axis.example), element});
     }
-    std::vector<Seconds> values = without_repeats(choices);
-    std::sort(values.begin(), values.end());
+    return choices;
+}
+
+template <Nameable Enum>
+std::vector<Choice<Enum>> read_choices(const Value& value, const PlanAxis<Enum>& axis)
+{
+    std::vector<Choice<Enum>> choices;
+    for (const Value& element : value.list(list_example(axis.example, true))) {
+        choices.push_back({*parse<Enum>(element.choice(enum_names<Enum>(), axis.help)), element});
+    }
+    return choices;
+}
+
+/// Numbers ascend, so that neighbours in the list are neighbours in meaning; names stay in their order.
+template <class T>
+std::vector<T> values_of(const std::vector<Choice<T>>& choices)
+{
+    std::vector<T> values = without_repeats(choices);
+    if constexpr (!std::is_enum_v<T>) {
+        std::sort(values.begin(), values.end());
+    }
     return values;
 }
 
-std::vector<int> read_spares(const Value& axis, const Cluster& cluster)
+/// What else must hold of the values of an axis, in this study.
+struct Study {
+    const Workload& workload;
+    const Cluster& cluster;
+};
+
+void refuse_gpus(const Choice<int>& gpus, const Study& study)
 {
-    std::vector<Choice<int>> choices;
-    for (const Value& element : axis.list("[8, 16]")) {
-        choices.push_back({read_spare_nodes(element, cluster), element});
+    if (gpus.value > study.cluster.gpus) {
+        gpus.place.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
+                         fmt::format("write {} or less", study.cluster.gpus)});
     }
-    return ordered_axis(choices);
 }
 
-std::vector<int> read_recomputed_layers(const Value& axis, const Workload& workload)
+void refuse_tp(const Choice<int>& tp, const Study& study)
 {
-    const auto choices = integers(axis, recomputed_range, "[0, 8]");
-    for (const Choice<int>& choice : choices) {
-        if (choice.value >= workload.layers) {
-            choice.place.fail({"is no part of the layers", fmt::format("the workload has {}", workload.layers),
-                               "write 0 for all of them, or fewer"});
+    const Workload& workload = study.workload;
+    if (workload.heads_divide(tp.value)) {
+        return;
+    }
+    int below = std::min(tp.value, workload.heads);
+    while (!workload.heads_divide(below)) {
+        --below;
+    }
+    int above = tp.value;
+    while (above <= workload.heads && !workload.heads_divide(above)) {
+        ++above;
+    }
+    const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";
+    if (workload.heads % tp.value != 0) {
+        tp.place.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
+                       fmt::format("try {}{}", below, also)});
+    }
+    tp.place.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads), "one must be a multiple of the other",
+                   fmt::format("try {}{}", below, also)});
+}
+
+void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)
+{
+    if (degree.value > 1 && !study.workload.mixture()) {
+        degree.place.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
+    }
+    if (degree.value > 1 && largest % degree.value != 0) {
+        degree.place.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
+                           fmt::format("write a divisor of {}", largest)});
+    }
+}
+
+void refuse_ep(const Choice<int>& ep, const Study& study) { refuse_shares(ep, study, study.workload.experts.count, "experts"); }
+
+void refuse_etp(const Choice<int>& etp, const Study& study)
+{
+    refuse_shares(etp, study, study.workload.experts.feed_forward, "columns of an expert");
+}
+
+void refuse_recomputed(const Choice<int>& layers, const Study& study)
+{
+    if (layers.value >= study.workload.layers) {
+        layers.place.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers),
+                           "write 0 for all of them, or fewer"});
+    }
+}
+
+void refuse_spares(const Choice<int>& spares, const Study& study) { read_spare_nodes(spares.place, study.cluster); }
+
+void refuse_offload(const Choice<Offload>& offload, const Study& study)
+{
+    const Accelerator& gpu = study.cluster.accelerator;
+    if (offload.value != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
+        offload.place.fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", gpu.name),
+                            "give both in accelerator_override, or write [\"none\"]"});
+    }
+}
+
+void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
+{
+    if (crossing.value != Crossing::by_order && study.cluster.building_gpus() == 0) {
+        crossing.place.fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
+                             "give the tier that joins buildings an aggregate, or leave the axis out"});
+    }
+}
+
+void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
+{
+    if (!study.cluster.nodes_known()) {
+        order.place.fail({"needs known nodes", "no node of the cluster is known to be slow",
+                          "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+    }
+}
+
+template <class T>
+using Refusal = void (*)(const Choice<T>&, const Study&);
+
+/// The refusal that belongs to an axis.
+template <class T>
+Refusal<T> refusal_of(std::vector<T> SpaceSettings::*axis,
+                      std::initializer_list<std::pair<std::vector<T> SpaceSettings::*, Refusal<T>>> rows)
+{
+    for (const auto& [of, refusal] : rows) {
+        if (of == axis) {
+            return refusal;
         }
     }
-    return ordered_axis(choices);
+    return nullptr;
+}
+
+Refusal<int> refusal_for(const PlanAxis<int>& axis)
+{
+    using S = SpaceSettings;
+    return refusal_of<int>(axis.values, {{&S::gpus, refuse_gpus},
+                                         {&S::tp, refuse_tp},
+                                         {&S::ep, refuse_ep},
+                                         {&S::etp, refuse_etp},
+                                         {&S::recomputed_layers, refuse_recomputed},
+                                         {&S::spares, refuse_spares}});
+}
+Refusal<Offload> refusal_for(const PlanAxis<Offload>&) { return refuse_offload; }
+Refusal<Crossing> refusal_for(const PlanAxis<Crossing>&) { return refuse_crossing; }
+Refusal<NodeOrder> refusal_for(const PlanAxis<NodeOrder>&) { return refuse_node_order; }
+template <class T>
+Refusal<T> refusal_for(const PlanAxis<T>&)
+{
+    return nullptr;
+}
+
+template <class T>
+void read_axis(const Value& value, const PlanAxis<T>& axis, const Study& study, SpaceSettings& space)
+{
+    const std::vector<Choice<T>> choices = read_choices(value, axis);
+    if (const Refusal<T> refuse = refusal_for(axis)) {
+        for (const Choice<T>& choice : choices) {
+            refuse(choice, study);
+        }
+    }
+    space.*(axis.values) = values_of(choices);
+}
+
+// What the schema says of an axis.
+std::vector<ValueShape> shapes_of(const PlanAxis<int>& axis)
+{
+    return {{.kind = ValueShape::Kind::integer, .range = range_of(axis), .list = true},
+            {.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return steps_fields(); }}};
+}
+std::vector<ValueShape> shapes_of(const PlanAxis<Seconds>&)
+{
+    return {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::time, .list = true}};
+}
+template <Nameable Enum>
+std::vector<ValueShape> shapes_of(const PlanAxis<Enum>&)
+{
+    ValueShape shape = choice_shape(enum_names<Enum>);
+    shape.list = true;
+    return {shape};
+}
+
+template <class T>
+std::string usual_of(const PlanAxis<T>& axis)
+{
+    const T usual = (SpaceSettings{}.*(axis.values)).front();
+    if constexpr (std::is_enum_v<T>) {
+        return list_example(name(usual), true);
+    } else if constexpr (std::is_same_v<T, int>) {
+        return usual > 0 ? list_example(std::to_string(usual), false) : "";
+    } else {
+        return "";
+    }
+}
+
+template <class T>
+KeyInfo key_of(const PlanAxis<T>& axis)
+{
+    return {std::string(axis.name), std::string(axis.help), list_example(axis.example, !std::is_same_v<T, int>),
+            shapes_of(axis),        Need::optional,         {}};
 }
 
 }  // namespace
 
+const SectionTable& space_table()
+{
+    static const SectionTable table = [] {
+        SectionTable space("[space]", "the axes of the search: each plan takes one value of each");
+        KeyInfo gpus = key_of(gpus_axis);
+        gpus.need = Need::required;
+        space.add(std::move(gpus));
+        for_each_axis([&space](const auto& axis) {
+            KeyInfo key = key_of(axis);
+            key.usual = usual_of(axis);
+            space.add(std::move(key));
+        });
+        return space;
+    }();
+    return table;
+}
+
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster)
 {
+    const Study study{workload, cluster};
     SpaceSettings space;
-    space.gpus = read_gpus(table.at("gpus", "gpus = [2048, 4096]"), cluster);
-    if (const auto axis = table.find("tp")) {
-        space.tp = read_tp(*axis, workload);
-    }
-    if (const auto axis = table.find("cp")) {
-        space.cp = ordered_axis(integers(*axis, cp_range, "[1, 2]"));
-    }
-    read_expert_axes(table, workload, space);
-    if (const auto axis = table.find("pp")) {
-        space.pp = ordered_axis(integers(*axis, pp_range, "[1, 2, 4, 8]"));
-    }
-    if (const auto axis = table.find("v")) {
-        space.v = ordered_axis(integers(*axis, v_range, "[1, 2]"));
-    }
-    if (const auto axis = table.find("group")) {
-        space.group = ordered_axis(integers(*axis, group_range, "[8, 16]"));
-    }
-    if (const auto axis = table.find("microbatch")) {
-        space.microbatch = ordered_axis(integers(*axis, microbatch_range, "[1, 2]"));
-    }
-    if (const auto axis = table.find("schedule")) {
-        space.schedule = named_axis<Schedule>(*axis);
-    }
-    if (const auto axis = table.find("recompute")) {
-        space.recompute = named_axis<Recompute>(*axis);
-    }
-    if (const auto axis = table.find("sharding")) {
-        space.sharding = named_axis<Sharding>(*axis);
-    }
-    if (const auto axis = table.find("split")) {
-        space.split = named_axis<LayerSplit>(*axis);
-    }
-    if (const auto axis = table.find("dp_overlap")) {
-        space.dp_overlap = named_axis<DataParallelOverlap>(*axis);
-    }
-    if (const auto axis = table.find("post_validation")) {
-        space.post_validation = named_axis<PostValidation>(*axis);
-    }
-    if (const auto axis = table.find("recomputed_layers")) {
-        space.recomputed_layers = read_recomputed_layers(*axis, workload);
-    }
-    if (const auto axis = table.find("tp_overlap")) {
-        space.tp_overlap = named_axis<TensorParallelOverlap>(*axis);
-    }
-    if (const auto axis = table.find("context_exchange")) {
-        space.context_exchange = named_axis<ContextExchange>(*axis);
-    }
-    if (const auto axis = table.find("offload")) {
-        space.offload = named_axis<Offload>(*axis);
-        const bool used = std::any_of(space.offload.begin(), space.offload.end(), [](Offload o) { return o != Offload::none; });
-        if (used && (cluster.accelerator.host_link.si <= 0.0 || cluster.accelerator.host_memory_bandwidth.si <= 0.0)) {
-            axis->fail({"has nowhere to go",
-                        fmt::format("{} names no host_link and host_memory_bandwidth", cluster.accelerator.name),
-                        "give both in accelerator_override, or write [\"none\"]"});
+    read_axis(table.at(gpus_axis.name, "gpus = [2048, 4096]"), gpus_axis, study, space);
+    for_each_axis([&](const auto& axis) {
+        if (const auto value = table.find(axis.name)) {
+            read_axis(*value, axis, study, space);
         }
-    }
-    if (const auto axis = table.find("order")) {
-        space.order = named_axis<PlacementOrder>(*axis);
-    }
-    if (const auto axis = table.find("checkpoint_interval")) {
-        space.checkpoint_interval = read_checkpoint_intervals(*axis);
-    }
-    if (const auto axis = table.find("spares")) {
-        space.spares = read_spares(*axis, cluster);
-    }
-    if (const auto axis = table.find("crossing")) {
-        space.crossing = named_axis<Crossing>(*axis);
-        const bool used =
-            std::any_of(space.crossing.begin(), space.crossing.end(), [](Crossing c) { return c != Crossing::by_order; });
-        if (used && cluster.building_gpus() == 0) {
-            axis->fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
-                        "give the tier that joins buildings an aggregate, or leave the axis out"});
-        }
-    }
-    if (const auto axis = table.find("node_order")) {
-        space.node_order = named_axis<NodeOrder>(*axis);
-        if (!cluster.nodes_known()) {
-            axis->fail({"says nothing", "no node of the cluster is known to be slow",
-                        "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
-        }
-    }
+    });
     table.refuse_unknown_keys();
     return space;
 }

@@ -8,8 +8,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
-
 void refuse_far_cap(const Value& value, const Law& law)
 {
     if (law.cap > farthest_cap_of_ops) {
@@ -19,57 +17,104 @@ void refuse_far_cap(const Value& value, const Law& law)
     }
 }
 
-}  // namespace
-
-void read_variability_fields(Table& table, Keys keys, const std::string& default_source, Variability& variability)
+const Fields<Variability>& residual_fields(bool of_catalog)
 {
+    const auto made = [](bool catalog) {
+        Fields<Variability> fields("residual", "one distribution per kernel class");
+        for (std::size_t i = 0; i < kernel_classes; ++i) {
+            fields.custom({std::string(kernel_class_names[i]),
+                           fmt::format("factor of a kernel of class {}", kernel_class_names[i]),
+                           std::string(law_example),
+                           {law_shape()},
+                           Need::complete},
+                          [i, catalog](const Value& value, Variability& variability, Keys) {
+                              variability.residual[i] = read_law(value, catalog ? "" : "scenario");
+                              refuse_far_cap(value, variability.residual[i]);
+                          });
+        }
+        return fields;
+    };
+    static const auto entries = made(true);
+    static const auto sections = made(false);
+    return of_catalog ? entries : sections;
+}
+
+template <bool of_catalog>
+const SectionTable& residual_table()
+{
+    return residual_fields(of_catalog);
+}
+
+/// Where a distribution of a catalog's profile must name its source.
+using Read = Fields<Variability>::Read;
+Read reader(Law Variability::*law, bool of_catalog)
+{
+    return [law, of_catalog](const Value& value, Variability& variability, Keys) {
+        variability.*law = read_law(value, of_catalog ? "" : "scenario");
+        if (law == &Variability::operation) {
+            refuse_far_cap(value, variability.*law);
+        }
+    };
+}
+
+Fields<Variability> factors(const char* title, const char* help, bool of_catalog)
+{
+    Fields<Variability> fields(title, help);
     struct Row {
         const char* key;
-        Law* law;
+        Law Variability::*law;
+        Need need;
+        const char* help;
     };
-    const Row rows[] = {{"gpu", &variability.gpu},
-                        {"node", &variability.node},
-                        {"site", &variability.site},
-                        {"common_compute", &variability.common_compute},
-                        {"common_communication", &variability.common_communication},
-                        {"stage", &variability.stage},
-                        {"microbatch", &variability.microbatch}};
     // Most jobs say it by the regimes of compute and communication, and by their kernels.
-    for (const Row& row : {Row{"common_step", &variability.common_step}, Row{"operation", &variability.operation}}) {
-        if (const auto value = table.find(row.key)) {
-            *row.law = read_law(*value, default_source);
-            if (row.law == &variability.operation) {
-                refuse_far_cap(*value, *row.law);
-            }
-        }
-    }
+    const Row rows[] = {
+        {"common_step", &Variability::common_step, Need::optional, "per-step factor of everything"},
+        {"operation", &Variability::operation, Need::optional,
+         "factor of a whole forward or backward pass, shared by its kernels"},
+        {"gpu", &Variability::gpu, Need::complete, "per-GPU factor of compute, the same for a whole run"},
+        {"node", &Variability::node, Need::complete, "per-node factor of compute, the same for a whole run"},
+        {"site", &Variability::site, Need::complete, "factor of the whole job's compute, the same for a whole run"},
+        {"common_compute", &Variability::common_compute, Need::complete, "per-step factor of all compute"},
+        {"common_communication", &Variability::common_communication, Need::complete, "per-step factor of all communication"},
+        {"stage", &Variability::stage, Need::complete, "per-step factor of a pipeline stage of a replica"},
+        {"microbatch", &Variability::microbatch, Need::complete, "per-step factor of a microbatch of a replica"}};
+    const auto shape = [] { return std::vector{law_shape()}; };
     for (const Row& row : rows) {
-        if (const auto value = table.find(row.key, keys, fmt::format("{} = {}", row.key, law_example))) {
-            *row.law = read_law(*value, default_source);
-        }
+        fields.custom({row.key, row.help, std::string(law_example), shape(), row.need}, reader(row.law, of_catalog));
     }
-    if (const auto residual = table.find("residual", keys, "residual = { gemm = ..., one law a kernel class }")) {
-        Table classes = residual->table(fmt::format("{{ gemm = {} }}", law_example));
-        for (std::size_t i = 0; i < kernel_classes; ++i) {
-            if (const auto value =
-                    classes.find(kernel_class_names[i], keys, fmt::format("{} = {}", kernel_class_names[i], law_example))) {
-                variability.residual[i] = read_law(*value, default_source);
-                refuse_far_cap(*value, variability.residual[i]);
-            }
-        }
-        classes.refuse_unknown_keys();
-    }
-    table.refuse_unknown_keys();
+    fields.custom({"residual",
+                   "factor of a single kernel or blocking collective, by kernel class",
+                   fmt::format("{{ gemm = {} }}", law_example),
+                   {{.kind = ValueShape::Kind::section, .section = of_catalog ? residual_table<true> : residual_table<false>}},
+                   Need::complete},
+                  [of_catalog](const Value& value, Variability& variability, Keys keys) {
+                      Table classes = value.table(fmt::format("{{ gemm = {} }}", law_example));
+                      residual_fields(of_catalog).read_whole(classes, keys, variability);
+                  });
+    return fields;
+}
+
+}  // namespace
+
+const Fields<Variability>& variability_profile_fields()
+{
+    static const auto fields = factors("a variability profile", "how durations vary", true);
+    return fields;
+}
+
+const Fields<Variability>& variability_fields()
+{
+    static const auto fields =
+        Fields<Variability>("[variability]", "how durations vary: factors of mean one, each with a distribution")
+            .base("profile", catalog_variabilities, catalog_variability, "variability profile of the catalog")
+            .include(factors("[variability]", "", false));
+    return fields;
 }
 
 Variability read_variability(Table table)
 {
     Variability variability;
-    const auto profile = table.find("profile");
-    if (profile) {
-        variability = catalog_variability(profile->choice(catalog_variabilities(), "variability profiles of the catalog"));
-    }
-    read_variability_fields(table, profile ? Keys::some : Keys::all, "scenario", variability);
+    variability_fields().read_whole(table, Keys::all, variability);
     return variability;
 }
 

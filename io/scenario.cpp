@@ -21,6 +21,15 @@ constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
 constexpr Range headroom_range{"the share of memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
 
+const Fields<double>& memory_fields()
+{
+    static const auto fields = Fields<double>("[memory]", "memory that plans must leave free")
+                                   .number(
+                                       "headroom", [](double& headroom) -> double& { return headroom; }, headroom_range)
+                                   .required();
+    return fields;
+}
+
 void refuse_missing_precision(const Scenario& scenario, const Value& workload)
 {
     if (scenario.cluster.accelerator.peak(scenario.workload.precision).si <= 0.0) {
@@ -84,7 +93,82 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
     }
 }
 
+void refuse_phases(const Scenario& scenario, const Value& phases)
+{
+    for (const Phase& phase : scenario.phases) {
+        if (phase.own.gpus > scenario.cluster.gpus) {
+            phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
+                         fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+        if (phase.own.tp > 0 && !scenario.workload.heads_divide(phase.own.tp)) {
+            phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
+                         fmt::format("the network has {} attention heads and {} key and value heads", scenario.workload.heads,
+                                     scenario.workload.kv_heads),
+                         "give that phase a tp that divides them"});
+        }
+    }
+}
+
+KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
+{
+    const SectionTable& section = table();
+    ValueShape shape{.kind = ValueShape::Kind::section, .section = table, .list = list};
+    return {std::move(key), section.help(), section.title() + " with " + section.keys().front().line(), {std::move(shape)}, need};
+}
+
+template <class T, const Fields<T>& (*fields)()>
+const SectionTable& table_of()
+{
+    return fields();
+}
+
+/// Sections are read in this order: later ones depend on earlier ones.
+Fields<Scenario> made_scenario_fields()
+{
+    const auto in = [](const Value& value) { return value.table("a section"); };
+    Fields<Scenario> all("The file", "everything that a study depends on");
+    all.text("name", &Scenario::name, "my-study", "name of the study").required();
+    all.integer("seed", &Scenario::seed, seed_range);
+    all.date("start", &Scenario::start, "2027-01-15", "day on which the training begins, for dates in reports");
+    all.custom(section_key("workload", table_of<Workload, workload_fields>, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.workload = read_workload(in(value)); });
+    all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
+               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
+    all.custom(section_key("cluster", cluster_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.cluster = read_cluster(in(value)); });
+    all.nested(
+        "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
+    all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
+    all.custom(section_key("reliability", reliability_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.reliability = read_reliability(in(value), s.cluster); });
+    all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
+        Table table = in(value);
+        power_fields().read_whole(table, Keys::all, s.power);
+    });
+    all.custom(section_key("space", space_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.space = read_space(in(value), s.workload, s.cluster); });
+    all.custom(section_key("objectives", objectives_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
+    all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   Table table = in(value);
+                   search_fields().read_whole(table, Keys::all, s.search);
+               });
+    all.custom(section_key("knob", knob_table, Need::optional, true),
+               [](const Value& value, Scenario& s, Keys) { s.knobs = read_knobs(value, s.cluster); });
+    return all;
+}
+
+const Fields<Scenario>& scenario_fields()
+{
+    static const auto fields = made_scenario_fields();
+    return fields;
+}
+
 }  // namespace
+
+const SectionTable& scenario_table() { return scenario_fields(); }
 
 Scenario parse_scenario(const std::string& text, const std::string& path)
 {
@@ -93,58 +177,18 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     Scenario scenario;
     scenario.path = path;
     scenario.text = text;
-    scenario.name = top.at("name", "name = \"my-study\"").text("my-study");
-    if (const auto seed = top.find("seed")) {
-        scenario.seed = static_cast<std::uint64_t>(seed->integer(seed_range));
-    }
-    if (const auto start = top.find("start")) {
-        scenario.start = start->date();
-    }
-    scenario.workload = read_workload(top.section("workload", "[workload] with model = \"llama3-405b\""));
-    scenario.phases = read_phases(top.at("phase", "[[phase]] with tokens, sequence_length and global_batch"));
-    scenario.cluster =
-        read_cluster(top.section("cluster", "[cluster] with accelerator = \"h100-sxm\", gpus, gpu_price and tiers"));
+    scenario.power = catalog_power(usual_power);
+    scenario_fields().read_whole(top, Keys::all, scenario);
     refuse_missing_precision(scenario, *top.find("workload"));
-    for (const Phase& phase : scenario.phases) {
-        if (phase.own.gpus > scenario.cluster.gpus) {
-            top.find("phase")->fail({fmt::format("has one on {} GPUs", phase.own.gpus),
-                                     fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
-        }
-        if (phase.own.tp > 0 && !scenario.workload.heads_divide(phase.own.tp)) {
-            top.find("phase")->fail({fmt::format("has one with tp = {}", phase.own.tp),
-                                     fmt::format("the network has {} attention heads and {} key and value heads",
-                                                 scenario.workload.heads, scenario.workload.kv_heads),
-                                     "give that phase a tp that divides them"});
-        }
-    }
-    if (const auto memory = top.find("memory")) {
-        Table table = memory->table("[memory] with headroom = 0.05");
-        scenario.memory_headroom = table.at("headroom", "headroom = 0.05").number(headroom_range);
-        table.refuse_unknown_keys();
-    }
-    scenario.variability = read_variability(top.section("variability", "[variability] with profile = \"hpc-2024\""));
-    scenario.reliability =
-        read_reliability(top.section("reliability", "[reliability] with node_failure_rate = \"3.79e-3 /day\""), scenario.cluster);
-    const auto power = top.find("power");
-    scenario.power = power ? read_power(power->table("[power] with profile = \"us-hyperscale\"")) : catalog_power(usual_power);
-    scenario.space = read_space(top.section("space", "[space] with gpus = [2048, 4096]"), scenario.workload, scenario.cluster);
+    refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }
     refuse_rare_checkpoints(scenario, top);
-    scenario.objectives = read_objectives(
-        top.section("objectives", R"([objectives] with minimise = ["training_time_p99", "cost"])"), scenario.deadline);
-    if (const auto search = top.find("search")) {
-        scenario.search = read_search(search->table("[search] with confidence = 0.95"));
-    }
-    if (const auto knobs = top.find("knob")) {
-        scenario.knobs = read_knobs(*knobs, scenario.cluster);
-    }
     refuse_idle_price_limit(scenario, top);
     if (!scenario.knobs.empty()) {
         scenario.hardware = hardware_grid(scenario);
     }
-    top.refuse_unknown_keys();
     return scenario;
 }
 

@@ -7,7 +7,7 @@
 #include "model/hardware/power.hpp"
 #include "model/noise/variability.hpp"
 #include "model/phase.hpp"
-#include "model/plan.hpp"
+#include "model/plan_axes.hpp"
 #include "model/run/reliability.hpp"
 #include "model/workload/workload.hpp"
 
@@ -24,34 +24,6 @@ namespace prismopt {
 class InputError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-};
-
-/// Choices per axis of the design space. A design on the command line names them as here (`tp=8 pp=16 v=2 ...`).
-struct SpaceSettings {
-    std::vector<int> gpus;
-    std::vector<int> tp{1};
-    std::vector<int> cp{1};
-    std::vector<int> pp{1};
-    std::vector<int> ep{1};
-    std::vector<int> etp{1};
-    std::vector<int> v{1};
-    std::vector<int> microbatch{1};
-    std::vector<Schedule> schedule{Schedule::one_f_one_b};
-    std::vector<int> group{0};  // of interleaved; 0: pp
-    std::vector<PostValidation> post_validation{PostValidation::off};
-    std::vector<Recompute> recompute{Recompute::none};
-    std::vector<Sharding> sharding{Sharding::zero1};
-    std::vector<LayerSplit> split{LayerSplit::layers};
-    std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
-    std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
-    std::vector<Crossing> crossing{Crossing::by_order};
-    std::vector<NodeOrder> node_order{NodeOrder::as_listed};
-    std::vector<int> recomputed_layers{0};  // 0: all
-    std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
-    std::vector<ContextExchange> context_exchange{ContextExchange::ring};
-    std::vector<Offload> offload{Offload::none};
-    std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
-    std::vector<int> spares{as_configured};               // unless an axis: as [reliability] says
 };
 
 /// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.

@@ -1,42 +1,60 @@
 #pragma once
 
-/// Readers of the parts of a scenario, one a section. Those that take `Keys` also read the catalog, where every key must be there;
-/// in a scenario they change what they name. Each refuses keys that it does not know.
+/// The sections of a scenario: a table of fields each, and readers of those that depend on others. Tables of catalog entries are read
+/// whole there (Keys::all); in a scenario they change what they name.
 
+#include "io/fields.hpp"
 #include "io/scenario.hpp"
 #include "io/toml.hpp"
 #include "model/phase.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
 
-/// Shape of a network; checks that heads divide it.
-void read_workload_fields(Table& table, Keys keys, Workload& workload);
-void read_accelerator_fields(Table& table, Keys keys, Accelerator& accelerator);
-/// Bandwidth, efficiency and latency of a tier.
-void read_link_fields(Table& table, Keys keys, NetworkTier& tier);
-void read_stack_fields(Table& table, Keys keys, SoftwareStack& stack);
-/// `default_source`: what a law says of its origin when the file does not; empty: the file must.
+// Entries of the catalog.
+const Fields<Workload>& network_fields();
+const Fields<Accelerator>& accelerator_fields();
+const Fields<NetworkTier>& link_fields();
+const Fields<SoftwareStack>& stack_fields();
+const Fields<Power>& power_profile_fields();
+const Fields<Variability>& variability_profile_fields();
+
+// Sections of a scenario.
+const Fields<Workload>& workload_fields();
+const Fields<Phase>& phase_fields();
+const Fields<Variability>& variability_fields();
+const Fields<Power>& power_fields();
+const Fields<SearchSettings>& search_fields();
+const SectionTable& cluster_table();
+const SectionTable& reliability_table();
+const SectionTable& space_table();
+const SectionTable& objectives_table();
+const SectionTable& knob_table();
+/// The whole file.
+const SectionTable& scenario_table();
+
+/// A distribution: a table of its own, whose keys its family decides.
+inline constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
+const SectionTable& law_table();
+ValueShape law_shape();
+/// `default_source`: what a distribution says of its origin when the file does not; empty: the file must.
 Law read_law(const Value& value, const std::string& default_source);
-void read_variability_fields(Table& table, Keys keys, const std::string& default_source, Variability& variability);
 
 Workload read_workload(Table table);
 std::vector<Phase> read_phases(const Value& phases);
-Cluster read_cluster(Table table);
 Variability read_variability(Table table);
+Cluster read_cluster(Table table);
 /// What a scenario without [power] takes.
 inline constexpr const char* usual_power = "us-hyperscale";
-Power read_power(Table table);
-void read_power_fields(Table& table, Keys keys, Power& power);
 /// Nodes that wait to replace others: fewer than the cluster has.
 int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
 SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster);
 /// Sets the deadline where there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
-SearchSettings read_search(Table table);
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);
 
 }  // namespace prismopt

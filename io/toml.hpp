@@ -77,6 +77,7 @@ public:
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
+    int line() const { return node_->line; }
     Table table(std::string_view example) const;
     /// One of `names`; `why` says what they are.
     std::string choice(const std::vector<std::string>& names, std::string_view why) const;

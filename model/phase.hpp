@@ -18,7 +18,7 @@ struct PhasePlan {
     int pp = 0;
     int chunks = 0;
     int microbatch = 0;
-    std::optional<Schedule> schedule = std::nullopt;  // with its usual group, and without post validation
+    std::optional<Schedule> schedule = std::nullopt;  // with its usual group and chunks, and without post validation
     std::optional<Recompute> recompute = std::nullopt;
 };
 
@@ -32,27 +32,9 @@ struct Phase {
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
-/// Data parallel replicas are what remains of the GPUs: none where these do not divide.
-constexpr ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
-{
-    const PhasePlan& own = phase.own;
-    const int gpus = own.gpus > 0 ? own.gpus : plan.gpus();
-    const auto take = [](int& choice, int of_phase) { choice = of_phase > 0 ? of_phase : choice; };
-    take(plan.tp, own.tp);
-    take(plan.cp, own.cp);
-    take(plan.pp, own.pp);
-    take(plan.chunks, own.chunks);
-    take(plan.microbatch, own.microbatch);
-    if (own.schedule) {
-        plan.schedule = *own.schedule;
-        plan.group = 0;
-        plan.post_validation = PostValidation::off;
-    }
-    plan.recompute = own.recompute.value_or(plan.recompute);
-    const int replica = plan.tp * plan.cp * plan.pp;
-    plan.dp = gpus % replica == 0 ? gpus / replica : 0;
-    return plan;
-}
+/// The plan as this phase runs it. Data-parallel replicas are what remains of the GPUs: none where these do not divide. What a phase has of
+/// its own decides what it leaves open: its schedule decides the chunks, and a phase on one stage has no pipeline to schedule.
+ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 
 /// Whether `rule(plan in the phase, phase)` holds in every phase.
 template <class Rule>

@@ -122,6 +122,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            refusal->phase = static_cast<int>(phase) + 1;
             return *refusal;
         }
         const auto& result = std::get<CompiledPlan>(compiled);
@@ -143,7 +144,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{"run never ends", "the mean training time is beyond a thousand years; check rates and bandwidths", 0.0};
+        return Infeasible{Reason::never_ends, "the mean training time is beyond a thousand years; check rates and bandwidths",
+                          0.0};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
@@ -229,6 +231,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            refusal->phase = static_cast<int>(phase) + 1;
             result.infeasible = *refusal;
             return result;
         }

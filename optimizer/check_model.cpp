@@ -122,7 +122,7 @@ CheckedModel check_model(const MeasuredRuns& runs)
     for (const MeasuredRun& run : runs.runs) {
         auto checked = check(run, noise.at(run.variability), fit);
         if (auto* refusal = std::get_if<Infeasible>(&checked)) {
-            result.skipped.push_back({run.source, run.row, refusal->reason + ": " + refusal->detail});
+            result.skipped.push_back({run.source, run.row, refusal->text()});
         } else {
             result.runs.push_back(std::move(std::get<CheckedRun>(checked)));
         }

@@ -3,52 +3,26 @@
 #include "io/export/trainer.hpp"
 #include "io/hardware_variants.hpp"
 #include "model/phase.hpp"
+#include "model/plan_axes.hpp"
+#include "model/plan_rules.hpp"
 #include "model/step/node_order.hpp"
 #include "model/workload/layout.hpp"
 #include "optimizer/design_text.hpp"
-#include "optimizer/plan_axes.hpp"
-#include "optimizer/plan_rules.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <variant>
 
 namespace prismopt {
 
 namespace {
-
-/// Places of the axes: gpus, and those of for_axes().
-enum AxisPosition {
-    gpus,
-    tp,
-    cp,
-    pp,
-    ep,
-    etp,
-    order,
-    crossing,
-    microbatch,
-    schedule,
-    v,
-    group,
-    split,
-    recompute,
-    recomputed_layers,
-    sharding,
-    dp_overlap,
-    tp_overlap,
-    context_exchange,
-    offload,
-    post_validation,
-    checkpoint_interval,
-    node_order,
-    spares
-};
 
 Axis axis_of(std::string name, const std::vector<int>& values)
 {
@@ -80,25 +54,28 @@ Axis axis_of(std::string axis, const std::vector<Enum>& values)
 
 std::vector<Axis> axes(const SpaceSettings& s)
 {
-    std::vector<Axis> all{axis_of("gpus", s.gpus)};
+    std::vector<Axis> all{axis_of(std::string(gpus_axis.name), s.gpus)};
     ParallelPlan any;
-    for_axes(any, s, [&all](const char* axis, auto&, const auto& values) { all.push_back(axis_of(axis, values)); });
+    for_axes(any, s,
+             [&all](std::string_view axis, auto&, const auto& values) { all.push_back(axis_of(std::string(axis), values)); });
     return all;
 }
 
-/// The plan as far as the point is set; the other choices keep their defaults.
+/// The plan as far as the point is set; the other choices keep their defaults. Without replicas where the GPUs do not divide.
 ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
 {
     ParallelPlan plan;
-    std::size_t axis = gpus;
-    for_axes(plan, s, [&](const char*, auto& choice, const auto& values) {
-        ++axis;
-        if (axis < point.size()) {
-            choice = values[point[axis]];
+    std::size_t place = 0;  // of the number of GPUs
+    for_axes(plan, s, [&](std::string_view, auto& choice, const auto& values) {
+        ++place;
+        if (place < point.size()) {
+            choice = values[point[place]];
         }
     });
-    if (point.size() > pp) {
-        plan.dp = s.gpus[point[gpus]] / (plan.tp * plan.cp * plan.pp);
+    if (point.size() > place_of(&ParallelPlan::pp)) {
+        const int gpus = s.gpus[point.front()];
+        const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.cp * plan.pp;
+        plan.dp = gpus % replica == 0 ? static_cast<int>(gpus / replica) : 0;
     }
     if (plan.schedule != Schedule::interleaved) {
         plan.group = 0;  // others have none
@@ -118,7 +95,7 @@ std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& 
     if (plan.schedule != Schedule::interleaved) {
         return 0;
     }
-    if (undefined_schedule(plan, phase)) {
+    if (!schedule_defined(plan, phase)) {
         return std::nullopt;
     }
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
@@ -198,121 +175,111 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
     return constraints;
 }
 
-std::vector<Constraint> constraints(const Scenario& scenario)
+/// The rules of all plans, in each phase: at their last axis, and where that excludes more at once, at an earlier one.
+void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
+{
+    struct Judge {
+        SpaceSettings space;
+        std::vector<Phase> phases;
+        Workload workload;
+        Cluster cluster;
+    };
+    const auto judge = std::make_shared<const Judge>(Judge{scenario.space, scenario.phases, scenario.workload, scenario.cluster});
+    for (const PlanRule& rule : plan_rules()) {
+        for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
+            const auto holds = [judge, i, holds = rule.holds](std::span<const int> point) {
+                const Phase& phase = judge->phases[i];
+                return holds({plan_in_phase(partial_plan(judge->space, point), phase), phase, judge->workload, judge->cluster});
+            };
+            const std::string reason = category(rule.reason, static_cast<int>(i) + 1);
+            for (const std::size_t axis : std::set{rule.early_axis, rule.last_axis}) {
+                all.push_back({reason, axis + 1, holds});
+            }
+        }
+    }
+    // Before the group is set: some group must do.
+    for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
+        all.push_back({category(Reason::schedule_undefined, static_cast<int>(i) + 1), place_of(&ParallelPlan::chunks) + 1,
+                       [judge, i](std::span<const int> point) {
+                           ParallelPlan plan = partial_plan(judge->space, point);
+                           return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
+                               plan.group = plan.schedule == Schedule::interleaved ? size : 0;
+                               return schedule_defined(plan_in_phase(plan, judge->phases[i]), judge->phases[i]);
+                           });
+                       }});
+    }
+}
+
+/// Of choices that make no difference the first name stays.
+void add_names(const Scenario& scenario, std::vector<Constraint>& all)
 {
     const SpaceSettings& s = scenario.space;
     const std::vector<Phase>& phases = scenario.phases;
-    const auto on_plan = [&s](std::string reason, AxisPosition last, auto rule) {
-        return Constraint{std::move(reason), static_cast<std::size_t>(last) + 1,
-                          [s, rule](std::span<const int> point) { return rule(partial_plan(s, point)); }};
+    const auto names = [&all](std::size_t axis, std::function<bool(std::span<const int>)> first) {
+        all.push_back({std::string(name(Reason::same_plan)), axis + 1, std::move(first)});
     };
-    const auto in_phases = [&on_plan, &phases](std::string reason, AxisPosition last, auto rule) {
-        return on_plan(std::move(reason), last,
-                       [phases, rule](const ParallelPlan& plan) { return in_every_phase(plan, phases, rule); });
+    // All values of an axis are the same unless `makes_a_difference` in some phase.
+    const auto first_unless = [&](auto choice, auto makes_a_difference) {
+        const std::size_t axis = place_of(choice);
+        names(axis, [s, phases, axis, makes_a_difference](std::span<const int> point) {
+            return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
+        });
     };
-    // Where a choice makes no difference, only its first name stays.
-    const auto first_unless = [&s, &phases](AxisPosition axis, auto makes_a_difference) {
-        return Constraint{"same plan under another name", static_cast<std::size_t>(axis) + 1,
-                          [s, phases, axis, makes_a_difference](std::span<const int> point) {
-                              return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
-                          }};
+    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase. Those without an effect (nothing)
+    // are left to other rules.
+    const auto first_of_its_effect = [&](auto choice, const auto& values, auto effect) {
+        const std::size_t axis = place_of(choice);
+        names(axis, [s, phases, axis, choice, values, effect](std::span<const int> point) {
+            const ParallelPlan plan = partial_plan(s, point);
+            return std::none_of(values.begin(), values.begin() + point[axis], [&](const auto& earlier) {
+                ParallelPlan other = plan;
+                other.*choice = earlier;
+                return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+                    const auto own = effect(plan_in_phase(plan, phase), phase);
+                    return own && own == effect(plan_in_phase(other, phase), phase);
+                });
+            });
+        });
     };
-    // Where values of a choice have the same effect, `effect(plan in the phase, phase)` in every phase, only the first of them stays.
-    // Values without an effect (nothing) are left to other rules.
-    const auto first_of_its_effect = [&s, &phases](AxisPosition axis, auto choice, const auto& values, auto effect) {
-        return Constraint{"same plan under another name", static_cast<std::size_t>(axis) + 1,
-                          [s, phases, axis, choice, values, effect](std::span<const int> point) {
-                              const ParallelPlan plan = partial_plan(s, point);
-                              return std::none_of(values.begin(), values.begin() + point[axis], [&](const auto& earlier) {
-                                  ParallelPlan other = plan;
-                                  other.*choice = earlier;
-                                  return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
-                                      const auto own = effect(plan_in_phase(plan, phase), phase);
-                                      return own && own == effect(plan_in_phase(other, phase), phase);
-                                  });
-                              });
-                          }};
-    };
-    const auto microbatch_of_one = [](ParallelPlan plan) {
-        plan.microbatch = 1;
-        return plan;
-    };
-    // Which of the plain schedules runs.
-    const auto no_matter = [](const ParallelPlan& plan, const Phase& phase) {
-        return phase.own.schedule || one_microbatch(plan, phase);
-    };
-    const auto defined = [](const ParallelPlan& plan, const Phase& phase) { return !undefined_schedule(plan, phase); };
-    std::vector<Constraint> all{
-        in_phases("tp does not fit the nodes", tp,
-                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return tp_fits_nodes(plan, cluster); }),
-        in_phases("tp*cp does not fit the nodes", cp,
-                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) {
-                      return contexts_fit_nodes(plan, cluster);
-                  }),
-        in_phases("cp does not divide the sequence", cp, contexts_divide),
-        {"gpus not divisible by tp*cp*pp", pp + 1,
-         [s](std::span<const int> point) {
-             const std::int64_t replica = static_cast<std::int64_t>(s.tp[point[tp]]) * s.cp[point[cp]] * s.pp[point[pp]];
-             return s.gpus[point[gpus]] % replica == 0;
-         }},
-        in_phases("gpus not divisible by tp*cp*pp", pp, [](const ParallelPlan& plan, const Phase&) { return plan.dp > 0; }),
-        in_phases("global batch not divisible by dp*microbatch", pp,
-                  [microbatch_of_one](const ParallelPlan& plan, const Phase& phase) {
-                      return batch_divides(microbatch_of_one(plan), phase);
-                  }),
-        in_phases("ep does not divide the experts or the GPUs", etp,
-                  [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
-                      return experts_divide(plan, workload);
-                  }),
-        first_unless(order,
-                     [node = scenario.cluster.gpus_per_node()](const ParallelPlan& plan, const Phase&) {
-                         return plan.gradient_gpus() > 1 && plan.pp > 1 && plan.gpus() > node;  // GPUs of a node are alike
-                     }),
-        on_plan("does not lie across buildings so", crossing,
-                [cluster = scenario.cluster](const ParallelPlan& plan) { return !placement_problem(plan, cluster); }),
-        first_unless(crossing, [cluster = scenario.cluster](const ParallelPlan& plan,
-                                                            const Phase&) { return !stays_in_one(plan, cluster); }),
-        in_phases("global batch not divisible by dp*microbatch", microbatch, batch_divides),
-        {"same plan under another name", schedule + 1,
-         [s, phases, no_matter](std::span<const int> point) {
-             const auto chosen = s.schedule.begin() + point[schedule];
-             const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
-             return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
-                    std::none_of(s.schedule.begin(), chosen, plain);
-         }},
-        on_plan("schedule not defined", v,
-                [phases, defined, groups = s.group](ParallelPlan plan) {
-                    return std::any_of(groups.begin(), groups.end(), [&](int size) {
-                        plan.group = plan.schedule == Schedule::interleaved ? size : 0;
-                        return in_every_phase(plan, phases, defined);
-                    });
-                }),
-        first_of_its_effect(group, &ParallelPlan::group, s.group, microbatches_in_a_row),
-        in_phases("schedule not defined", group, defined),
-        first_of_its_effect(split, &ParallelPlan::split, s.split,
-                            [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
-                                return layers_of_chunks(plan, workload);
-                            }),
-        in_phases("fewer layers than chunks", split,
-                  [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
-                      return chunks_have_layers(plan, workload);
-                  }),
-        first_of_its_effect(recomputed_layers, &ParallelPlan::recomputed_layers, s.recomputed_layers,
-                            [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
-                                return recomputed_in_full(plan, workload);
-                            }),
-        first_unless(sharding, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
-        first_unless(dp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; }),
-        first_unless(tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; }),
-        first_unless(context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; }),
-        first_unless(post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); }),
-        on_plan("more spares than nodes", spares,
-                [cluster = scenario.cluster](const ParallelPlan& plan) { return !node_problem(plan, cluster); }),
-        on_plan("same plan under another name", spares,
-                [orders = s.node_order, phases, cluster = scenario.cluster](const ParallelPlan& plan) {
-                    return first_order_of_its_kind(plan, orders, phases, cluster);
-                }),
-    };
+    const auto sums_gradients = [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; };
+    first_unless(&ParallelPlan::order, [node = scenario.cluster.gpus_per_node()](const ParallelPlan& plan, const Phase&) {
+        return plan.gradient_gpus() > 1 && plan.pp > 1 && plan.gpus() > node;  // GPUs of a node are alike
+    });
+    first_unless(&ParallelPlan::crossing,
+                 [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return !stays_in_one(plan, cluster); });
+    // With one microbatch it does not matter which of the plain schedules runs.
+    names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
+        const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
+        const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
+        const auto no_matter = [](const ParallelPlan& plan, const Phase& phase) {
+            return phase.own.schedule || one_microbatch(plan, phase);
+        };
+        return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
+               std::none_of(s.schedule.begin(), chosen, plain);
+    });
+    first_of_its_effect(&ParallelPlan::group, s.group, microbatches_in_a_row);
+    first_of_its_effect(&ParallelPlan::split, s.split, [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+        return layers_of_chunks(plan, workload);
+    });
+    first_of_its_effect(&ParallelPlan::recomputed_layers, s.recomputed_layers,
+                        [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                            return recomputed_in_full(plan, workload);
+                        });
+    first_unless(&ParallelPlan::sharding, sums_gradients);
+    first_unless(&ParallelPlan::dp_overlap, sums_gradients);
+    first_unless(&ParallelPlan::tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; });
+    first_unless(&ParallelPlan::context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; });
+    first_unless(&ParallelPlan::post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
+    names(place_of(&ParallelPlan::spares), [s, phases, cluster = scenario.cluster](std::span<const int> point) {
+        return first_order_of_its_kind(partial_plan(s, point), s.node_order, phases, cluster);
+    });
+}
+
+std::vector<Constraint> constraints(const Scenario& scenario)
+{
+    std::vector<Constraint> all;
+    add_rules(scenario, all);
+    add_names(scenario, all);
     for (Constraint& constraint : trainer_constraints(scenario)) {
         all.push_back(std::move(constraint));
     }

@@ -2,8 +2,8 @@
 
 #include "io/plan_words.hpp"
 #include "io/quantity.hpp"
-#include "optimizer/plan_axes.hpp"
-#include "optimizer/plan_rules.hpp"
+#include "model/plan_axes.hpp"
+#include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ void take_single(T& target, const std::vector<T>& values)
 bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan, const SpaceSettings& space)
 {
     bool found = false;
-    for_axes(plan, space, [&](const char* axis, auto& choice, const auto&) {
+    for_axes(plan, space, [&](std::string_view axis, auto& choice, const auto&) {
         if (key == axis) {
             choice = parse_value(key, value, choice);
             found = true;
@@ -84,7 +84,7 @@ bool is_name(const std::string& word, const SpaceSettings& space)
 {
     bool found = std::find(other_names.begin(), other_names.end(), word) != other_names.end();
     ParallelPlan any;
-    for_axes(any, space, [&](const char* axis, auto&, const auto&) { found = found || word == axis; });
+    for_axes(any, space, [&](std::string_view axis, auto&, const auto&) { found = found || word == axis; });
     return found;
 }
 
@@ -92,7 +92,7 @@ std::string axis_names(const SpaceSettings& space)
 {
     std::string names = "gpus";
     ParallelPlan any;
-    for_axes(any, space, [&names](const char* axis, auto&, const auto&) { names += std::string(" ") + axis; });
+    for_axes(any, space, [&names](std::string_view axis, auto&, const auto&) { names.append(" ").append(axis); });
     return names + " dp shard_gpus";
 }
 
@@ -111,7 +111,7 @@ std::vector<std::string> axes_with(const std::string& word, const SpaceSettings&
 {
     std::vector<std::string> axes;
     ParallelPlan any;
-    for_axes(any, space, [&](const char* axis, const auto& choice, const auto&) {
+    for_axes(any, space, [&](std::string_view axis, const auto& choice, const auto&) {
         if (is_value(word, choice)) {
             axes.emplace_back(axis);
         }
@@ -119,7 +119,7 @@ std::vector<std::string> axes_with(const std::string& word, const SpaceSettings&
     return axes;
 }
 
-bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse_knob_target(name); }
+bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse<KnobTarget>(name); }
 
 struct NamedValue {
     std::string name;
@@ -223,7 +223,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
     int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
-    for_axes(plan, s, [](const char*, auto& choice, const auto& values) { take_single(choice, values); });
+    for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
     std::set<std::string> named;
     for (const auto& [key, value] : named_values(text, s)) {
         named.insert(key);
@@ -271,16 +271,17 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
 {
     std::vector<AxisText> all;
     ParallelPlan plan = of;
-    for_axes(plan, space, [&](const char* axis, const auto& choice, const auto&) {
-        all.push_back({axis, value_text(choice), ""});
+    for_axes(plan, space, [&](std::string_view axis, const auto& choice, const auto&) {
+        all.push_back({std::string(axis), value_text(choice), ""});
     });
     ParallelPlan unnamed;
-    for_axes(unnamed, space, [](const char*, auto& choice, const auto& values) { take_single(choice, values); });
+    for_axes(unnamed, space, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
     unnamed.pp = of.pp;
     unnamed.schedule = of.schedule;
     drop_idle_choices(unnamed, {});
     std::size_t at = 0;
-    for_axes(unnamed, space, [&](const char*, const auto& choice, const auto&) { all[at++].otherwise = value_text(choice); });
+    for_axes(unnamed, space,
+             [&](std::string_view, const auto& choice, const auto&) { all[at++].otherwise = value_text(choice); });
     return all;
 }
 

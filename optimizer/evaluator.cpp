@@ -28,9 +28,10 @@ Problem problem_of(const Scenario& s, NoiseTables tables)
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)
 {
-    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == why.reason; });
+    const std::string reason = why.category();
+    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
     if (found == rejected.end()) {
-        rejected.push_back({why.reason, 0, std::numeric_limits<double>::infinity(), {}});
+        rejected.push_back({reason, 0, std::numeric_limits<double>::infinity(), {}});
         found = rejected.end() - 1;
     }
     ++found->count;

@@ -122,7 +122,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
         Predictor predictor(model.problem);
         const auto bound = predictor.bound(scaled_plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            curve.left_out.push_back({gpus, refusal->reason + ": " + refusal->detail});
+            curve.left_out.push_back({gpus, refusal->text()});
             continue;
         }
         const SamplerOptions sampler = model.sampler(Purpose::confirm);

@@ -74,7 +74,8 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
         }
         text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
         if (!rejected.nearest.empty()) {
-            const bool bytes = rejected.miss > 0.0 && rejected.reason == "out of memory";  // other texts tell their own units
+            const bool bytes = rejected.miss > 0.0 &&
+                               rejected.reason.starts_with(name(Reason::out_of_memory));  // other texts tell their own units
             memory = memory || bytes;
             const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the nearest{}: {}", by, rejected.nearest);

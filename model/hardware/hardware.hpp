@@ -3,6 +3,7 @@
 /// On what it is trained: an accelerator, the nested tiers of its network, and the cluster they form.
 
 #include "model/hardware/kernel_class.hpp"
+#include "model/names.hpp"
 #include "model/noise/distribution.hpp"
 #include "model/units.hpp"
 
@@ -14,6 +15,12 @@ namespace prismopt {
 /// Numbers in which the products of linear layers are computed. Attention, normalisation and the loss stay in 16 bits (32 under
 /// fp32 and tf32), as in NVIDIA's Transformer Engine.
 enum class Precision { fp32, tf32, bf16, fp8, nvfp4 };
+template <>
+inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Precision::fp32, "fp32"},
+                                                                             {Precision::tf32, "tf32"},
+                                                                             {Precision::bf16, "bf16"},
+                                                                             {Precision::fp8, "fp8"},
+                                                                             {Precision::nvfp4, "nvfp4"}});
 
 /// Shares of the peak that kernels reach, fitted to measured runs (the catalog names them); dimensionless.
 struct Efficiency {

@@ -1,22 +1,12 @@
 #include "model/hardware/knob.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
-
-constexpr std::array<std::pair<KnobTarget, std::string_view>, 8> names{{{KnobTarget::bandwidth, "bandwidth"},
-                                                                        {KnobTarget::latency, "latency"},
-                                                                        {KnobTarget::aggregate, "aggregate"},
-                                                                        {KnobTarget::group, "group"},
-                                                                        {KnobTarget::memory, "memory"},
-                                                                        {KnobTarget::memory_bandwidth, "memory_bandwidth"},
-                                                                        {KnobTarget::compute, "compute"},
-                                                                        {KnobTarget::power, "power"}}};
 
 /// Share of the board limit that no clock saves: leakage, memory, links (assumption; boards idle at 10 to 20 %).
 constexpr double idle_share = 0.2;
@@ -38,6 +28,7 @@ void turn(Hardware& hardware, const Knob& knob, double value)
     switch (knob.target) {
         case KnobTarget::bandwidth: cluster.tiers[knob.tier].bandwidth.si = value; break;
         case KnobTarget::latency: cluster.tiers[knob.tier].latency.si = value; break;
+        case KnobTarget::oversubscription: cluster.tiers[knob.tier].oversubscription = value; break;
         case KnobTarget::aggregate: cluster.tiers[knob.tier].aggregate.si = value; break;
         case KnobTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
@@ -74,22 +65,12 @@ bool nested(const Cluster& cluster)
 
 }  // namespace
 
-std::string_view name(KnobTarget target)
-{
-    return std::find_if(names.begin(), names.end(), [target](const auto& row) { return row.first == target; })->second;
-}
-
-std::optional<KnobTarget> parse_knob_target(std::string_view text)
-{
-    const auto* row = std::find_if(names.begin(), names.end(), [text](const auto& r) { return r.second == text; });
-    return row == names.end() ? std::nullopt : std::optional(row->first);
-}
-
 double value_of(const Knob& knob, const Cluster& cluster)
 {
     switch (knob.target) {
         case KnobTarget::bandwidth: return cluster.tiers[knob.tier].bandwidth.si;
         case KnobTarget::latency: return cluster.tiers[knob.tier].latency.si;
+        case KnobTarget::oversubscription: return cluster.tiers[knob.tier].oversubscription;
         case KnobTarget::aggregate: return cluster.tiers[knob.tier].aggregate.si;
         case KnobTarget::group: return cluster.tiers[knob.tier].group_gpus;
         case KnobTarget::memory: return cluster.accelerator.memory.si;

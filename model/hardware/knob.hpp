@@ -3,33 +3,40 @@
 /// Numbers of a cluster that a co-design may turn, each with what it costs.
 
 #include "model/hardware/hardware.hpp"
+#include "model/names.hpp"
 #include "model/run/reliability.hpp"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace prismopt {
 
-/// bandwidth, latency, aggregate (of a circuit), group: of a tier; compute: peak of all precisions, named by that of bf16; power: the board limit, which the clock
-/// and with it the peaks follow.
-enum class KnobTarget { bandwidth, latency, aggregate, group, memory, memory_bandwidth, compute, power };
+/// bandwidth, latency, oversubscription, aggregate (of a circuit), group: of a tier; compute: peak of all precisions, named by that of
+/// bf16; power: the board limit, which the clock and with it the peaks follow.
+enum class KnobTarget { bandwidth, latency, oversubscription, aggregate, group, memory, memory_bandwidth, compute, power };
+template <>
+inline constexpr auto names_of<KnobTarget> = std::to_array<Named<KnobTarget>>({{KnobTarget::bandwidth, "bandwidth"},
+                                                                               {KnobTarget::latency, "latency"},
+                                                                               {KnobTarget::oversubscription, "oversubscription"},
+                                                                               {KnobTarget::aggregate, "aggregate"},
+                                                                               {KnobTarget::group, "group"},
+                                                                               {KnobTarget::memory, "memory"},
+                                                                               {KnobTarget::memory_bandwidth, "memory_bandwidth"},
+                                                                               {KnobTarget::compute, "compute"},
+                                                                               {KnobTarget::power, "power"}});
 
 struct Knob {
     KnobTarget target = KnobTarget::bandwidth;
-    std::size_t tier = 0;             // of bandwidth, latency, aggregate and group
+    std::size_t tier = 0;             // of those of a tier
     std::string name;                 // "node.bandwidth", "memory"
     std::vector<double> levels;       // SI, ascending; what the discrete search tries
     bool continuous = false;          // any value from the first to the last level may be tuned
     DollarsPerSecond price_per_unit;  // of a GPU, for each SI unit above (or below) what the cluster has
 };
-
-/// Names as scenarios spell them.
-std::string_view name(KnobTarget target);
-std::optional<KnobTarget> parse_knob_target(std::string_view text);
 
 /// What the knob stands at in this cluster, SI.
 double value_of(const Knob& knob, const Cluster& cluster);

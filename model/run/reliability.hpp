@@ -2,6 +2,7 @@
 
 /// How machines fail, and what is done about it: the reliability part of a scenario.
 
+#include "model/names.hpp"
 #include "model/units.hpp"
 
 #include <string>
@@ -12,6 +13,11 @@ namespace prismopt {
 /// Gaps between the failures of one cause, on `nodes` nodes, or of the whole job whatever its size where that is zero. A coefficient of
 /// variation above one: they come in clusters. Exponential gaps (cv 1) make a Poisson process; constant ones (cv 0) a timetable.
 enum class GapFamily { exponential, gamma, weibull, constant };
+template <>
+inline constexpr auto names_of<GapFamily> = std::to_array<Named<GapFamily>>({{GapFamily::exponential, "exponential"},
+                                                                             {GapFamily::gamma, "gamma"},
+                                                                             {GapFamily::weibull, "weibull"},
+                                                                             {GapFamily::constant, "constant"}});
 struct GapLaw {
     GapFamily family = GapFamily::exponential;
     double cv = 1.0;
@@ -37,9 +43,16 @@ struct Cause {
 /// Checkpoints are read back from storage once they are there. Blocking: training stands still while one is written.
 /// Asynchronous: it stands still for a snapshot only, and the checkpoint counts when it has been written.
 enum class CheckpointWrite { blocking, asynchronous };
+template <>
+inline constexpr auto names_of<CheckpointWrite> = std::to_array<Named<CheckpointWrite>>(
+    {{CheckpointWrite::blocking, "blocking"}, {CheckpointWrite::asynchronous, "asynchronous"}});
 
 /// How the interval is found where none is given. Formulas and sources: failure_model.hpp.
 enum class IntervalRule { young, daly, optimal };
+template <>
+inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>({{IntervalRule::young, "young"},
+                                                                                   {IntervalRule::daly, "daly"},
+                                                                                   {IntervalRule::optimal, "optimal"}});
 
 /// Copies in the memory of other nodes, beside the checkpoints in storage (Wang et al., GEMINI, SOSP 2023). Each cause says how
 /// probably they outlive it.

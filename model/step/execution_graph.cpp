@@ -170,7 +170,7 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& 
     char text[160];
     std::snprintf(text, sizeof text, "stage %d needs %.*f GB, %.*f GB may be used; more pp or tp, or recompute", memory.stage,
                   places, need / 1e9, places, capacity / 1e9);
-    return Infeasible{"out of memory", text, need - capacity};
+    return Infeasible{Reason::out_of_memory, text, need - capacity};
 }
 
 /// A circuit carries a microbatch's messages one after the other, of all replicas. Where they take longer than the busiest stage works
@@ -315,10 +315,10 @@ const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
-        return Infeasible{"too many replicas to simulate", std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
+        return Infeasible{Reason::replicas_to_simulate, std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
     }
     if (!expert_groups_divide(plan)) {
-        return Infeasible{"ep does not divide the experts or the GPUs",
+        return Infeasible{Reason::experts_and_gpus,
                           "ep*etp = " + std::to_string(plan.ep * plan.etp) +
                               " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs of a stage; lower ep",
                           0.0};

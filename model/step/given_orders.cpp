@@ -8,7 +8,7 @@ namespace prismopt {
 
 namespace {
 
-Infeasible refused(const std::string& why) { return {"order cannot run", why, 0.0}; }
+Infeasible refused(const std::string& why) { return {Reason::given_orders, why, 0.0}; }
 
 std::string on_rank(std::size_t rank) { return "rank " + std::to_string(rank) + ": "; }
 

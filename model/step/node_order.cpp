@@ -43,13 +43,13 @@ std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& 
 {
     if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_known()) {
         return Infeasible{
-            "no node is known to be slow",
+            Reason::no_known_nodes,
             "node_order=" + std::string(name(plan.node_order)) + " needs slow_nodes of the cluster, or --nodes FILE", 0.0};
     }
     const int used = nodes_used(plan, cluster);
     const int held = used + standing_by(plan);
     if (plan.spares > 0 && held > cluster.nodes()) {
-        return Infeasible{"more spares than nodes",
+        return Infeasible{Reason::spares_and_nodes,
                           std::to_string(used) + " nodes at work and " + std::to_string(plan.spares) + " spares of " +
                               std::to_string(cluster.nodes()) + "; keep fewer spares or use fewer GPUs",
                           static_cast<double>(held - cluster.nodes())};

@@ -114,7 +114,7 @@ Group gradient_group(const ParallelPlan& plan, const Placement& placement)
 
 std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
-    const auto say = [](const std::string& detail) { return Infeasible{"does not lie across buildings so", detail, 0.0}; };
+    const auto say = [](const std::string& detail) { return Infeasible{Reason::crossing, detail, 0.0}; };
     if (plan.crossing == Crossing::by_order) {
         return std::nullopt;
     }

@@ -90,7 +90,7 @@ public:
             left -= count;
         } while (count > 0);
         if (left > 0) {
-            return Infeasible{"schedule deadlocks", std::to_string(left) + " tasks wait for each other", 0.0};
+            return Infeasible{Reason::deadlock, std::to_string(left) + " tasks wait for each other", 0.0};
         }
         program->slots = slots_.count();
         program->last = last_;

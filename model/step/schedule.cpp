@@ -119,16 +119,16 @@ int dualpipe_v_held(const ScheduleShape& s, int) { return 2 * s.stages + 1; }   
 constexpr ChunkMap loops = ChunkMap::loops;
 constexpr ChunkMap vee = ChunkMap::vee;
 constexpr std::array<ScheduleRule, 10> rules{
-    {{Schedule::gpipe, 1, loops, gpipe, all_held, flush_bubble, any},
-     {Schedule::one_f_one_b, 1, loops, one_f_one_b, one_f_one_b_held, flush_bubble, any},
-     {Schedule::interleaved, 0, loops, interleaved, interleaved_held, interleaved_bubble, whole_groups},
-     {Schedule::zb_h1, 1, loops, zb_h1, zb_h1_held, zb_h1_bubble, several_stages},
-     {Schedule::zb_h2, 1, loops, zb_h2, zb_h2_held, zb_h2_bubble, several_stages},
-     {Schedule::zb_v, 2, vee, zb_v, zb_v_held, zb_v_bubble, several_stages},
-     {Schedule::v_half, 2, vee, v_half, v_half_held, unknown_bubble, several_stages},
-     {Schedule::v_min, 2, vee, v_min, v_min_held, unknown_bubble, several_stages},
-     {Schedule::dualpipe, 2, ChunkMap::both_ways, dualpipe, dualpipe_held, dualpipe_bubble, two_ways},
-     {Schedule::dualpipe_v, 2, vee, dualpipe_v, dualpipe_v_held, dualpipe_v_bubble, two_rounds}}};
+    {{Schedule::gpipe, loops, gpipe, all_held, flush_bubble, any},
+     {Schedule::one_f_one_b, loops, one_f_one_b, one_f_one_b_held, flush_bubble, any},
+     {Schedule::interleaved, loops, interleaved, interleaved_held, interleaved_bubble, whole_groups},
+     {Schedule::zb_h1, loops, zb_h1, zb_h1_held, zb_h1_bubble, several_stages},
+     {Schedule::zb_h2, loops, zb_h2, zb_h2_held, zb_h2_bubble, several_stages},
+     {Schedule::zb_v, vee, zb_v, zb_v_held, zb_v_bubble, several_stages},
+     {Schedule::v_half, vee, v_half, v_half_held, unknown_bubble, several_stages},
+     {Schedule::v_min, vee, v_min, v_min_held, unknown_bubble, several_stages},
+     {Schedule::dualpipe, ChunkMap::both_ways, dualpipe, dualpipe_held, dualpipe_bubble, two_ways},
+     {Schedule::dualpipe_v, vee, dualpipe_v, dualpipe_v_held, dualpipe_v_bubble, two_rounds}}};
 
 const ScheduleRule& rule(Schedule schedule)
 {
@@ -137,7 +137,7 @@ const ScheduleRule& rule(Schedule schedule)
 
 std::string wrong_chunks(const ScheduleShape& shape)
 {
-    const int chunks = rule(shape.schedule).chunks;
+    const int chunks = chunks_of(shape.schedule);
     const std::string schedule(name(shape.schedule));
     if (chunks == 0) {
         return shape.chunks > 1 ? "" : schedule + " needs pp > 1 and v > 1; use 1f1b";
@@ -165,7 +165,7 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
     const std::int64_t tasks = static_cast<std::int64_t>(shape.microbatches) * shape.stages * shape.chunks;
     if (shape.microbatches > longest_index || shape.stages > longest_index || shape.chunks > longest_index ||
         tasks > most_tasks) {
-        return Infeasible{"pipeline too long to simulate",
+        return Infeasible{Reason::pipeline_too_long,
                           std::to_string(shape.microbatches) + " microbatches on " + std::to_string(shape.stages) +
                               " stages; larger microbatch or more replicas",
                           0.0};
@@ -177,7 +177,7 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
     if (why.empty() && shape.group != 0 && shape.schedule != Schedule::interleaved) {
         why = std::string(name(shape.schedule)) + " has no group; leave group out or use interleaved";
     }
-    return why.empty() ? std::nullopt : std::optional<Infeasible>({"schedule not defined", why, 0.0});
+    return why.empty() ? std::nullopt : std::optional<Infeasible>({Reason::schedule_undefined, why, 0.0});
 }
 
 std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)

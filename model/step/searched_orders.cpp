@@ -236,12 +236,12 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     const std::string schedule(name(shape.schedule));
     if (!splits_backward(shape.schedule)) {
         return Infeasible{
-            "schedule not defined",
+            Reason::schedule_undefined,
             "orders are searched for schedules that split every backward (zb_h1, zb_h2, zb_v, v_half, v_min), not " + schedule,
             0.0};
     }
     if (const int least = least_held(shape); limit.most < least) {
-        return Infeasible{"memory limit too small",
+        return Infeasible{Reason::held_limit,
                           first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
                               std::to_string(limit.most) + ", but with " + schedule + " pp=" + std::to_string(shape.stages) +
                               " one holds " + std::to_string(least) +

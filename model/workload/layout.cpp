@@ -10,7 +10,7 @@ std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPl
     const bool slots = plan.split == LayerSplit::slots;
     const int units = layers + (slots ? 2 : 0);  // embedding and loss head count as a layer each
     if (units < count) {
-        return Infeasible{"fewer layers than chunks",
+        return Infeasible{Reason::layers_and_chunks,
                           std::to_string(units) + " layer slots for " + std::to_string(count) + " chunks; lower pp or v", 0.0};
     }
     const int base = units / count;

@@ -3,16 +3,30 @@
 /// What is trained: a decoder-only transformer, dense or with mixtures of experts.
 
 #include "model/hardware/hardware.hpp"
+#include "model/names.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
 enum class Activation { gelu, swiglu, squared_relu };
+template <>
+inline constexpr auto names_of<Activation> = std::to_array<Named<Activation>>({{Activation::gelu, "gelu"},
+                                                                               {Activation::swiglu, "swiglu"},
+                                                                               {Activation::squared_relu, "squared_relu"}});
+
 enum class Normalisation { layer_norm, rms_norm };
+template <>
+inline constexpr auto names_of<Normalisation> = std::to_array<Named<Normalisation>>({{Normalisation::layer_norm, "layer_norm"},
+                                                                                     {Normalisation::rms_norm, "rms_norm"}});
+
 /// `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022); `flash` never does (Dao et al. 2022).
 enum class AttentionKernel { plain, flash };
+template <>
+inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>({{AttentionKernel::plain, "plain"},
+                                                                                         {AttentionKernel::flash, "flash"}});
 
 /// Mixture of experts in place of the MLP. Symbols: E experts, k of them for each token.
 struct Experts {

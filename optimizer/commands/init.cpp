@@ -4,6 +4,7 @@
 #include "io/export/trainer.hpp"
 #include "io/nearest.hpp"
 #include "io/quantity.hpp"
+#include "io/scenario_reference.hpp"
 #include "io/scenario_schema.hpp"
 #include "io/shell_word.hpp"
 #include "io/starter_scenario.hpp"
@@ -82,13 +83,18 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "tokens to train on, as 15T, 300B or 15.6e12 (default: twenty for each parameter)")(
         "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
         "for", po::value<std::string>()->value_name("TRAINER"),
-        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors");
+        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors")(
+        "reference", po::bool_switch(), "print the reference page of scenarios instead, in Markdown");
     const auto values = parse_options("init", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     if ((*values)["schema"].as<bool>()) {
         fmt::print("{}", scenario_schema());
+        return exit_done;
+    }
+    if ((*values)["reference"].as<bool>()) {
+        fmt::print("{}", scenario_reference());
         return exit_done;
     }
     for (const char* needed : {"workload", "gpus"}) {

@@ -8,13 +8,13 @@
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/phase.hpp"
+#include "model/plan_rules.hpp"
 #include "model/step/node_order.hpp"
 #include "model/step/searched_orders.hpp"
 #include "optimizer/chosen_plan.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/example_plan.hpp"
 #include "optimizer/log.hpp"
-#include "optimizer/plan_rules.hpp"
 #include "optimizer/scale_curve.hpp"
 #include "optimizer/study_plan.hpp"
 
@@ -101,9 +101,8 @@ void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
     for (const char* option : {"timeline", "write-orders", "seat-nodes"}) {
         if (values.count(option) > 0) {
-            throw InputError(
-                fmt::format("--{}: nothing is written, the plan cannot run: {}: {}; change the plan or leave --{} out", option,
-                            why.reason, why.detail, option));
+            throw InputError(fmt::format("--{}: nothing is written, the plan cannot run: {}; change the plan or leave --{} out",
+                                         option, why.text(), option));
         }
     }
 }
@@ -238,7 +237,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.hardware = chosen.hardware;
     of.price = chosen.price;
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
-    infeasible = structural_problem(plan, scenario);
+    infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
     if (!infeasible) {
         infeasible = take_orders(*values, plan, model.problem);
     }

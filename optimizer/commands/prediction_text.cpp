@@ -165,7 +165,7 @@ nlohmann::json to_json(const PlanPrediction& of)
 {
     const Prediction& p = of.prediction;
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
-                        {"reason", p.infeasible ? p.infeasible->reason + ": " + p.infeasible->detail : ""},
+                        {"reason", p.infeasible ? p.infeasible->text() : ""},
                         {"design", design_text(of.plan, of.space)},
                         {"draws", p.draws}};
     if (!of.hardware.empty()) {
@@ -227,7 +227,7 @@ void print_text(const PlanPrediction& of)
         fmt::print("on hardware {}\n", of.hardware);
     }
     if (p.infeasible) {
-        fmt::print("infeasible: {}: {}\n", p.infeasible->reason, p.infeasible->detail);
+        fmt::print("infeasible: {}\n", p.infeasible->text());
         return;
     }
     fmt::print("quantiles over {}\n", population(of.nodes_known));

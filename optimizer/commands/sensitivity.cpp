@@ -4,10 +4,10 @@
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "model/phase.hpp"
+#include "model/plan_rules.hpp"
 #include "optimizer/chosen_plan.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/example_plan.hpp"
-#include "optimizer/plan_rules.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
 
 #include <fmt/format.h>
@@ -59,11 +59,11 @@ void refuse(const Infeasible& why, const po::variables_map& values, const Scenar
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
     const std::string example = unnamed ? example_design(scenario) : "";
-    throw InputError(fmt::format("{} the plan cannot run: {}: {}; {}",
+    throw InputError(fmt::format("{} the plan cannot run: {}; {}",
                                  of_point  ? "--point:"
                                  : unnamed ? "without --design"
                                            : "--design:",
-                                 why.reason, why.detail,
+                                 why.text(),
                                  example.empty() ? "change the plan, predict says more of it"
                                                  : fmt::format("write for example --design \"{}\"", example)));
 }
@@ -112,7 +112,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     take_seed(*values, scenario);
     SensitivityOptions chosen = take_options(*values, scenario);
     const ParallelPlan& plan = asked.plan;
-    if (const auto why = structural_problem(plan, scenario)) {
+    if (const auto why = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
         refuse(*why, *values, scenario);
     }
     const StudyModel model(scenario, tables_of(scenario, plan));

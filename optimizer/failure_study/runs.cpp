@@ -1,8 +1,8 @@
 #include "optimizer/failure_study/runs.hpp"
 
+#include "model/plan_axes.hpp"
+#include "model/plan_rules.hpp"
 #include "optimizer/design_text.hpp"
-#include "optimizer/plan_axes.hpp"
-#include "optimizer/plan_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -22,15 +22,14 @@ FailureStudy::FailureStudy(const Scenario& scenario) : scenario_(scenario), mode
     });
     for (const int gpus : scenario.space.gpus) {
         const ParallelPlan at = plan(gpus);
-        auto problem = structural_problem(at, scenario);
+        auto problem = structural_problem(at, scenario.phases, scenario.workload, scenario.cluster);
         if (!problem) {
             const auto bound = predictor_.bound(at);
             const auto* refusal = std::get_if<Infeasible>(&bound);
             problem = refusal == nullptr ? std::nullopt : std::optional(*refusal);
         }
         if (problem) {
-            throw InputError(fmt::format("{}: {} GPUs: {}: {}; change the plan in [space]", scenario.path, gpus, problem->reason,
-                                         problem->detail));
+            throw InputError(fmt::format("{}: {} GPUs: {}; change the plan in [space]", scenario.path, gpus, problem->text()));
         }
     }
 }

@@ -57,8 +57,7 @@ std::string head(const std::string& of)
 std::string row(const Effect& effect, const Consequence& plan)
 {
     if (effect.consequence.infeasible) {
-        return fmt::format("{:<26} cannot run: {}: {}", effect.name, effect.consequence.infeasible->reason,
-                           effect.consequence.infeasible->detail);
+        return fmt::format("{:<26} cannot run: {}", effect.name, effect.consequence.infeasible->text());
     }
     const Differences& d = effect.difference;
     const double run_percent = percent * value_of(plan, Figure::training_p99);
@@ -91,7 +90,7 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
     const Effect& b = found.effects[pair.b];
     const std::string names = fmt::format("{} & {}", labelled(a), labelled(b));
     if (pair.infeasible) {
-        return fmt::format("{:<56} cannot run: {}: {}", names, pair.infeasible->reason, pair.infeasible->detail);
+        return fmt::format("{:<56} cannot run: {}", names, pair.infeasible->text());
     }
     return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
                        at(b.difference, Figure::p99).value / ms, at(pair.joint, Figure::p99).value / ms,
@@ -114,7 +113,7 @@ nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
 {
     nlohmann::json json{{"kind", effect_kind_names[static_cast<std::size_t>(effect.kind)]}, {"name", effect.name}};
     if (effect.consequence.infeasible) {
-        json["infeasible"] = effect.consequence.infeasible->reason + ": " + effect.consequence.infeasible->detail;
+        json["infeasible"] = effect.consequence.infeasible->text();
         return json;
     }
     json["change"] = to_json(effect.difference);
@@ -194,7 +193,7 @@ nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& o
                              effect_kind_names[static_cast<std::size_t>(found.effects[pair.b].kind)]}},
                            {"names", {a.name, found.effects[pair.b].name}}};
         if (pair.infeasible) {
-            row["infeasible"] = pair.infeasible->reason + ": " + pair.infeasible->detail;
+            row["infeasible"] = pair.infeasible->text();
         } else {
             row["joint"] = to_json(pair.joint);
             row["interaction"] = to_json(pair.interaction);

@@ -13,6 +13,7 @@ TEST(HardwareVariants, TextsHoldTheirValues)
                                         {KnobTarget::latency, 1.25e-6},
                                         {KnobTarget::aggregate, 1.5e12},
                                         {KnobTarget::group, 72.0},
+                                        {KnobTarget::oversubscription, 3.5},
                                         {KnobTarget::memory, 80e9},
                                         {KnobTarget::memory_bandwidth, 3.35e12},
                                         {KnobTarget::compute, 989.5e12},

@@ -60,13 +60,11 @@ TEST(ScenarioRefuses, AbsentKeys)
     EXPECT_EQ(refusal("[[phase]]\ntokens = 3e11", "[[phase]]"),
               "[phase] has no 'tokens' (it must be given); add tokens = 15.6e12");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "layers = 4", -1),
-              "[workload] has no 'hidden' (it must be given); add hidden = 12288");
-    EXPECT_EQ(
-        refusal("link = \"ib-hdr\"", "", -2),
-        "[tier] has no 'bandwidth' (it must be given); add link = \"nvlink4\", or bandwidth = \"450 GB/s\" with efficiency and "
-        "latency");
-    EXPECT_EQ(refusal("profile = \"hpc-2024\"", "", -1),
-              "[variability] has no 'gpu' (it must be given); add gpu = { family = \"lognormal\", cv = 0.02 }");
+              "[workload] has no 'hidden' (it must be given); add model = \"deepseek-v3\", or hidden = 12288");
+    EXPECT_THAT(refusal("link = \"ib-hdr\"", "", -2), StartsWith("[tier] has no 'bandwidth' (it must be given); add link = "));
+    EXPECT_THAT(refusal("profile = \"hpc-2024\"", "", -1),
+                AllOf(StartsWith("[variability] has no 'gpu' (it must be given); add profile = "),
+                      HasSubstr("or gpu = { family = \"lognormal\", cv = 0.02 }")));
     EXPECT_EQ(refusal("group = 8", "", -3),
               "[tier] has no 'group' (it must be given); add group = 8 (GPUs; only the last tier may omit it)");
 }
@@ -147,14 +145,14 @@ TEST(ScenarioRefuses, WrongTypes)
     EXPECT_EQ(refusal("name = \"test\"", "name = 3"),
               "name = 3 is an integer (needs a text in quotes); write for example \"my-study\"");
     EXPECT_EQ(refusal("name = \"test\"", "name = \" \""), "name = \" \" is empty (needs a text); write for example \"my-study\"");
-    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = 8"), "tp = 8 is an integer (needs an array); write for example [1, 2, 4, 8]");
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = 8"), "tp = 8 is an integer (needs an array); write for example [8]");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncausal = 1", 1),
               "causal = 1 is an integer (needs a yes or no); write true or false, without quotes");
     EXPECT_EQ(
         refusal("[[phase]]", "[phase]"),
         "phase = {...} is a table (needs an array); write for example [[phase]] with tokens, sequence_length and global_batch");
     EXPECT_EQ(refusal("[memory]\nheadroom = 0.05", "[[memory]]\nheadroom = 0.05"),
-              "memory = [{...}] is an array (needs a table); write for example [memory] with headroom = 0.05");
+              "memory = [{...}] is an array (needs a table); write for example { headroom = 0.05 }");
 }
 
 TEST(ScenarioRefuses, StartsThatAreNoDay)
@@ -183,16 +181,14 @@ TEST(ScenarioRefuses, UnknownNames)
     const std::string link = refusal("\"nvlink3\"", "\"string\"");
     EXPECT_THAT(link, StartsWith("link = \"string\" is not one of "));
     EXPECT_THAT(link, HasSubstr("(links of the catalog); write one of these"));
-    EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(workloads of the catalog); did you mean \"gpt-22b\"?"));
+    EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(network of the catalog); did you mean \"gpt-22b\"?"));
     EXPECT_EQ(refusal("\"hpc-2024\"", "\"hpc\""),
-              "profile = \"hpc\" is not one of hpc-2024, screened-2025 (variability profiles of the catalog); did you mean "
+              "profile = \"hpc\" is not one of hpc-2024, screened-2025 (variability profile of the catalog); did you mean "
               "\"hpc-2024\"?");
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
-    EXPECT_EQ(refusal("\"1f1b\"", "\"1f2b\""),
-              "schedule = \"1f2b\" is not one of gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, "
-              "dualpipe_v (choices of "
-              "this axis); write one or more of these");
+    EXPECT_THAT(refusal("\"1f1b\"", "\"1f2b\""),
+                AllOf(StartsWith("schedule = \"1f2b\" is not one of gpipe, 1f1b, "), HasSubstr("did you mean \"1f1b\"?")));
 }
 
 TEST(ScenarioRefuses, WorkloadsWhoseHeadsDoNotDivide)
@@ -234,7 +230,7 @@ TEST(ScenarioRefuses, CircuitsThatCannotBe)
         "give bandwidth only, or put a tier inside this one");
     EXPECT_EQ(
         refusal("order = [\"tp-dp-pp\"", "crossing = [\"dp\"]\norder = [\"tp-dp-pp\""),
-        "crossing = [\"dp\"] has nothing to cross (no tier of the cluster has an `aggregate`, so it is one building); give the "
+        "crossing = \"dp\" has nothing to cross (no tier of the cluster has an `aggregate`, so it is one building); give the "
         "tier that joins buildings an aggregate, or leave the axis out");
 }
 
@@ -247,7 +243,7 @@ TEST(ScenarioRefuses, SlowNodesThatAreNot)
     EXPECT_THAT(refusal("gpus = 64", listed("[{ node = 1, factor = 1.2 }, { node = 1, factor = 1.1 }]"), 1),
                 StartsWith("node = 1 is listed twice"));
     EXPECT_THAT(refusal("[space]\n", "[space]\nnode_order = [\"packed\"]\n", 1),
-                StartsWith("node_order = [\"packed\"] says nothing"));
+                StartsWith("node_order = \"packed\" needs known nodes"));
 }
 
 TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
@@ -393,9 +389,9 @@ TEST(ScenarioRefuses, BadAxes)
               "pp = 1 is listed twice (each choice is one design); remove one of the two");
     EXPECT_EQ(refusal("\"1f1b\", \"interleaved\"", "\"1f1b\", \"1f1b\""),
               "schedule = \"1f1b\" is listed twice (each choice is one design); remove one of the two");
-    EXPECT_EQ(refusal("pp = [1, 2]", "pp = []"), "pp = [] is empty (needs one value or more); write for example [1, 2, 4, 8]");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = []"), "pp = [] is empty (needs one value or more); write for example [8]");
     EXPECT_EQ(refusal("[\"1f1b\", \"interleaved\"]", "[]"),
-              "schedule = [] is empty (needs one value or more); write for example [\"gpipe\"]");
+              "schedule = [] is empty (needs one value or more); write for example [\"1f1b\"]");
     EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, \"2\"]"), "pp = \"2\" is a text (needs an integer); write for example 8");
     EXPECT_EQ(refusal("pp = [1, 2]", "pp = [0]"), "pp = 0 is not in [1, 10000] (pipeline stages); write for example 8");
     EXPECT_EQ(refusal("{ from = 16, to = 64, step = 16 }", "[32, 128]"),
@@ -403,9 +399,35 @@ TEST(ScenarioRefuses, BadAxes)
     EXPECT_EQ(refusal("to = 64", "to = 80"), "to = 80 is more than there are ([cluster] has 64 GPUs); write 64 or less");
     EXPECT_EQ(refusal("to = 64", "to = 60"), "to = 60 is not reached (steps of 16 from 16 must end at it); write 48 or 64");
     EXPECT_EQ(refusal("to = 64", "to = 8"), "to = 8 is not reached (steps of 16 from 16 must end at it); write 16 or 32");
-    EXPECT_EQ(refusal("step = 16", "step = 0"), "step = 0 is not in [1, 10000000] (GPUs to use); write for example 2048");
+    EXPECT_EQ(refusal("step = 16", "step = 0"),
+              "step = 0 is not in [1, 10000000] (difference of neighbours); write for example 2048");
     EXPECT_EQ(refusal("from = 16, to = 64, step = 16", "from = 1, to = 9000000, step = 1"),
-              "step = 1 is too small (it makes 9000000 choices); write 90 or more");
+              "step = 1 is too small (it makes more than 100000 choices); write 90 or more");
+}
+
+TEST(ScenarioRefuses, AxesInUnknownSteps)
+{
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8 }"), StartsWith("to = 8 is reached in unknown steps"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, step = 1, factor = 2 }"),
+                StartsWith("to = 8 is reached in unknown steps"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 0, to = 8, factor = 2 }"), StartsWith("from = 0 stays zero"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 0, to = 8, step = 8 }"),
+                StartsWith("to = 8 reaches 0, which is not in"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 6, factor = 2 }"), StartsWith("to = 6 is not reached"));
+    EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, factor = 2 }"), "accepted");
+}
+
+/// What a later phase says of its schedule and of its chunks must go together.
+TEST(ScenarioRefuses, ChunksThatContradictThePhasesSchedule)
+{
+    const auto verdict = [](const std::string& own) {
+        return refusal("[cluster]\n",
+                       "[[phase]]\ntokens = 1e9\nsequence_length = 2048\nglobal_batch = 64\n" + own + "[cluster]\n");
+    };
+    EXPECT_EQ(verdict("schedule = \"1f1b\"\n"), "accepted");
+    EXPECT_THAT(verdict("v = 2\nschedule = \"1f1b\"\n"), HasSubstr("v = 2 contradicts schedule = \"1f1b\" in line 17"));
+    EXPECT_THAT(verdict("v = 1\nschedule = \"interleaved\"\n"), HasSubstr("v = 1 contradicts schedule = \"interleaved\""));
+    EXPECT_EQ(verdict("v = 2\nschedule = \"interleaved\"\n"), "accepted");
 }
 
 TEST(ScenarioRefuses, BadSearchSettings)
@@ -464,13 +486,17 @@ TEST(ScenarioRefuses, BadFailures)
                 HasSubstr("is of the whole job (node_failure_rate is of a node); give it as rate of a [[reliability.cause]]"));
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\""), 1),
               "[cause] has no 'restart' (it must be given); add restart = \"10 min\"");
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),
+              "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (distribution of the gaps between "
+              "failures); did you "
+              "mean \"weibull\"?");
     EXPECT_EQ(
-        refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),
-        "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (laws of the gaps between failures); did you mean "
-        "\"weibull\"?");
-    EXPECT_EQ(refusal("\n[space]",
-                      cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"gamma\"\ngap_cv = 2\ngap_nodes = 400"), 6),
-              "gap_nodes = 400 is for rates by node or GPU (a rate of the whole job has gaps of the whole job); leave it out");
+        refusal(
+            "\n[space]",
+            cause(
+                "name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"gamma\"\ngap_cv = 2\ngap_nodes = 400\nrestart = \"1 min\""),
+            6),
+        "gap_nodes = 400 is for rates by node or GPU (a rate of the whole job has gaps of the whole job); leave it out");
     EXPECT_EQ(refusal("checkpoint_write = \"30 s\"", "checkpoint_write = \"30 s\"\nspares = 8", 1),
               "spares = 8 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\nspares = [0, 9]", 1),

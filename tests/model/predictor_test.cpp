@@ -164,7 +164,7 @@ TEST(Predictor, RefusesARunThatNeverEnds)
     Predictor predictor(problem);
     const auto bound = predictor.bound(small_plan());
     ASSERT_TRUE(std::holds_alternative<Infeasible>(bound));
-    EXPECT_EQ(std::get<Infeasible>(bound).reason, "run never ends");
+    EXPECT_EQ(std::get<Infeasible>(bound).reason, Reason::never_ends);
 }
 
 TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
@@ -174,7 +174,7 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
         Predictor predictor(problem);
         const auto bound = predictor.bound(plan);
         const auto* refusal = std::get_if<Infeasible>(&bound);
-        return refusal == nullptr ? std::string() : refusal->reason;
+        return refusal == nullptr ? std::string() : refusal->category();
     };
     EXPECT_EQ(reason(small_plan()), "");
     ParallelPlan rarely = small_plan();

@@ -2,8 +2,8 @@
 
 #include "io/plan_words.hpp"
 #include "io/results.hpp"
+#include "model/plan_axes.hpp"
 #include "optimizer/design_map.hpp"
-#include "optimizer/plan_axes.hpp"
 #include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ std::string text_of(Enum value)
 std::vector<std::string> choices_of(ParallelPlan plan)
 {
     std::vector<std::string> all{text_of(plan.dp), text_of(plan.shard_gpus)};
-    for_axes(plan, {}, [&](const char*, const auto& choice, const auto&) { all.push_back(text_of(choice)); });
+    for_axes(plan, {}, [&](std::string_view, const auto& choice, const auto&) { all.push_back(text_of(choice)); });
     return all;
 }
 
@@ -56,7 +56,7 @@ SpaceSettings all_values()
     space.gpus = {24};
     ParallelPlan any;
     SpaceSettings& writable = space;
-    for_axes(any, space, [&](const char*, auto&, const auto& values) {
+    for_axes(any, space, [&](std::string_view, auto&, const auto& values) {
         fill(const_cast<std::remove_const_t<std::remove_reference_t<decltype(values)>>&>(values));
     });
     writable.group = {0, 2};
@@ -79,10 +79,10 @@ TEST(DesignText, GivesEveryValueOfEveryAxisBack)
     const SpaceSettings all = all_values();
     ParallelPlan any;
     int values_seen = 0;
-    for_axes(any, all, [&](const char* axis, const auto&, const auto& values) {
+    for_axes(any, all, [&](std::string_view axis, const auto&, const auto& values) {
         for (std::size_t v = 0; v < values.size(); ++v) {
             ParallelPlan plan;
-            for_axes(plan, all, [&](const char* other, auto& choice, const auto& of_other) {
+            for_axes(plan, all, [&](std::string_view other, auto& choice, const auto& of_other) {
                 if constexpr (std::is_same_v<decltype(of_other), decltype(values)>) {
                     if (std::string(other) == axis) choice = of_other[v];
                 }

@@ -3,8 +3,8 @@
 #include "io/export/trainer.hpp"
 #include "io/scenario_trainer.hpp"
 #include "model/phase.hpp"
+#include "model/plan_axes.hpp"
 #include "optimizer/design_text.hpp"
-#include "optimizer/plan_axes.hpp"
 #include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -104,7 +104,7 @@ TEST(RunnableBy, RulesNameAxesOfTheSpace)
 {
     std::set<std::string> axes;
     ParallelPlan any;
-    for_axes(any, {}, [&](const char* axis, auto&, const auto&) { axes.insert(axis); });
+    for_axes(any, {}, [&](std::string_view axis, auto&, const auto&) { axes.insert(axis); });
     for (const Trainer& trainer : trainers()) {
         for (const TrainerRule& rule : trainer.rules) {
             EXPECT_TRUE(axes.contains(std::string(rule.axis))) << trainer.name << ": " << rule.reason;

@@ -1,6 +1,6 @@
+#include "model/plan_rules.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
-#include "optimizer/plan_rules.hpp"
 
 #include "model/phase.hpp"
 #include "model/step/placement.hpp"
@@ -72,7 +72,8 @@ Kinds kinds_of(const Scenario& scenario)
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const Point point = space.point(index);
         const ParallelPlan plan = model.designs.plan(point);
-        if (plan.gpus() != scenario.space.gpus[point.front()] || structural_problem(plan, scenario)) {
+        if (plan.gpus() != scenario.space.gpus[point.front()] ||
+            structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
             continue;
         }
         const std::string made = made_of(plan, model.problem);

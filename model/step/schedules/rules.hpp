@@ -11,12 +11,11 @@ namespace prismopt {
 
 struct ScheduleRule {
     Schedule schedule;
-    int chunks;  // of a stage; 0: two or more
     ChunkMap map;
     std::vector<Task> (*order)(const ScheduleShape&, int stage);
     int (*most_held)(const ScheduleShape&, int stage);
     std::optional<double> (*bubble)(const ScheduleShape&, const StageTimes&);
-    std::string (*refusal)(const ScheduleShape&);  // why not, beyond what `chunks` says; empty: defined
+    std::string (*refusal)(const ScheduleShape&);  // why not, beyond what chunks_of() says; empty: defined
 };
 
 inline Task task(Pass pass, int chunk, int microbatch)

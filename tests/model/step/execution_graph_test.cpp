@@ -158,15 +158,15 @@ TEST(PlanCompiler, SaysWhatCannotWork)
         EXPECT_TRUE(std::holds_alternative<Infeasible>(result));
         return std::get<Infeasible>(result);
     };
-    EXPECT_EQ(refusal(plan_of(1, 32, 1)).reason, "fewer layers than chunks");
+    EXPECT_EQ(refusal(plan_of(1, 32, 1)).reason, Reason::layers_and_chunks);
     ParallelPlan two_chunks = plan_of(1, 4, 1);
     two_chunks.chunks = 2;
-    EXPECT_EQ(refusal(two_chunks).reason, "schedule not defined");
+    EXPECT_EQ(refusal(two_chunks).reason, Reason::schedule_undefined);
 
     ParallelPlan heavy = plan_of(1, 1, 1);
     heavy.schedule = Schedule::gpipe;  // 64 microbatches' activations
     const Infeasible memory = refusal(heavy);
-    EXPECT_EQ(memory.reason, "out of memory");
+    EXPECT_EQ(memory.reason, Reason::out_of_memory);
     EXPECT_THAT(memory.detail, HasSubstr("stage 0 needs"));
     EXPECT_THAT(memory.detail, HasSubstr("80.0 GB may be used"));
     EXPECT_THAT(refusal(heavy, 0.1).detail, HasSubstr("72.0 GB may be used"));

@@ -131,7 +131,7 @@ TEST(Program, RefusesAScheduleThatDeadlocks)
     const TaskOrders circle{{{Pass::backward, 0, 0}, {Pass::forward, 0, 0}}, {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
     const CompiledProgram result = compile_program(shape, circle);
     ASSERT_TRUE(std::holds_alternative<Infeasible>(result));
-    EXPECT_EQ(std::get<Infeasible>(result).reason, "schedule deadlocks");
+    EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::deadlock);
     EXPECT_THAT(std::get<Infeasible>(result).detail, testing::HasSubstr("4 tasks"));
 }
 
@@ -139,7 +139,7 @@ TEST(Program, IsCompiledOnceForAShape)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 3, 5, 1};
     EXPECT_EQ(program_of(shape), program_of(shape));
-    EXPECT_EQ(std::get<Infeasible>(compiled_program({Schedule::gpipe, 3, 5, 2})).reason, "schedule not defined");
+    EXPECT_EQ(std::get<Infeasible>(compiled_program({Schedule::gpipe, 3, 5, 2})).reason, Reason::schedule_undefined);
 }
 
 }  // namespace

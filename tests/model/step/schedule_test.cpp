@@ -278,7 +278,7 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
                              {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches or more, not 7"}}) {
         const auto result = task_orders(r.shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(result)) << text(r.shape);
-        EXPECT_EQ(std::get<Infeasible>(result).reason, "schedule not defined");
+        EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::schedule_undefined);
         EXPECT_THAT(std::get<Infeasible>(result).detail, HasSubstr(r.why));
     }
 }
@@ -289,7 +289,7 @@ TEST(Schedule, RefusesWhatItsIndicesCannotName)
          {ScheduleShape{Schedule::one_f_one_b, 4, 65536, 1}, ScheduleShape{Schedule::one_f_one_b, 1024, 65000, 1}}) {
         const auto orders = task_orders(shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(orders));
-        EXPECT_EQ(std::get<Infeasible>(orders).reason, "pipeline too long to simulate");
+        EXPECT_EQ(std::get<Infeasible>(orders).reason, Reason::pipeline_too_long);
     }
     EXPECT_TRUE(std::holds_alternative<TaskOrders>(task_orders({Schedule::one_f_one_b, 1, 65535, 1})));
 }

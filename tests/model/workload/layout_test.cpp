@@ -32,7 +32,7 @@ TEST(Layout, HoldsEachLayerOnceAndInOrder)
                     const int units = layers + (split == LayerSplit::slots ? 2 : 0);
                     ASSERT_EQ(std::holds_alternative<Infeasible>(result), units < pp * v) << layers << " " << pp << " " << v;
                     if (units < pp * v) {
-                        EXPECT_EQ(std::get<Infeasible>(result).reason, "fewer layers than chunks");
+                        EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::layers_and_chunks);
                         continue;
                     }
                     const auto& chunks = std::get<std::vector<Chunk>>(result);

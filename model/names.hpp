@@ -1,0 +1,61 @@
+#pragma once
+
+/// Names of enumerators as files and the command line spell them: one list beside each enumeration.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace prismopt {
+
+template <class Enum>
+struct Named {
+    Enum value;
+    std::string_view name;
+};
+
+/// The list of an enumeration, in the order in which messages show it; specialised beside each enumeration that users can name.
+template <class Enum>
+inline constexpr std::array<Named<Enum>, 0> names_of{};
+
+template <class Enum>
+concept Nameable = std::is_enum_v<Enum> && !names_of<Enum>.empty();
+
+template <Nameable Enum>
+constexpr std::string_view name(Enum value)
+{
+    for (const Named<Enum>& row : names_of<Enum>) {
+        if (row.value == value) {
+            return row.name;
+        }
+    }
+    return {};
+}
+
+/// The enumerator of that name, or nothing.
+template <Nameable Enum>
+constexpr std::optional<Enum> parse(std::string_view text)
+{
+    for (const Named<Enum>& row : names_of<Enum>) {
+        if (row.name == text) {
+            return row.value;
+        }
+    }
+    return std::nullopt;
+}
+
+/// All names of an enumeration, in order, separated by ", ".
+template <Nameable Enum>
+std::string choices()
+{
+    std::string text;
+    for (const Named<Enum>& row : names_of<Enum>) {
+        text += (text.empty() ? "" : ", ") + std::string(row.name);
+    }
+    return text;
+}
+
+}  // namespace prismopt

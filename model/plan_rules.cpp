@@ -1,0 +1,177 @@
+#include "model/plan_rules.hpp"
+
+#include "model/coupling.hpp"
+#include "model/plan_axes.hpp"
+#include "model/step/node_order.hpp"
+#include "model/step/placement.hpp"
+#include "model/step/schedule.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace prismopt {
+
+namespace {
+
+using Case = PlanRule::Case;
+
+/// "key=value, key=value, ..."
+std::string pairs(std::initializer_list<std::pair<const char*, std::int64_t>> values)
+{
+    std::string text;
+    for (const auto& [key, value] : values) {
+        text += (text.empty() ? "" : ", ") + std::string(key) + "=" + std::to_string(value);
+    }
+    return text;
+}
+
+/// Groups of `gpus` consecutive GPUs fill nodes evenly.
+bool fits_nodes(std::int64_t gpus, const Cluster& cluster)
+{
+    const int node = cluster.gpus_per_node();
+    return gpus <= node ? node % gpus == 0 : gpus % node == 0;
+}
+
+std::string nodes_text(const Cluster& cluster) { return " on nodes of " + std::to_string(cluster.gpus_per_node()) + " GPUs"; }
+
+std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.tp) * plan.cp; }
+
+std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
+
+/// Layers, and where they count embedding and head, that chunks share.
+int layer_slots(const Case& c) { return c.workload.layers + (c.plan.split == LayerSplit::slots ? 2 : 0); }
+
+int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
+
+bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
+
+const std::array rules{
+    PlanRule{Reason::tp_and_heads, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+             [](const Case& c) { return c.workload.heads_divide(c.plan.tp); },
+             [](const Case& c) {
+                 return Infeasible{Reason::tp_and_heads, pairs({{"tp", c.plan.tp}}) + ", " + std::to_string(c.workload.heads) +
+                                                             " heads, " + std::to_string(c.workload.kv_heads) +
+                                                             " key and value heads"};
+             }},
+    PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+             [](const Case& c) { return fits_nodes(c.plan.tp, c.cluster); },
+             [](const Case& c) {
+                 return Infeasible{Reason::tp_and_nodes, pairs({{"tp", c.plan.tp}}) + nodes_text(c.cluster)};
+             }},
+    // Members of a tensor and a context parallel group meet in each layer: both fill nodes evenly.
+    PlanRule{Reason::contexts_and_nodes, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
+             [](const Case& c) { return fits_nodes(context_gpus(c.plan), c.cluster); },
+             [](const Case& c) {
+                 return Infeasible{Reason::contexts_and_nodes, pairs({{"tp*cp", context_gpus(c.plan)}}) + nodes_text(c.cluster)};
+             }},
+    // Each GPU has two parts of a sequence, for equal shares of a causal mask.
+    PlanRule{Reason::contexts_and_sequence, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
+             [](const Case& c) { return c.plan.cp == 1 || c.phase.sequence % (2 * c.plan.cp) == 0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::contexts_and_sequence,
+                                   "2*cp = " + std::to_string(2 * c.plan.cp) +
+                                       " must divide sequence_length = " + std::to_string(c.phase.sequence) + " tokens"};
+             }},
+    PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
+             [](const Case& c) { return c.plan.dp > 0; },
+             [](const Case& c) {
+                 const std::int64_t replica = context_gpus(c.plan) * c.plan.pp;
+                 return Infeasible{Reason::gpus_and_replica,
+                                   "tp*cp*pp = " + std::to_string(replica) + " must divide the GPUs" +
+                                       (c.phase.own.gpus > 0 ? " = " + std::to_string(c.phase.own.gpus) : "")};
+             }},
+    PlanRule{Reason::shards_and_replicas, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
+             [](const Case& c) { return c.plan.gradient_gpus() % c.plan.sharding_gpus() == 0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::shards_and_replicas, "shard_gpus=" + std::to_string(c.plan.shard_gpus) +
+                                                                    ", cp*dp = " + std::to_string(c.plan.gradient_gpus())};
+             }},
+    PlanRule{Reason::no_experts, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+             [](const Case& c) { return c.workload.mixture() || (c.plan.ep == 1 && c.plan.etp == 1); },
+             [](const Case& c) {
+                 return Infeasible{Reason::no_experts, pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for a dense network"};
+             }},
+    PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+             [](const Case& c) {
+                 return !c.workload.mixture() || (c.workload.experts.count % c.plan.ep == 0 && expert_groups_divide(c.plan));
+             },
+             [](const Case& c) {
+                 return Infeasible{
+                     Reason::experts_and_gpus,
+                     pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + std::to_string(c.workload.experts.count) +
+                         " experts on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs of a stage"};
+             }},
+    PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
+             [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
+             [](const Case& c) { return *placement_problem(c.plan, c.cluster); }},
+    PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
+             [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::batch_and_replicas,
+                                   "dp*microbatch = " + std::to_string(sequences_at_once(c.plan)) +
+                                       " must divide global_batch = " + std::to_string(c.phase.global_batch)};
+             }},
+    PlanRule{Reason::schedule_undefined, place_of(&ParallelPlan::group), place_of(&ParallelPlan::group),
+             [](const Case& c) { return schedule_defined(c.plan, c.phase); },
+             [](const Case& c) { return *undefined(schedule_shape(c.plan, c.phase.global_batch)); }},
+    PlanRule{Reason::layers_and_chunks, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split),
+             [](const Case& c) { return chunk_count(c.plan) <= layer_slots(c); },
+             [](const Case& c) {
+                 return Infeasible{Reason::layers_and_chunks, "pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks, " +
+                                                                  std::to_string(c.workload.layers) + " layers"};
+             }},
+    PlanRule{Reason::recomputed_layers, place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::recomputed_layers),
+             [](const Case& c) { return c.plan.recomputed_layers <= c.workload.layers; },
+             [](const Case& c) {
+                 return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
+                                                                  std::to_string(c.workload.layers)};
+             }},
+    PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
+             [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },
+             [](const Case& c) {
+                 return Infeasible{Reason::no_host, c.cluster.accelerator.name + " names no host_link and host_memory_bandwidth"};
+             }},
+    PlanRule{Reason::no_late_validation, place_of(&ParallelPlan::post_validation), place_of(&ParallelPlan::post_validation),
+             [](const Case& c) { return c.plan.post_validation == PostValidation::off || can_validate_later(c.plan); },
+             [](const Case& c) {
+                 return Infeasible{Reason::no_late_validation, "post_validation=on with pp=" + std::to_string(c.plan.pp) +
+                                                                   " schedule=" + std::string(name(c.plan.schedule)) +
+                                                                   "; it needs pp > 1 and a schedule that splits its backward"};
+             }},
+    PlanRule{Reason::spares_and_nodes, place_of(&ParallelPlan::spares), place_of(&ParallelPlan::spares),
+             [](const Case& c) { return !node_problem(c.plan, c.cluster); },
+             [](const Case& c) { return *node_problem(c.plan, c.cluster); }},
+};
+
+}  // namespace
+
+std::span<const PlanRule> plan_rules() { return rules; }
+
+std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std::vector<Phase>& phases, const Workload& workload,
+                                             const Cluster& cluster)
+{
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+        const ParallelPlan here = plan_in_phase(plan, phases[i]);
+        const Case in_phase{here, phases[i], workload, cluster};
+        for (const PlanRule& rule : rules) {
+            if (!rule.holds(in_phase)) {
+                Infeasible refusal = rule.problem(in_phase);
+                refusal.phase = static_cast<int>(i) + 1;
+                return refusal;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+bool schedule_defined(const ParallelPlan& plan, const Phase& phase)
+{
+    return !undefined(schedule_shape(plan, phase.global_batch));
+}
+
+bool can_validate_later(const ParallelPlan& plan) { return plan.pp > 1 && splits_backward(plan.schedule); }
+
+bool one_microbatch(const ParallelPlan& plan, const Phase& phase) { return plan.microbatches(phase.global_batch) == 1; }
+
+}  // namespace prismopt
