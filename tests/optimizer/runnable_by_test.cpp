@@ -104,7 +104,7 @@ TEST(RunnableBy, RulesNameAxesOfTheSpace)
 {
     std::set<std::string> axes;
     ParallelPlan any;
-    for_axes(any, {}, [&](std::string_view axis, auto&, const auto&) { axes.insert(axis); });
+    for_axes(any, {}, [&](std::string_view axis, auto&, const auto&) { axes.emplace(axis); });
     for (const Trainer& trainer : trainers()) {
         for (const TrainerRule& rule : trainer.rules) {
             EXPECT_TRUE(axes.contains(std::string(rule.axis))) << trainer.name << ": " << rule.reason;

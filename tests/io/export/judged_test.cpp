@@ -29,8 +29,10 @@ Launch dense()
     launch.cluster.accelerator.name = "h100-sxm";
     launch.cluster.gpus = 64;
     launch.cluster.tiers.resize(2);
-    launch.cluster.tiers[0] = {.name = "node", .group_gpus = 8};
-    launch.cluster.tiers[1] = {.name = "cluster", .group_gpus = 64};
+    launch.cluster.tiers[0].name = "node";
+    launch.cluster.tiers[0].group_gpus = 8;
+    launch.cluster.tiers[1].name = "cluster";
+    launch.cluster.tiers[1].group_gpus = 64;
     return launch;
 }
 
