@@ -5,7 +5,9 @@
 #include "io/date.hpp"
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
+#include "io/space_counts.hpp"
 #include "io/study_notes.hpp"
+#include "model/plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -268,35 +270,28 @@ std::string share_of(std::uint64_t part, std::uint64_t whole)
     return fmt::format("{:.1f} %", whole == 0 ? 0.0 : percent(static_cast<double>(part) / static_cast<double>(whole)));
 }
 
-/// A search that does not go through the whole space judges some of its tuples only.
-std::uint64_t judged_tuples(const Results& results)
-{
-    std::uint64_t judged = results.feasible;
-    for (const Rejected& rejected : results.rejected) {
-        judged += rejected.count;
-    }
-    return judged;
-}
-
+/// Counts plans; the combinations of values that are none come last, in one line.
 std::string space_section(const Results& results)
 {
-    const std::uint64_t judged = judged_tuples(results);
-    std::string text = fmt::format("Space: {} raw tuples, ", results.raw_tuples);
-    text += judged < results.raw_tuples ? fmt::format("of which {} were looked at, {} of them feasible ({})", judged,
-                                                      results.feasible, share_of(results.feasible, judged))
-                                        : fmt::format("{} feasible ({})", results.feasible, share_of(results.feasible, judged));
-    if (results.rejected.empty()) {
-        return text + "\n";
-    }
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    const std::string feasible = fmt::format("{} feasible ({})", results.feasible, share_of(counts.feasible, counts.plans));
+    std::string text = counts.looked_at < results.raw_tuples
+                           ? fmt::format("Space: {} combinations of values, of which {} were looked at: {} plans, {}",
+                                         results.raw_tuples, counts.looked_at, counts.plans, feasible)
+                           : fmt::format("Space: {} plans, {}", counts.plans, feasible);
     constexpr std::size_t reason_column = 3;
     std::vector<Row> rows;
     for (const Rejected& rejected : results.rejected) {
-        if (rejected.count == 0) {
-            continue;
+        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
+            rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, counts.plans), rejected.reason});
         }
-        rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, judged), rejected.reason});
     }
-    text += rows.empty() ? "\n" : "; rejected:\n" + aligned(rows, reason_column);
+    text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
+    if (counts.plans < counts.looked_at) {
+        text +=
+            fmt::format("  {} of {} combinations of values are no plans of their own: they name another one, or no schedule\n",
+                        counts.looked_at - counts.plans, counts.looked_at);
+    }
     if (results.feasible > 0) {
         return text;
     }
@@ -329,14 +324,18 @@ Effort effort(const Results& results)
     return sum;
 }
 
-/// Each raw tuple once.
+/// Each combination of values once.
 std::string tally(const Results& results)
 {
     const Outcome& outcome = results.study.outcome;
-    const std::uint64_t judged = judged_tuples(results);
-    return fmt::format("of {} raw tuples: {} infeasible, {} pruned, {} evaluated, {} open, {} not looked at\n",
-                       grouped(results.raw_tuples), grouped(judged - results.feasible), grouped(outcome.pruned),
-                       grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - judged));
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    return fmt::format(
+        "of {} combinations of values: {} no plans of their own, {} infeasible, {} excluded by their bound, {} evaluated, {} "
+        "open, "
+        "{} not looked at\n",
+        grouped(results.raw_tuples), grouped(counts.looked_at - counts.plans), grouped(counts.plans - counts.feasible),
+        grouped(outcome.pruned), grouped(outcome.evaluated), grouped(outcome.open),
+        grouped(results.raw_tuples - counts.looked_at));
 }
 
 std::string objective_names(const Results& results)
@@ -390,10 +389,10 @@ std::string text_report(const Results& results)
 std::string summary(const Results& results)
 {
     const Effort sum = effort(results);
-    std::string text =
-        fmt::format("Study {} (seed {}, prismopt {}, {}): {} raw tuples, {} feasible, {} drawn with {} step draws.",
-                    results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created,
-                    results.raw_tuples, results.feasible, sum.evaluated, sum.draws);
+    std::string text = fmt::format(
+        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} drawn with {} step draws.",
+        results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created, results.raw_tuples,
+        results.feasible, sum.evaluated, sum.draws);
     if (!results.front.empty()) {
         const auto order = [](const FrontPoint& a, const FrontPoint& b) {
             return a.prediction.training.p99.value < b.prediction.training.p99.value;

@@ -6,6 +6,7 @@
 #include "io/named_points.hpp"
 #include "io/plan_words.hpp"
 #include "io/results_schema.hpp"
+#include "io/space_counts.hpp"
 #include "io/study_notes.hpp"
 
 #include <nlohmann/json.hpp>
@@ -65,7 +66,10 @@ Json space(const Results& results)
     for (const Rejected& row : results.rejected) {
         rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", text_or_null(row.nearest)}});
     }
-    return {{"raw_tuples", results.raw_tuples}, {"feasible", results.feasible}, {"rejected", std::move(rejected)}};
+    return {{"raw_tuples", results.raw_tuples},
+            {"plans", space_counts(results.feasible, results.rejected).plans},
+            {"feasible", results.feasible},
+            {"rejected", std::move(rejected)}};
 }
 
 Json job(const StudyNotes& notes)

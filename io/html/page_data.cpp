@@ -8,7 +8,9 @@
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
+#include "io/space_counts.hpp"
 #include "io/study_notes.hpp"
+#include "model/plan.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -90,14 +92,14 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
 Json space(const Results& results)
 {
     Json json{{"raw_tuples", results.raw_tuples}, {"feasible", results.feasible}, {"rejected", Json::array()}};
-    std::uint64_t looked_at = results.feasible;
     for (const Rejected& rejected : results.rejected) {
-        looked_at += rejected.count;
-        if (rejected.count > 0) {
+        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
             json["rejected"].push_back({{"reason", rejected.reason}, {"count", rejected.count}, {"nearest", rejected.nearest}});
         }
     }
-    json["looked_at"] = looked_at;
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    json["looked_at"] = counts.looked_at;
+    json["plans"] = counts.plans;
     return json;
 }
 

@@ -104,7 +104,7 @@ class Reports(CliTest):
         for point in points:
             self.assertRegex(report, rf"(?m)^ *\*?{point} ")
         summary = self.output("inspect", "small.h5")
-        self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['raw_tuples']} raw tuples, {counts['feasible']} feasible, .*"
+        self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['raw_tuples']} combinations of values, {counts['feasible']} feasible plans, .*"
                                   rf"Front of {len(points)} points.* Outcome: proved complete")
 
     def test_json_has_what_the_file_has(self):

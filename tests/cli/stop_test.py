@@ -71,19 +71,21 @@ class Stop(CliTest):
         self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .* answers, .*undamaged')
 
     def assert_provisional(self):
-        """The file of a stopped search holds the front of what was drawn, flagged, and counts each raw tuple once."""
+        """The file of a stopped search holds the front of what was drawn, flagged, and counts each combination once."""
         with support.h5py.File(self.folder / "study.h5") as file:
             space, study, front, evaluations = (file[name] for name in ("space", "study", "front", "evaluations"))
             found = {name: int(study.attrs[name]) for name in ("pruned", "evaluated", "open")}
             self.assertEqual(sum(found.values()), space.attrs["feasible"])
             infeasible = int(space["rejected_count"][()].sum())
             unseen = int(space.attrs["raw_tuples"]) - infeasible - sum(found.values())
+            no_plans = sum(int(count) for reason, count in zip(space["rejected"].asstr()[()], space["rejected_count"][()])
+                           if reason.startswith(("same plan", "schedule not defined")))
             self.assertEqual(front.attrs["provisional"], 1)
             drawn = dict(zip(evaluations["evaluation"][()].tolist(), evaluations["draws"][()].tolist()))
             self.assertEqual(front["draws"][()].tolist(), [drawn[point] for point in front["evaluation"][()]])
             self.assertEqual(len(front["evaluation"]) > 0, max(drawn.values(), default=0) > 0)
-        counts = (f"of {grouped(infeasible + unseen + sum(found.values()))} raw tuples: {grouped(infeasible)} infeasible, "
-                  f"{found['pruned']} pruned, {found['evaluated']} evaluated, {found['open']} open, {unseen} not looked at")
+        counts = (f"of {grouped(infeasible + unseen + sum(found.values()))} combinations of values: {grouped(no_plans)} no plans of their own, "
+                  f"{grouped(infeasible - no_plans)} infeasible, {found['pruned']} excluded by their bound, {found['evaluated']} evaluated, {found['open']} open, {unseen} not looked at")
         self.assertIn(counts, self.output("inspect", "study.h5"))
         self.output("report", "study.h5", "--csv", "front.csv")
         header, *rows = (line.split(",") for line in (self.folder / "front.csv").read_text().splitlines())

@@ -1,4 +1,5 @@
 #include "io/report.hpp"
+#include "io/space_counts.hpp"
 
 #include "tests/io/sample_results.hpp"
 
@@ -57,7 +58,7 @@ point   GPUs  plan                                      p99 training time   cost
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
 * dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose it.
 
-Space: 32 raw tuples, 3 feasible (9.4 %); rejected:
+Space: 32 plans, 3 feasible (9.4 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
 
@@ -83,7 +84,7 @@ Quantiles are taken over this cluster (its slow nodes are known).
 
 The front is empty: no point was evaluated to the end.
 
-Space: 32 raw tuples, 0 feasible (0.0 %); rejected:
+Space: 32 plans, 0 feasible (0.0 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
    3   9.4 %  too few layers
@@ -127,7 +128,23 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
 {
     Results results = sample_results();
     results.raw_tuples = 640;  // 32 of them judged
-    EXPECT_THAT(text_report(results), HasSubstr("Space: 640 raw tuples, of which 32 were looked at, 3 of them feasible (9.4 %)"));
+    EXPECT_THAT(text_report(results),
+                HasSubstr("Space: 640 combinations of values, of which 32 were looked at: 32 plans, 3 feasible (9.4 %)"));
+}
+
+/// Combinations that repeat a plan, or name no schedule, are no plans, in whatever phase.
+TEST(TextReport, CountsPlansRatherThanCombinations)
+{
+    Results results = sample_results();
+    results.raw_tuples = 82;
+    results.rejected.push_back(Rejected{.reason = category(Reason::same_plan, 1), .count = 20, .miss = 0.0, .nearest = ""});
+    results.rejected.push_back(
+        Rejected{.reason = category(Reason::schedule_undefined, 2), .count = 30, .miss = 0.0, .nearest = ""});
+    EXPECT_EQ(space_counts(results.feasible, results.rejected), (SpaceCounts{82, 32, 3}));
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("Space: 32 plans, 3 feasible (9.4 %); infeasible:\n"));
+    EXPECT_THAT(text, HasSubstr("50 of 82 combinations of values are no plans of their own"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
 
 /// 29 of the 40 tuples are rejected, 3 feasible: one pruned, one evaluated, one still drawn.
@@ -138,7 +155,9 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     results.provisional = true;
     results.study.outcome = {
         .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1};
-    const std::string counts = "of 40 raw tuples: 29 infeasible, 1 pruned, 1 evaluated, 1 open, 8 not looked at\n";
+    const std::string counts =
+        "of 40 combinations of values: 0 no plans of their own, 29 infeasible, 1 excluded by their bound, 1 evaluated, 1 open, 8 "
+        "not looked at\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
     EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));
     EXPECT_THAT(text_report(results), HasSubstr(counts));
@@ -246,16 +265,16 @@ TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
 
 TEST(Summary, IsOneParagraph)
 {
-    EXPECT_EQ(
-        summary(plain()),
-        "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 raw tuples, 3 feasible, 2 drawn with 2176 step draws. "
-        "Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: proved complete\n");
+    EXPECT_EQ(summary(plain()),
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
+              "with 2176 step draws. "
+              "Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: proved complete\n");
     Results results = plain();
     results.front.clear();
-    EXPECT_EQ(
-        summary(results),
-        "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 raw tuples, 3 feasible, 2 drawn with 2176 step draws. "
-        "The front is empty. Outcome: proved complete\n");
+    EXPECT_EQ(summary(results),
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
+              "with 2176 step draws. "
+              "The front is empty. Outcome: proved complete\n");
 }
 
 }  // namespace

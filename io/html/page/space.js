@@ -22,9 +22,9 @@ function infeasibleOption() {
 
 function startInfeasible() {
     const sentences = studies.map((study) => {
-        const { raw_tuples: raw, feasible, looked_at: looked } = study.space;
-        const seen = looked === raw ? `${grouped(raw)} raw tuples` : `${grouped(raw)} raw tuples, of which ${grouped(looked)} were looked at`;
-        return `${studies.length > 1 ? `${study.name}: ` : ""}${seen}; ${grouped(feasible)} feasible.`;
+        const { raw_tuples: raw, feasible, looked_at: looked, plans } = study.space;
+        const seen = looked === raw ? "" : `${grouped(looked)} of ${grouped(raw)} combinations of values were looked at: `;
+        return `${studies.length > 1 ? `${study.name}: ` : ""}${seen}${grouped(plans)} plans, ${grouped(feasible)} of them feasible.`;
     });
     document.getElementById("infeasible-text").textContent = sentences.join(" ");
     const misses = studies.flatMap((study) => study.space.rejected.filter((one) => one.nearest));
@@ -33,7 +33,7 @@ function startInfeasible() {
     table.replaceChildren(
         element("thead", {}, element("tr", {}, ...["reason", "nearest miss"].map((name) => element("th", { scope: "col", class: "text" }, name)))),
         element("tbody", {}, ...misses.map((one) => element("tr", {}, element("td", { class: "text" }, one.reason), element("td", { class: "text" }, one.nearest)))));
-    makeChart("infeasible-chart", "Infeasible tuples by reason", infeasibleOption);
+    makeChart("infeasible-chart", "Infeasible plans by reason", infeasibleOption);
 }
 
 function progressOption() {
