@@ -1,6 +1,7 @@
 // The space as parallel coordinates: choices that varied, then the objectives. Of the first study.
 
 const mostLines = 1500; // of plans off the front
+const leastAxisWidth = 72; // px, of an axis with its labels
 
 function parallelAxes(study) {
     const axes = study.axes.map((axis, a) => ({ axis, a })).filter(({ axis }) => axis.labels.length > 1)
@@ -19,6 +20,8 @@ function parallelOption() {
     const study = studies[0];
     const axes = parallelAxes(study);
     if (axes.length < 2 || study.front.length === 0) return null;
+    document.getElementById("parallel-chart").style.minWidth = `${leastAxisWidth * axes.length}px`; // the box around it scrolls
+    charts.get("parallel-chart").chart?.resize();
     const line = (labels, values) => axes.map((axis) => axis.of(labels, values));
     const { cloud } = study;
     const drawn = cloud.drawn > 0 ? cloud.drawn : cloud.index.length;
@@ -45,7 +48,8 @@ function parallelOption() {
             nameLocation: "start", nameGap: 22, nameTextStyle: { color: text, fontSize: 11.5, lineHeight: 13, verticalAlign: "bottom" }, inverse: false,
             axisLine: { lineStyle: { color: themeColour("soft") } }, axisLabel: { color: text, fontSize: 11 } } },
         parallelAxis: axes.map((axis, dim) => ({
-            dim, name: wrapped(axis.name), nameLocation: "end", ...(axis.labels ? { type: "category", data: axis.labels } : { type: "value", scale: true }),
+            dim, name: wrapped(axis.name), nameLocation: "end", ...(axis.labels ? { type: "category", data: axis.labels }
+                : { type: "value", scale: true, axisLabel: { color: text, fontSize: 11, formatter: (value) => String(Number(value.toPrecision(6))) } }),
         })),
         series: lines,
     };
