@@ -185,13 +185,13 @@ public:
         keys().insert(keys().begin(),
                       {std::string(key), help, in_quotes(names().front()), {choice_shape(names)}, Need::optional, usual});
         reads_.insert(reads_.begin(), nullptr);
-        base_ = [key = std::string(key), names, entry, help = std::move(help), usual = std::move(usual)](Table& table,
-                                                                                                         T& target) {
+        base_ = [key = std::string(key), names, entry, help = std::move(help),
+                 usual = std::move(usual)](const Fields& fields, Table& table, T& target) {
             const auto value = table.find(key);
             if (!value && usual.empty()) {
                 return false;
             }
-            target = entry(value ? value->choice(names(), help) : usual);
+            target = entry(value ? value->choice(names(), help, fields.instead_of(key)) : usual);
             return true;
         };
         return *this;
@@ -228,7 +228,7 @@ public:
     /// Reads what is there of the fields; throws InputError. Other keys are the caller's.
     void read(Table& table, Keys keys, T& target) const
     {
-        const bool based = base_ && base_(table, target);
+        const bool based = base_ && base_(*this, table, target);
         keys = based ? Keys::some : keys;
         const std::string instead = base_ && !based ? SectionTable::keys().front().line() + ", or " : "";
         for (std::size_t i = 0; i < reads_.size(); ++i) {
@@ -280,6 +280,16 @@ private:
         }
     }
 
+    /// How to describe what no entry of the catalog is.
+    std::string instead_of(const std::string& base) const
+    {
+        std::string list;
+        for (const KeyInfo& info : SectionTable::keys()) {
+            list += info.need == Need::complete ? (list.empty() ? "" : ", ") + info.key : "";
+        }
+        return list.empty() ? "" : fmt::format("describe your own: leave {} out and give {} (docs/scenario.md)", base, list);
+    }
+
     Fields& with(Need need)
     {
         SectionTable::keys().back().need = need;
@@ -287,8 +297,8 @@ private:
         return *this;
     }
 
-    std::function<bool(Table&, T&)> base_;  // whether there was one
-    std::vector<Read> reads_;               // as keys(); the base has none
+    std::function<bool(const Fields&, Table&, T&)> base_;  // whether there was one
+    std::vector<Read> reads_;                              // as keys(); the base has none
     std::vector<Check> checks_;
 };
 

@@ -17,6 +17,8 @@ constexpr Range node_factor_range{"how many times as long a node computes", 0.1,
 constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
 constexpr Range loss_range{"bytes that the loss moves per logit", 0, 1000, "24"};
 constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
+constexpr std::string_view own_accelerator =
+    "describe your own: name the nearest one, and give what differs in accelerator_override (docs/scenario.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
 const Fields<Efficiency>& efficiency_fields()
@@ -62,7 +64,7 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
             .fail(
                 {"does not nest",
                  fmt::format("needs a larger multiple of {}, the GPUs of tier \"{}\" inside it", inner->group_gpus, inner->name),
-                 multiples_near(tier.group_gpus, inner->group_gpus)});
+                 multiples_near(tier.group_gpus, inner->group_gpus) + "; a job may use fewer GPUs: gpus in [space]"});
     }
 }
 
@@ -253,8 +255,8 @@ const Fields<Cluster>& cluster_fields()
         Fields<Cluster>("[cluster]", "the machine: accelerator, number of GPUs, network")
             .custom({"accelerator", "accelerator of the catalog", in_quotes("h100-sxm"), {choice_shape(catalog_accelerators)}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.accelerator =
-                            catalog_accelerator(value.choice(catalog_accelerators(), "accelerators of the catalog"));
+                        cluster.accelerator = catalog_accelerator(
+                            value.choice(catalog_accelerators(), "accelerators of the catalog", own_accelerator));
                     })
             .required()
             .custom(

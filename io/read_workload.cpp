@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 namespace prismopt {
 
@@ -126,9 +128,34 @@ const Fields<Workload>& workload_fields()
     return fields;
 }
 
+namespace {
+
+/// Lines of models with layers that are no attention; the catalog cannot hold them.
+void refuse_hybrids(const Value& model)
+{
+    constexpr std::array<std::string_view, 8> lines{"mamba", "nemotron-h", "nemotronh",  "jamba",
+                                                    "zamba", "bamba",      "qwen3-next", "hybrid"};
+    if (!model.is_text()) {
+        return;
+    }
+    std::string text = model.text("llama3-70b");
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const std::string_view line : lines) {
+        if (text.find(line) != std::string::npos) {
+            model.fail({"is a hybrid of attention and state-space layers", "state-space layers are not modelled",
+                        "choose a transformer, or describe one of the same size: layers, hidden, heads, ... (docs/scenario.md)"});
+        }
+    }
+}
+
+}  // namespace
+
 Workload read_workload(Table table)
 {
     Workload workload;
+    if (const auto model = table.find("model")) {
+        refuse_hybrids(*model);
+    }
     workload_fields().read_whole(table, Keys::all, workload);
     if (!table.find("name")) {
         const bool changed = table.keys().size() > 1;

@@ -79,8 +79,8 @@ public:
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     int line() const { return node_->line; }
     Table table(std::string_view example) const;
-    /// One of `names`; `why` says what they are.
-    std::string choice(const std::vector<std::string>& names, std::string_view why) const;
+    /// One of `names`; `why` says what they are, `otherwise` what to do where none of them fits.
+    std::string choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise = "") const;
     template <class Q>
     Q quantity(std::string_view example, Sign sign = Sign::positive) const
     {

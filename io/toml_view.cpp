@@ -161,13 +161,14 @@ Table Value::table(std::string_view example) const
     return Table(*node_, *file_);
 }
 
-std::string Value::choice(const std::vector<std::string>& names, std::string_view why) const
+std::string Value::choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise) const
 {
     std::string chosen = text(names.front());
     if (std::find(names.begin(), names.end(), chosen) == names.end()) {
         const std::string near = nearest(chosen, names);
         fail({fmt::format("is not one of {}", listed(names)), std::string(why),
-              near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near)});
+              (near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near)) +
+                  (otherwise.empty() ? "" : fmt::format(" Or {}", otherwise))});
     }
     return chosen;
 }

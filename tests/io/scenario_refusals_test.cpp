@@ -182,9 +182,11 @@ TEST(ScenarioRefuses, UnknownNames)
     EXPECT_THAT(link, StartsWith("link = \"string\" is not one of "));
     EXPECT_THAT(link, HasSubstr("(links of the catalog); write one of these"));
     EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(network of the catalog); did you mean \"gpt-22b\"?"));
-    EXPECT_EQ(refusal("\"hpc-2024\"", "\"hpc\""),
-              "profile = \"hpc\" is not one of hpc-2024, screened-2025 (variability profile of the catalog); did you mean "
-              "\"hpc-2024\"?");
+    EXPECT_THAT(refusal("\"hpc-2024\"", "\"hpc\""),
+                AllOf(StartsWith("profile = \"hpc\" is not one of hpc-2024, "), HasSubstr("did you mean \"hpc-2024\"?"),
+                      HasSubstr("describe your own: leave profile out and give gpu, node, ")));
+    EXPECT_THAT(accelerator, HasSubstr("accelerator_override"));
+    EXPECT_THAT(refusal("\"gpt-22b\"", "\"nemotron-h-56b\""), HasSubstr("is a hybrid of attention and state-space layers"));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
     EXPECT_THAT(refusal("\"1f1b\"", "\"1f2b\""),
@@ -208,12 +210,16 @@ TEST(ScenarioRefuses, TiersThatDoNotNest)
               "or write "
               "64");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 60"),
-              "gpus = 60 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 56 or 64");
+              "gpus = 60 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 56 or 64; a job "
+              "may use fewer GPUs: gpus in "
+              "[space]");
     const std::string rack = "group = 8\n\n[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = ";
     EXPECT_EQ(refusal("group = 8", rack + "12", 5),
-              "group = 12 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16");
+              "group = 12 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16; a job may "
+              "use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "8", 5),
-              "group = 8 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16");
+              "group = 8 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16; a job may "
+              "use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
 
@@ -418,6 +424,12 @@ TEST(ScenarioRefuses, AxesInUnknownSteps)
 }
 
 /// What a later phase says of its schedule and of its chunks must go together.
+/// Jobs that fill no whole number of domains are plans as others are.
+TEST(ScenarioRefuses, NoJobsOnPartsOfDomains)
+{
+    EXPECT_EQ(refusal("gpus = { from = 16, to = 64, step = 16 }", "gpus = [12, 60]"), "accepted");
+}
+
 TEST(ScenarioRefuses, ChunksThatContradictThePhasesSchedule)
 {
     const auto verdict = [](const std::string& own) {
