@@ -59,7 +59,7 @@ class Merge(CliTest):
         for text in (self.output("report", "1.h5"), self.output("report", "3.h5").replace("part 3 of 5", "part 1 of 5")):
             self.assertRegex(text, r"front of 0 points")
             self.assertRegex(text, r"No plan of part 1 of 5 is feasible")
-            self.assertRegex(text, r"of which 72 were looked at, 0 of them feasible .*; rejected:\n +72 +100.0 % +gpus not divisible")
+            self.assertRegex(text, r"of which 72 were looked at: 72 plans, 0 feasible .*; infeasible:\n +72 +100.0 % +gpus not divisible")
             self.assertRegex(text, r"Search: proved complete: no feasible plan in part 1 of 5 of the space")
         self.assertRegex(self.output("inspect", "2.h5"), r"0 feasible.*The front is empty.*no feasible plan in part 2 of 5")
         self.output("report", "1.h5", "--html", "1.html", "--csv", "1.csv", "--svg", "plots")
