@@ -1,7 +1,6 @@
 #include "io/orders_file.hpp"
 
 #include "io/csv.hpp"
-#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 
 #include <fmt/format.h>
@@ -148,13 +147,6 @@ std::string orders_csv(const PartOrders& orders)
         text += '\n';
     }
     return text;
-}
-
-void write_orders(const std::string& path, const PartOrders& orders)
-{
-    const std::string text = orders_csv(orders);
-    PosixFile file(path, PosixFile::Open::create);
-    file.write(std::as_bytes(std::span(text)));
 }
 
 }  // namespace prismopt

@@ -17,7 +17,5 @@ PartOrders read_orders(const std::string& path);
 PartOrders parse_orders(const std::string& text, const std::string& path);
 
 std::string orders_csv(const PartOrders& orders);
-/// Throws std::runtime_error where the file cannot be written.
-void write_orders(const std::string& path, const PartOrders& orders);
 
 }  // namespace prismopt

@@ -5,11 +5,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
-/// An open file descriptor. Failures throw std::runtime_error.
+/// A file cannot be written.
+class FileError : public std::runtime_error {
+public:
+    FileError(const std::string& path, int error);
+
+    /// The system's: "No such file or directory".
+    std::string reason() const;
+
+    /// Whether the path itself is at fault (no such folder, no permission), which another name can mend; otherwise the device is
+    /// (full, over its quota, broken).
+    bool wrong_path() const;
+
+private:
+    int error_;  // errno
+};
+
+/// An open file descriptor. Failures throw FileError.
 class PosixFile {
 public:
     enum class Open { create, append };  // `create` empties a file that exists; `append` needs one
@@ -33,8 +51,14 @@ private:
     int descriptor_ = -1;
 };
 
-/// The file with this text and nothing else.
-void write_text(const std::string& path, const std::string& text);
+/// Writes the parts, one behind the other, to `path`.partial, syncs that and renames it: at any time `path` is the former file or the
+/// whole new one, and where writing fails the former one stays. Devices and pipes are written to directly. Throws FileError.
+void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
+void replace_file(const std::string& path, const std::string& text);
+
+/// Once, first of all: whatever cannot be written is an error from now on, which has a message. The signal of a file size limit is
+/// ignored, and standard streams that are closed stay so: no file that is opened later gets their numbers, and their text.
+void make_write_failures_errors();
 
 /// Makes the names in the folder of `path` durable: a file that was created or renamed there is found after a power cut.
 void sync_folder(const std::string& path);

@@ -7,12 +7,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
 
 namespace prismopt {
 
@@ -295,20 +291,7 @@ std::vector<std::byte> encode(const Results& results)
 void write_results(const Results& results, const std::string& path)
 {
     const std::vector<std::byte> bytes = encode(results);
-    const std::string partial = path + ".partial";
-    try {
-        PosixFile file(partial, PosixFile::Open::create);
-        file.write(bytes);
-        file.sync();
-        if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            throw std::runtime_error("cannot give " + partial + " its name " + path + " (" + std::strerror(errno) +
-                                     "); check that " + path + " is no folder and may be replaced");
-        }
-    } catch (...) {
-        std::remove(partial.c_str());
-        throw;
-    }
-    sync_folder(path);
+    replace_file(path, {bytes});
 }
 
 }  // namespace prismopt

@@ -1,6 +1,5 @@
 #include "io/timeline_file.hpp"
 
-#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/svg.hpp"
 
@@ -130,13 +129,13 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     return svg_document(left + width + 10.0, top + row * stages + 24.0, text);
 }
 
-void write_timeline(const std::string& path, const std::vector<TimelineEvent>& events)
+std::string timeline_text(const std::string& path, const std::vector<TimelineEvent>& events)
 {
     const auto ends_with = [&path](std::string_view ending) { return std::string_view(path).ends_with(ending); };
     if (!ends_with(".json") && !ends_with(".svg")) {
         throw InputError("--timeline " + path + " ends neither in .json (for Perfetto) nor in .svg; name it so");
     }
-    write_text(path, ends_with(".json") ? timeline_json(events) : timeline_svg(events));
+    return ends_with(".json") ? timeline_json(events) : timeline_svg(events);
 }
 
 }  // namespace prismopt

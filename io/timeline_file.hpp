@@ -16,7 +16,7 @@ std::string timeline_json(const std::vector<TimelineEvent>& events);
 /// Rows of stages, time to the right; transfers and exchanges as thin lines under what is computed.
 std::string timeline_svg(const std::vector<TimelineEvent>& events);
 
-/// By the ending of the name, .json or .svg. Throws InputError for another, std::runtime_error where the file cannot be written.
-void write_timeline(const std::string& path, const std::vector<TimelineEvent>& events);
+/// What a file of this name holds, by its ending: .json or .svg. Throws InputError for another.
+std::string timeline_text(const std::string& path, const std::vector<TimelineEvent>& events);
 
 }  // namespace prismopt

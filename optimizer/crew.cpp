@@ -1,11 +1,12 @@
 #include "optimizer/crew.hpp"
 
+#include "optimizer/log.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -175,7 +176,7 @@ void Crew::serve()
     try {
         work_until_released();
     } catch (const std::exception& error) {
-        fmt::print(stderr, "prismopt: rank {}: {}\n", team_.rank(), error.what());
+        print_error(fmt::format("rank {}: {}", team_.rank(), error.what()));
         team_.abort(1);
     }
 }

@@ -3,6 +3,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace prismopt {
@@ -18,5 +19,7 @@ void start_log()
 
 void log_info(const std::string& text) { spdlog::info(text); }
 void log_warning(const std::string& text) { spdlog::warn(text); }
+
+void print_error(const std::string& text) { std::fputs(("prismopt: " + text + "\n").c_str(), stderr); }
 
 }  // namespace prismopt

@@ -12,4 +12,7 @@ void start_log();
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
 
+/// "prismopt: " and a text on standard error. Never fails: where it cannot be written, the exit code has to do.
+void print_error(const std::string& text);
+
 }  // namespace prismopt

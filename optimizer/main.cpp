@@ -1,6 +1,7 @@
 /// prismopt: searches ways of training large models, judged by the distribution of their training time.
 
 #include "io/nearest.hpp"
+#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/log.hpp"
@@ -29,7 +30,10 @@ void print_help()
     for (const auto& command : prismopt::commands()) {
         fmt::print("  {}\n", command.example);
     }
-    fmt::print("\nExit codes: 0 done, 2 wrong input or usage, 75 stopped with a state to resume, 1 anything else\n");
+    fmt::print("\nExit codes:\n");
+    for (const auto& exit : prismopt::exit_codes()) {
+        fmt::print("  {:>2}  {}\n", exit.code, exit.meaning);
+    }
 }
 
 int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
@@ -80,6 +84,7 @@ prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc
 
 int main(int argc, char** argv)
 {
+    prismopt::make_write_failures_errors();
     prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
@@ -99,11 +104,14 @@ int main(int argc, char** argv)
         return code;
     } catch (const prismopt::InputError& error) {
         if (team.rank() == 0) {
-            fmt::print(stderr, "prismopt: {}\n", error.what());
+            prismopt::print_error(error.what());
         }
         return prismopt::exit_wrong_input;
+    } catch (const prismopt::InfeasiblePlan& error) {
+        prismopt::print_error(error.what());
+        return prismopt::exit_infeasible;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "prismopt: rank {}: {}\n", team.rank(), error.what());
+        prismopt::print_error(fmt::format("rank {}: {}", team.rank(), error.what()));
         if (team.size() > 1) {
             team.abort(prismopt::exit_failure);
         }

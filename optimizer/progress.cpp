@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace prismopt {
 
@@ -94,8 +95,8 @@ void Progress::show(const Archive& archive, const State& state)
         const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
         const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);
         const auto filled = static_cast<std::size_t>(20.0 * done);
-        fmt::print(stderr, "\r\033[K[{}{}] {:.0f} s  {}", std::string(filled, '#'), std::string(20 - filled, '.'), now, text);
-        std::fflush(stderr);
+        const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
+        std::fputs(fmt::format("\r\033[K[{}] {:.0f} s  {}", bar, now, text).c_str(), stderr);
     } else {
         log_info(fmt::format("{:.0f} s: {}", now, text));
     }
@@ -104,7 +105,7 @@ void Progress::show(const Archive& archive, const State& state)
 void Progress::finish() const
 {
     if (terminal_) {
-        fmt::print(stderr, "\r\033[K");
+        std::fputs("\r\033[K", stderr);
     }
 }
 

@@ -199,8 +199,8 @@ void run(const std::string& data, const std::string& folder)
         text += series_table(series);
     }
     text += written_table();
-    write_text(folder + "/calibration.md", text);
-    write_text(folder + "/calibration.svg", picture(checks));
+    replace_file(folder + "/calibration.md", text);
+    replace_file(folder + "/calibration.svg", picture(checks));
 }
 
 }  // namespace

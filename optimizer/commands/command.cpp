@@ -11,6 +11,18 @@ namespace prismopt {
 
 namespace po = boost::program_options;
 
+const std::vector<ExitCode>& exit_codes()
+{
+    static const std::vector<ExitCode> list{
+        {exit_done, "done"},
+        {exit_wrong_input, "wrong input or usage"},
+        {exit_infeasible, "the plan that was asked about is infeasible"},
+        {exit_call_again, "stopped with a complete checkpoint, which prismopt resume continues"},
+        {exit_failure, "any other failure"},
+    };
+    return list;
+}
+
 const std::vector<Command>& commands()
 {
     static const std::vector<Command> list{

@@ -8,16 +8,30 @@
 #include <boost/program_options.hpp>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
-/// Exit codes.
 inline constexpr int exit_done = 0;
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_wrong_input = 2;
-inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL: stopped with a complete checkpoint
+inline constexpr int exit_infeasible = 3;
+inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL
+
+struct ExitCode {
+    int code;
+    const char* meaning;
+};
+/// All of them, as help and the manual page list them.
+const std::vector<ExitCode>& exit_codes();
+
+/// The one plan that a command was asked about cannot run; ends it with exit_infeasible.
+class InfeasiblePlan : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
 
 /// An option as completion and the manual tell it.
 struct OptionText {

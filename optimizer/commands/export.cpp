@@ -103,7 +103,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
     const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        throw InputError(fmt::format("--point {} cannot run: {}; name another point", index, refusal->text()));
+        throw InfeasiblePlan(fmt::format("--point {} cannot run: {}; name another point", index, refusal->text()));
     }
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);

@@ -43,11 +43,11 @@ std::string manual(const Call& call)
         }
         page += fmt::format(".PP\nExample:\n.PP\n.nf\n    {}\n.fi\n", roff(command.example));
     }
-    page +=
-        ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 2\nwrong input or usage\n.TP\n.B 75\nstopped with a complete state, which "
-        "resume continues\n.TP"
-        "\n.B 1\nanything else\n"
-        ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nthreads of each rank\n.TP\n.B NO_COLOR\nno colours, also on a terminal\n";
+    page += ".SH EXIT STATUS\n";
+    for (const ExitCode& exit : exit_codes()) {
+        page += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.meaning));
+    }
+    page += ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nthreads of each rank\n.TP\n.B NO_COLOR\nno colours, also on a terminal\n";
     return page;
 }
 

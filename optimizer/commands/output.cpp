@@ -1,13 +1,11 @@
 #include "optimizer/commands/output.hpp"
 
+#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace prismopt {
 
@@ -46,12 +44,14 @@ void write_output(const std::string& option, const std::string& path, const std:
         throw InputError(fmt::format("--{} - would be a file of that name; write /dev/stdout for standard output", option));
     }
     refuse_input_as_output({option, path}, inputs);
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-        throw InputError(fmt::format("--{} {} cannot be written ({}); name a file in a folder that you may write to", option,
-                                     path, std::strerror(errno)));
+    try {
+        replace_file(path, text);
+    } catch (const FileError& error) {
+        if (error.wrong_path()) {
+            throw InputError(fmt::format("--{} {} cannot be written ({}); name a file in a folder that you may write to", option,
+                                         path, error.reason()));
+        }
+        throw;
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "io/node_file.hpp"
 #include "io/orders_file.hpp"
-#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 #include "io/timeline_file.hpp"
 #include "model/phase.hpp"
@@ -101,8 +100,9 @@ void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
     for (const char* option : {"timeline", "write-orders", "seat-nodes"}) {
         if (values.count(option) > 0) {
-            throw InputError(fmt::format("--{}: nothing is written, the plan cannot run: {}; change the plan or leave --{} out",
-                                         option, why.text(), option));
+            throw InfeasiblePlan(
+                fmt::format("--{}: nothing is written, the plan cannot run: {}; change the plan or leave --{} out", option,
+                            why.text(), option));
         }
     }
 }
@@ -144,7 +144,7 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
     }
     SeatsWritten result{values["seat-nodes"].as<std::string>(),
                         seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
-    write_text(result.path, seats_csv(result.seated.seats));
+    write_output("seat-nodes", result.path, seats_csv(result.seated.seats), {});
     model.problem.cluster.node_factors = result.seated.factors;
     of.plan.node_order = NodeOrder::as_listed;
     return result;
@@ -160,12 +160,13 @@ void write_step(const po::variables_map& values, const Problem& problem, const P
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     if (values.count("timeline") > 0) {
         for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
-            write_timeline(path, draw ? draw_timeline(graph, problem.noise, sampler, *draw / rung.steps, *draw % rung.steps)
-                                      : mean_timeline(graph));
+            const auto events = draw ? draw_timeline(graph, problem.noise, sampler, *draw / rung.steps, *draw % rung.steps)
+                                     : mean_timeline(graph);
+            write_output("timeline", path, timeline_text(path, events), {});
         }
     }
     if (values.count("write-orders") > 0) {
-        write_orders(values["write-orders"].as<std::string>(), part_orders(*graph.program));
+        write_output("write-orders", values["write-orders"].as<std::string>(), orders_csv(part_orders(*graph.program)), {});
     }
 }
 
@@ -229,7 +230,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if ((*values)["scale-curve"].as<bool>()) {
         const ScaleCurve curve = scale_curve(scenario, plan, rung);
         fmt::print("{}\n", (*values)["json"].as<bool>() ? scale_curve_json(curve) : scale_curve_text(curve));
-        return exit_done;
+        return curve.points.empty() ? exit_infeasible : exit_done;
     }
     StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
@@ -273,6 +274,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             log_warning(fmt::format("this plan is of the first choices of [space]; write for example --design \"{}\"", example));
         }
         refuse_files(*values, *infeasible);
+        return exit_infeasible;
     }
     return exit_done;
 }

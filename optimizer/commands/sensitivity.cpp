@@ -59,13 +59,13 @@ void refuse(const Infeasible& why, const po::variables_map& values, const Scenar
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
     const std::string example = unnamed ? example_design(scenario) : "";
-    throw InputError(fmt::format("{} the plan cannot run: {}; {}",
-                                 of_point  ? "--point:"
-                                 : unnamed ? "without --design"
-                                           : "--design:",
-                                 why.text(),
-                                 example.empty() ? "change the plan, predict says more of it"
-                                                 : fmt::format("write for example --design \"{}\"", example)));
+    throw InfeasiblePlan(fmt::format("{} the plan cannot run: {}; {}",
+                                     of_point  ? "--point:"
+                                     : unnamed ? "without --design"
+                                               : "--design:",
+                                     why.text(),
+                                     example.empty() ? "change the plan, predict says more of it"
+                                                     : fmt::format("write for example --design \"{}\"", example)));
 }
 
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)

@@ -219,8 +219,8 @@ void run(const std::string& scenario_path, const std::string& folder)
 {
     const Scenario scenario = read_scenario(scenario_path);
     Report report(scenario);
-    write_text(folder + "/failures.md", report.text());
-    write_text(folder + "/failures.svg", report.picture());
+    replace_file(folder + "/failures.md", report.text());
+    replace_file(folder + "/failures.svg", report.picture());
 }
 
 }  // namespace

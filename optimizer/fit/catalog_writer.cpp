@@ -1,5 +1,6 @@
 #include "optimizer/fit/catalog_writer.hpp"
 
+#include "io/posix_file.hpp"
 #include "io/scenario.hpp"
 
 #include <fmt/format.h>
@@ -23,16 +24,6 @@ std::string read_file(const std::string& path)
         throw InputError(path + ": cannot be read; name the folder model/catalog of the source tree");
     }
     return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void write_file(const std::string& path, const std::string& text)
-{
-    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-    stream << text;
-    stream.close();
-    if (!stream) {
-        throw InputError(path + ": cannot be written");
-    }
 }
 
 std::string value_text(const FitConstant& constant)
@@ -164,10 +155,10 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         }
     }
     for (const auto& [path, text] : files) {
-        write_file(path, text);
+        replace_file(path, text);
     }
-    write_file((std::filesystem::path(folder) / "fit.toml").string(),
-               fit_text(fit, rows, date, mean_error, median_error, widening));
+    replace_file((std::filesystem::path(folder) / "fit.toml").string(),
+                 fit_text(fit, rows, date, mean_error, median_error, widening));
 }
 
 }  // namespace prismopt

@@ -303,8 +303,8 @@ void buildings_study(const std::string& path, const std::string& folder)
             panel.ticks.push_back(fmt::format("{:g} ms", 1e3 * latency));
         }
     }
-    write_text(folder + "/buildings.md", report(home, cells) + reasons(scenario, noise, home));
-    write_text(folder + "/buildings.svg", charts_svg(panels));
+    replace_file(folder + "/buildings.md", report(home, cells) + reasons(scenario, noise, home));
+    replace_file(folder + "/buildings.svg", charts_svg(panels));
 }
 
 }  // namespace prismopt

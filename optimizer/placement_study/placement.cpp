@@ -239,8 +239,8 @@ void placement_study(const std::string& path, const std::string& folder)
         "## How variability grows with the job\n\nAs `prismopt predict jobs/scenarios/placement.toml --scale-curve` "
         "prints:\n\n```\n" +
         scale_curve_text(curve) + "\n```\n";
-    write_text(folder + "/placement.md", text);
-    write_text(folder + "/placement.svg", charts_svg({by_stage, scale}));
+    replace_file(folder + "/placement.md", text);
+    replace_file(folder + "/placement.svg", charts_svg({by_stage, scale}));
 }
 
 }  // namespace prismopt

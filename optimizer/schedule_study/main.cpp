@@ -145,8 +145,8 @@ void run(const std::string& folder)
         }
         charts.push_back(chart_of(s, schedules, table));
     }
-    write_text(folder + "/schedules.md", report(list, schedules, tables, study));
-    write_text(folder + "/schedules.svg", charts_svg(charts));
+    replace_file(folder + "/schedules.md", report(list, schedules, tables, study));
+    replace_file(folder + "/schedules.svg", charts_svg(charts));
 }
 
 }  // namespace

@@ -182,8 +182,8 @@ int main(int count, char** words)
             text += section(cases[i], words[1], panels[i]);
         }
         text.pop_back();
-        write_text(folder + "/sensitivity.md", text);
-        write_text(folder + "/sensitivity.svg", tornado_svg(panels, "change of p99 without the variance of each, %"));
+        replace_file(folder + "/sensitivity.md", text);
+        replace_file(folder + "/sensitivity.svg", tornado_svg(panels, "change of p99 without the variance of each, %"));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "sensitivity_study: %s\n", error.what());
         return 1;

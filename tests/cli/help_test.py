@@ -1,6 +1,7 @@
 """What the program says of itself: help, version, completion, manual page, and a scenario to start from."""
 
 import os
+import pathlib
 import pty
 import re
 import shutil
@@ -23,6 +24,16 @@ class Help(CliTest):
         examples = self.output("--help").split("Examples:\n")[1]
         for command in self.commands():
             self.assertRegex(examples, rf"(?m)^  .*prismopt {command}\b")
+
+    def test_exit_codes_are_listed(self):
+        """The tests' own list, help's, the manual's and the guide's."""
+        known = {support.DONE, support.FAILURE, support.WRONG_INPUT, support.INFEASIBLE, support.CALL_AGAIN}
+        helped = dict(re.findall(r"(?m)^ +(\d+)  (.*)$", self.output("--help").split("Exit codes:\n")[1]))
+        manual = dict(re.findall(r"\.TP\n\.B (\d+)\n(.*)\n", self.output("manual").split(".SH EXIT STATUS")[1].split(".SH")[0]))
+        guide = (pathlib.Path(__file__).parents[2] / "docs/launch.md").read_text()
+        self.assertEqual(set(map(int, helped)), known)
+        self.assertEqual(helped, manual)
+        self.assertEqual(dict(re.findall(r"(?m)^\| (\d+) \| (.*?) \|", guide)), helped)
 
     def test_version_names_what_it_was_built_with(self):
         self.assertRegex(self.output("--version"),

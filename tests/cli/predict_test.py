@@ -12,8 +12,8 @@ DESIGN = "gpus=32 tp=2 pp=2 microbatch=2 schedule=1f1b recompute=none"
 
 
 class Predict(CliTest):
-    def predict(self, design=DESIGN, *more):
-        return json.loads(self.output("predict", support.SMALL, "--design", design, "--json", *more))
+    def predict(self, design=DESIGN, *more, code=support.DONE):
+        return json.loads(self.output("predict", support.SMALL, "--design", design, "--json", *more, code=code))
 
     def test_values_make_sense(self):
         p = self.predict()
@@ -71,11 +71,12 @@ class Predict(CliTest):
             ("gpus=64 tp=4 pp=16", "fewer layers than chunks: "),
         ):
             with self.subTest(design):
-                p = self.predict(design)
+                p = self.predict(design, code=support.INFEASIBLE)
                 self.assertIs(p["feasible"], False)
                 self.assertTrue(p["reason"].startswith(reason), p["reason"])
                 self.assertNotIn("step_time_s", p)
-                self.assertIn(f"infeasible: {reason}", self.output("predict", support.SMALL, "--design", design))
+                text = self.output("predict", support.SMALL, "--design", design, code=support.INFEASIBLE)
+                self.assertIn(f"infeasible: {reason}", text)
 
     def test_text_tells_the_same(self):
         p = self.predict()

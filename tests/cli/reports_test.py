@@ -145,7 +145,6 @@ class Reports(CliTest):
             self.assertRegex(text, rf"^Usage: prismopt {name} ")
             self.assertRegex(text, rf"Example:\n  .*prismopt {name}")
             self.assertEqual(text, self.output(name, "-h"))
-        self.assertIn("75 stopped with a state to resume", overview)
         self.assertEqual(overview, self.output("--help", ranks=2))
 
     def test_output_that_cannot_be_written_is_an_error(self):

@@ -99,18 +99,19 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
                 (("--svg", "none/t.svg"), r"--svg none/t.svg cannot be written")):
             with self.subTest(options):
                 self.assertRegex(self.refusal(*self.call(*options)), "^prismopt: " + message)
-        for design, message in (("gpus=32 tp=3", "tp"), (DESIGN + " v=2", "cannot run: .*schedule")):
+        for design, code, message in (("gpus=32 tp=3", support.WRONG_INPUT, "tp"), (DESIGN + " v=2", support.INFEASIBLE, "cannot run: .*schedule"),):
             with self.subTest(design):
-                self.assertRegex(self.refusal("sensitivity", support.SMALL, "--design", design), message)
+                self.assertRegex(self.refusal("sensitivity", support.SMALL, "--design", design, code=code), message)
 
     def test_who_names_no_plan_is_shown_one(self):
         small = pathlib.Path(support.SMALL).read_text()
         self.write(re.sub(r"(?m)^global_batch = .*$", "global_batch = 16", small))  # fewer sequences than GPUs
-        error = self.refusal("sensitivity", "study.toml")
+        error = self.refusal("sensitivity", "study.toml", code=support.INFEASIBLE)
         self.assertIn("without --design", error)
         shown = re.search(r'--design "([^"]+)"', error)[1]
         self.assertIn("p99", self.output("sensitivity", "study.toml", "--design", shown))
         told = self.run_program("predict", "study.toml")
+        self.assertEqual(told.returncode, support.INFEASIBLE)
         self.assertIn("infeasible", told.stdout)
         self.assertIn(f'--design "{shown}"', told.stderr)
 

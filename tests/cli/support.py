@@ -20,7 +20,7 @@ except ImportError as missing:
     print(f"skipped: {missing}; install python3-h5py")
     sys.exit(77)
 
-DONE, WRONG_INPUT, CALL_AGAIN = 0, 2, 75
+DONE, FAILURE, WRONG_INPUT, INFEASIBLE, CALL_AGAIN = 0, 1, 2, 3, 75
 
 # What may differ between two runs of one study; results/README.md.
 ROOT_ATTRIBUTES_OF_A_RUN = {"created", "command_line", "job_id"}
@@ -61,6 +61,10 @@ class CliTest(unittest.TestCase):
         at_once = environment(threads, OMPI_MCA_odls_base_sigkill_timeout="0", **variables)
         return subprocess.run(command(arguments, ranks), cwd=self.folder, env=at_once, text=True, capture_output=True,
                               timeout=timeout)
+
+    def run_with(self, *arguments, prepare=None, **how):
+        """The same with streams and limits of one's own; `prepare` runs in the new process."""
+        return subprocess.run(command(arguments, 0), cwd=self.folder, env=environment(1), preexec_fn=prepare, timeout=100, **how)
 
     def start_program(self, *arguments, ranks=0, threads=1):
         process = subprocess.Popen(command(arguments, ranks), cwd=self.folder, env=environment(threads), text=True,

@@ -73,7 +73,7 @@ class Timeline(CliTest):
         for option in ("--timeline", "--write-orders"):
             path = self.folder / "none.json"
             run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN + "schedule=zb_v v=3", option, path)
-            self.assertEqual(run.returncode, support.WRONG_INPUT)
+            self.assertEqual(run.returncode, support.INFEASIBLE)
             self.assertIn("the plan cannot run: schedule not defined", run.stderr)
             self.assertIn("infeasible: schedule not defined", run.stdout)
             self.assertFalse(path.exists())
