@@ -4,11 +4,22 @@
 
 #include "io/results.hpp"
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace prismopt {
+
+/// Which values a column may hold.
+struct Allowed {
+    double least = 0.0;
+    double most = std::numeric_limits<double>::infinity();
+    bool absent = false;  // NaN: there is none
+};
+
+/// Shares are sums, which rounding may take beyond their ends.
+inline constexpr Allowed allowed_share{-1e-9, 1.0 + 1e-9};
 
 template <class T>
 struct FrontColumn {
@@ -16,7 +27,8 @@ struct FrontColumn {
     std::string_view units;
     std::string_view long_name;
     T& (*of)(FrontPoint&);
-    int since = 0;  // minor version of the results schema that added it; NaN in files from before
+    int since = 0;  // minor version of the results schema that added it; NaN in files from before, and where it does not apply
+    Allowed allowed{};
 
     const T& in(const FrontPoint& point) const { return of(const_cast<FrontPoint&>(point)); }  // `of` changes nothing itself
 };

@@ -188,12 +188,13 @@ Hdf5Object::~Hdf5Object()
     }
 }
 
-Hdf5Object Hdf5Object::create_in_memory()
+Hdf5Object Hdf5Object::create_in_memory(std::uint64_t user_block)
 {
     silence();
     const std::string what = "create a file in memory";
     const Scoped creation(H5Pcreate(H5P_FILE_CREATE), what);
     order_by_creation(creation);
+    checked(H5Pset_userblock(creation, user_block), what);
     const Scoped access(H5Pcreate(H5P_FILE_ACCESS), what);
     H5Pset_fapl_core(access, memory_step, false);
     return Hdf5Object(checked(H5Fcreate("results", H5F_ACC_TRUNC, creation, access), what));

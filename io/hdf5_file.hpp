@@ -21,10 +21,11 @@ public:
     ~Hdf5Object();
 
     /// A file that lives in memory until image() is taken. Objects carry no times, so equal contents give equal bytes.
-    static Hdf5Object create_in_memory();
+    /// `user_block`: bytes that come in front of the image in the file; a power of two from 512, or 0.
+    static Hdf5Object create_in_memory(std::uint64_t user_block = 0);
     /// An existing file, to read.
     static Hdf5Object open_file(const std::string& path);
-    /// The bytes of the file.
+    /// The bytes of the file, behind its user block.
     std::vector<std::byte> image() const;
 
     Hdf5Object create_group(const std::string& name) const;
@@ -61,7 +62,7 @@ private:
 /// Of the library that runs: "1.10.8".
 std::string hdf5_version();
 
-/// Whether the file begins as HDF5 files do.
+/// Whether the file begins as HDF5 files do, or goes on so behind a user block.
 bool is_hdf5(const std::string& path);
 
 }  // namespace prismopt

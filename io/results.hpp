@@ -92,6 +92,7 @@ struct Results {
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
     int threads = 1;
+    bool sealed = true;  // false: of a file without a checksum, in which damage may go unnoticed
 };
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "io/results_file.hpp"
 
+#include "io/checksum.hpp"
 #include "io/front_columns.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/posix_file.hpp"
@@ -275,7 +276,7 @@ void write_ranks(const Hdf5Object& group, const Results& results)
 
 std::vector<std::byte> encode(const Results& results)
 {
-    const Hdf5Object root = Hdf5Object::create_in_memory();
+    const Hdf5Object root = Hdf5Object::create_in_memory(seal_bytes);
     write_root(root, results.study);
     write_study(root.create_group("study"), results.study);
     write_space(root.create_group("space"), results);
@@ -291,7 +292,8 @@ std::vector<std::byte> encode(const Results& results)
 void write_results(const Results& results, const std::string& path)
 {
     const std::vector<std::byte> bytes = encode(results);
-    replace_file(path, {bytes});
+    const Seal seal = seal_of(bytes);
+    replace_file(path, {seal, bytes});
 }
 
 }  // namespace prismopt

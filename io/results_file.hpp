@@ -9,13 +9,13 @@
 namespace prismopt {
 
 inline constexpr int results_schema_major = 1;
-inline constexpr int results_schema_minor = 3;
+inline constexpr int results_schema_minor = 4;
 
-/// Writes to a temporary name beside `path`, flushes, syncs, renames: a reader never sees half a file.
-/// Throws std::runtime_error with the path and the system's reason.
+/// Writes as replace_file() does, with a seal (io/checksum.hpp) in front as HDF5's user block. Throws FileError.
 void write_results(const Results& results, const std::string& path);
 
-/// Reads a results file. Throws InputError when it is not one, is damaged, or has a newer major schema.
+/// Reads a results file: first its seal, which files of schema 1.4 and later have, then its datasets, whose values must be in range. Throws
+/// InputError when it is not one, is damaged, or has a newer major schema.
 Results read_results(const std::string& path);
 
 }  // namespace prismopt

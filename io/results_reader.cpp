@@ -1,3 +1,4 @@
+#include "io/checksum.hpp"
 #include "io/front_columns.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/results_file.hpp"
@@ -6,10 +7,13 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <type_traits>
 
@@ -17,64 +21,115 @@ namespace prismopt {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Throws where `value`, which `name` holds, is not allowed.
+template <class T>
+void check(const std::string& name, const T& value, const Allowed& allowed)
+{
+    const auto number = static_cast<double>(value);
+    const bool good = std::isnan(number) ? allowed.absent : number >= allowed.least && number <= allowed.most;
+    if (!good) {
+        std::ostringstream text;
+        text << name << " holds " << +value << ", which is not between " << allowed.least << " and " << allowed.most;
+        throw std::runtime_error(text.str());
+    }
+}
+
+/// An attribute that is a number.
+template <class T>
+T number(const Hdf5Object& group, const std::string& name, const Allowed& allowed)
+{
+    const T value = group.get<T>(name);
+    check("attribute " + name, value, allowed);
+    return value;
+}
+
 /// Reads the columns of a group into rows; each column must be as long as the dimension.
 template <class Row>
 class Rows {
 public:
-    Rows(const Hdf5Object& group, std::vector<Row>& rows) : group_(group), rows_(rows) {}
+    Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
+        : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
+    {
+    }
 
-    /// `set(row, value)` for each row.
+    const Hdf5Object& group() const { return group_; }
+
+    /// `set(row, value)` for each row; a number must be allowed.
     template <class T, class Set>
-    void column(const std::string& name, const Set& set) const
+    void column(const std::string& name, const Allowed& allowed, const Set& set) const
     {
         const std::vector<T> values = group_.read<T>(name);
         check_size(name, values.size(), rows_.size());
         for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if constexpr (std::is_arithmetic_v<T>) {
+                check(path_ + name, values[i], allowed);
+            }
             set(rows_[i], values[i]);
         }
     }
 
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill.
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill. Sampling may not support a limit, which is infinite then.
     template <class Of>
-    void estimates(const std::string& name, const Of& of) const
+    void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
     {
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        column<double>(name, [&](Row& row, double value) { of(row).value = value; });
-        column<double>(name + "_low", [&](Row& row, double low) { of(row).low = low; });
-        column<double>(name + "_high", [&](Row& row, double high) { of(row).high = high; });
-        for (Row& row : rows_) {  // the safe limits are not in the file: nothing is claimed
-            of(row).safe_low = -infinity;
-            of(row).safe_high = infinity;
+        const Allowed limit{-infinity, infinity, allowed.absent};
+        column<double>(name, allowed, [&](Row& row, double value) { of(row).value = value; });
+        column<double>(name + "_low", limit, [&](Row& row, double low) { of(row).low = low; });
+        column<double>(name + "_high", limit, [&](Row& row, double high) { of(row).high = high; });
+        for (Row& row : rows_) {
+            Estimate& estimate = of(row);
+            if (estimate.low > estimate.high || std::isnan(estimate.value) != std::isnan(estimate.low) ||
+                std::isnan(estimate.value) != std::isnan(estimate.high)) {
+                throw std::runtime_error(path_ + name + " and its limits do not belong together");
+            }
+            estimate.safe_low = -infinity;  // the safe limits are not in the file: nothing is claimed
+            estimate.safe_high = infinity;
         }
     }
 
-    /// Two-dimensional: `of(row)` takes its values along the other dimension, or stays empty where all are absent.
+    /// Two-dimensional: `of(row)` takes its values, which ascend, along the other dimension, or stays empty where all are absent.
     template <class Of>
-    void tables(const std::string& name, std::size_t width, const Of& of) const
+    void tables(const std::string& name, std::size_t width, const Allowed& allowed, const Of& of) const
     {
         const std::vector<double> values = group_.read<double>(name);
         check_size(name, values.size(), rows_.size() * width);
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width);
             const auto end = begin + static_cast<std::ptrdiff_t>(width);
-            if (!std::all_of(begin, end, [](double value) { return std::isnan(value); })) {
-                of(rows_[i]).assign(begin, end);
+            if (std::all_of(begin, end, [](double value) { return std::isnan(value); })) {
+                continue;
             }
+            std::for_each(begin, end, [&](double value) { check(path_ + name, value, allowed); });
+            if (!std::is_sorted(begin, end)) {
+                throw std::runtime_error(path_ + name + " holds quantiles that do not ascend");
+            }
+            of(rows_[i]).assign(begin, end);
         }
     }
 
 private:
-    static void check_size(const std::string& name, std::size_t size, std::size_t expected)
+    void check_size(const std::string& name, std::size_t size, std::size_t expected) const
     {
         if (size != expected) {
-            throw std::runtime_error("dataset " + name + " has " + std::to_string(size) + " values where " +
-                                     std::to_string(expected) + " are expected");
+            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " + std::to_string(expected) +
+                                     " are expected");
         }
     }
 
-    const Hdf5Object& group_;
+    const Hdf5Object group_;
+    const std::string path_;
     std::vector<Row>& rows_;
 };
+
+constexpr Allowed anything{-infinity, infinity, true};
+constexpr Allowed not_negative{};
+constexpr Allowed truth{0.0, 1.0};
+constexpr double most_rungs = 1000.0;
+
+/// Tuples of the space.
+Allowed index_of(const Results& results) { return {0.0, static_cast<double>(results.raw_tuples) - 1.0}; }
 
 void read_root(const Hdf5Object& root, StudyInfo& study)
 {
@@ -94,31 +149,36 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome.text = group.get<std::string>("outcome");
-    study.outcome.proved = group.get<std::int8_t>("proved") != 0;
-    study.outcome.confidence = group.get<double>("confidence");
+    study.outcome.proved = number<std::int8_t>(group, "proved", truth) != 0;
+    study.outcome.confidence = number<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
     if (group.has("evaluated")) {  // since schema 1.1
         study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
+        study.parts = number<std::int32_t>(group, "parts", {.least = 1.0});
         study.held = group.get_list<std::int32_t>("part");
-        study.parts = group.get<std::int32_t>("parts");
+        for (const int part : study.held) {
+            check("attribute part", part, {1.0, static_cast<double>(study.parts)});
+        }
     }
 }
 
-void read_space(const Hdf5Object& group, Results& results)
+void read_space(const Hdf5Object& root, Results& results)
 {
+    const Rows<Rejected> rows(root, "space", results.rejected);
+    const Hdf5Object& group = rows.group();
     results.raw_tuples = group.get<std::uint64_t>("raw_tuples");
-    results.feasible = group.get<std::uint64_t>("feasible");
+    const Allowed count_of_tuples{0.0, static_cast<double>(results.raw_tuples)};
+    results.feasible = number<std::uint64_t>(group, "feasible", count_of_tuples);
     for (const std::string& name : group.get_list<std::string>("axes")) {
         const bool ordered = group.open(name).get<std::int8_t>("ordered") != 0;
         results.axes.push_back(Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
     }
     results.rejected.resize(group.read<std::string>("rejected").size());
-    const Rows<Rejected> rows(group, results.rejected);
-    rows.column<std::string>("rejected", [](Rejected& r, const std::string& reason) { r.reason = reason; });
-    rows.column<std::uint64_t>("rejected_count", [](Rejected& r, std::uint64_t count) { r.count = count; });
-    rows.column<double>("rejected_miss", [](Rejected& r, double miss) { r.miss = miss; });
-    rows.column<std::string>("rejected_nearest", [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
+    rows.column<std::string>("rejected", {}, [](Rejected& r, const std::string& reason) { r.reason = reason; });
+    rows.column<std::uint64_t>("rejected_count", count_of_tuples, [](Rejected& r, std::uint64_t count) { r.count = count; });
+    rows.column<double>("rejected_miss", not_negative, [](Rejected& r, double miss) { r.miss = miss; });
+    rows.column<std::string>("rejected_nearest", {}, [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
 }
 
 template <class Row>
@@ -126,7 +186,7 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
 {
     for (const Axis& axis : axes) {
         const auto numbers = numeric_labels(axis);
-        rows.template column<std::int32_t>(axis.name, [&](Row& row, std::int32_t stored) {
+        rows.template column<std::int32_t>(axis.name, anything, [&](Row& row, std::int32_t stored) {
             const auto position = numbers ? std::find(numbers->begin(), numbers->end(), stored) - numbers->begin() : stored;
             if (position < 0 || static_cast<std::size_t>(position) >= axis.labels.size()) {
                 throw std::runtime_error("axis " + axis.name + " has no label for " + std::to_string(stored));
@@ -134,6 +194,15 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
             row.point.push_back(static_cast<int>(position));
         });
     }
+}
+
+/// All that are minimised are sizes; by their names some are probabilities and shares.
+Allowed allowed_of(const ObjectiveInfo& objective)
+{
+    const bool share = objective.name.ends_with("_probability") || objective.name.ends_with("_share");
+    Allowed allowed = share ? allowed_share : not_negative;
+    allowed.absent = true;
+    return allowed;
 }
 
 /// Rows whose objectives are all NaN have none.
@@ -144,32 +213,42 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std:
         point.objectives.resize(objectives.size());
     }
     for (std::size_t k = 0; k < objectives.size(); ++k) {
-        rows.estimates(objective_column(objectives[k].name), [k](Row& row) -> Estimate& { return row.objectives[k]; });
+        rows.estimates(objective_column(objectives[k].name), allowed_of(objectives[k]),
+                       [k](Row& row) -> Estimate& { return row.objectives[k]; });
     }
     for (Row& point : points) {
-        if (std::all_of(point.objectives.begin(), point.objectives.end(),
-                        [](const Estimate& e) { return std::isnan(e.value); })) {
+        const auto absent = std::count_if(point.objectives.begin(), point.objectives.end(),
+                                          [](const Estimate& e) { return std::isnan(e.value); });
+        if (static_cast<std::size_t>(absent) == objectives.size()) {
             point.objectives.clear();
+        } else if (absent > 0) {
+            throw std::runtime_error("point " + std::to_string(point.index) + " has some of its objectives only");
         }
     }
 }
 
-void read_evaluations(const Hdf5Object& group, Results& results)
+void read_evaluations(const Hdf5Object& root, Results& results)
 {
+    const Rows<EvaluatedPoint> rows(root, "evaluations", results.evaluations);
+    const Hdf5Object& group = rows.group();
     for (const std::string& name : group.get_list<std::string>("objectives")) {
         const Hdf5Object column = group.open(objective_column(name));
         results.objectives.push_back(ObjectiveInfo{
             .name = name, .units = column.get<std::string>("units"), .long_name = column.get<std::string>("long_name")});
     }
     results.evaluations.resize(group.read<std::uint64_t>("evaluation").size());
-    const Rows<EvaluatedPoint> rows(group, results.evaluations);
-    rows.column<std::uint64_t>("evaluation", [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::uint64_t>("evaluation", index_of(results), [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
+    const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
+                                             [](const auto& a, const auto& b) { return a.index >= b.index; });
+    if (disorder != results.evaluations.end()) {
+        throw std::runtime_error("dataset /evaluations/evaluation does not ascend behind " + std::to_string(disorder->index));
+    }
     read_axes(rows, results.axes);
-    rows.column<std::int32_t>("rung", [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
-    rows.column<std::uint64_t>("draws", [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
+    rows.column<std::int32_t>("rung", {0.0, most_rungs}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
+    rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
     read_objectives(rows, results.evaluations, results.objectives);
     for (const ObjectiveInfo& objective : results.objectives) {
-        rows.column<double>(objective_column(objective.name) + "_bound",
+        rows.column<double>(objective_column(objective.name) + "_bound", anything,
                             [](EvaluatedPoint& p, double bound) { p.bounds.push_back(bound); });
     }
     for (EvaluatedPoint& point : results.evaluations) {
@@ -179,22 +258,33 @@ void read_evaluations(const Hdf5Object& group, Results& results)
     }
 }
 
-void read_front(const Hdf5Object& group, Results& results)
+/// What merged with older files has no value of a later column.
+template <class T>
+Allowed allowed_in(const FrontColumn<T>& column)
 {
-    results.provisional = group.has("provisional") && group.get<std::int8_t>("provisional") != 0;  // since schema 1.1
+    Allowed allowed = column.allowed;
+    allowed.absent = allowed.absent || column.since > 0;
+    return allowed;
+}
+
+void read_front(const Hdf5Object& root, Results& results)
+{
+    const Rows<FrontPoint> rows(root, "front", results.front);
+    const Hdf5Object& group = rows.group();
+    results.provisional = group.has("provisional") && number<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
     results.front.resize(group.read<std::int32_t>("front").size());
-    const Rows<FrontPoint> rows(group, results.front);
-    rows.column<std::uint64_t>("evaluation", [](FrontPoint& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
     read_axes(rows, results.axes);
-    rows.column<std::int8_t>("dominated", [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
-    rows.column<std::uint64_t>("draws", [](FrontPoint& p, std::uint64_t draws) { p.prediction.draws = draws; });
-    rows.column<std::int32_t>("total_gpus", [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
-    rows.column<std::int32_t>("memory_stage", [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
+    rows.column<std::int8_t>("dominated", truth, [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
+    rows.column<std::uint64_t>("draws", not_negative, [](FrontPoint& p, std::uint64_t draws) { p.prediction.draws = draws; });
+    rows.column<std::int32_t>("total_gpus", not_negative, [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
+    rows.column<std::int32_t>("memory_stage", not_negative,
+                              [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
     read_objectives(rows, results.front, results.objectives);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     for (const auto& column : front_estimates()) {
         if (column.since == 0 || group.has_dataset(std::string(column.name))) {
-            rows.estimates(std::string(column.name), column.of);
+            rows.estimates(std::string(column.name), allowed_in(column), column.of);
             continue;
         }
         for (FrontPoint& point : results.front) {
@@ -203,38 +293,44 @@ void read_front(const Hdf5Object& group, Results& results)
     }
     for (const auto& column : front_numbers()) {
         if (column.since == 0 || group.has_dataset(std::string(column.name))) {
-            rows.column<double>(std::string(column.name), [&](FrontPoint& p, double value) { column.of(p) = value; });
+            rows.column<double>(std::string(column.name), allowed_in(column),
+                                [&](FrontPoint& p, double value) { column.of(p) = value; });
             continue;
         }
         for (FrontPoint& point : results.front) {
             column.of(point) = unknown;
         }
     }
-    const std::size_t width = group.read<double>("probability").size();
+    const std::vector<double> probabilities = group.read<double>("probability");
+    for (const double probability : probabilities) {
+        check("dataset /front/probability", probability, truth);
+    }
     for (const auto& column : front_quantiles()) {
-        rows.tables(std::string(column.name), width, column.of);
+        rows.tables(std::string(column.name), probabilities.size(), column.allowed, column.of);
     }
 }
 
-void read_progress(const Hdf5Object& group, std::vector<ProgressPoint>& progress)
+void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 {
-    progress.resize(group.read<std::int32_t>("progress").size());
-    const Rows<ProgressPoint> rows(group, progress);
-    rows.column<std::uint64_t>("evaluations", [](ProgressPoint& p, std::uint64_t evaluations) { p.evaluations = evaluations; });
-    rows.column<std::uint64_t>("draws", [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
-    rows.column<double>("hypervolume", [](ProgressPoint& p, double hypervolume) { p.hypervolume = hypervolume; });
-    rows.column<double>("elapsed", [](ProgressPoint& p, double elapsed) { p.elapsed_s = elapsed; });
+    const Rows<ProgressPoint> rows(root, "progress", progress);
+    progress.resize(rows.group().read<std::int32_t>("progress").size());
+    rows.column<std::uint64_t>("evaluations", not_negative,
+                               [](ProgressPoint& p, std::uint64_t evaluations) { p.evaluations = evaluations; });
+    rows.column<std::uint64_t>("draws", not_negative, [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
+    rows.column<double>("hypervolume", {.absent = true},  // none where the box of the study is empty
+                        [](ProgressPoint& p, double hypervolume) { p.hypervolume = hypervolume; });
+    rows.column<double>("elapsed", not_negative, [](ProgressPoint& p, double elapsed) { p.elapsed_s = elapsed; });
 }
 
-void read_ranks(const Hdf5Object& group, Results& results)
+void read_ranks(const Hdf5Object& root, Results& results)
 {
-    results.threads = group.get<std::int32_t>("threads");
-    results.ranks.resize(group.read<std::int32_t>("rank").size());
-    const Rows<RankWork> rows(group, results.ranks);
-    rows.column<std::int32_t>("rank", [](RankWork& w, std::int32_t rank) { w.rank = rank; });
-    rows.column<std::uint64_t>("items", [](RankWork& w, std::uint64_t items) { w.items = items; });
-    rows.column<double>("busy", [](RankWork& w, double busy) { w.busy_s = busy; });
-    rows.column<double>("idle", [](RankWork& w, double idle) { w.idle_s = idle; });
+    const Rows<RankWork> rows(root, "ranks", results.ranks);
+    results.threads = number<std::int32_t>(rows.group(), "threads", {.least = 1.0});
+    results.ranks.resize(rows.group().read<std::int32_t>("rank").size());
+    rows.column<std::int32_t>("rank", not_negative, [](RankWork& w, std::int32_t rank) { w.rank = rank; });
+    rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
+    rows.column<double>("busy", not_negative, [](RankWork& w, double busy) { w.busy_s = busy; });
+    rows.column<double>("idle", not_negative, [](RankWork& w, double idle) { w.idle_s = idle; });
 }
 
 void check_is_results(const Hdf5Object& root, const std::string& path)
@@ -252,6 +348,15 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     }
 }
 
+/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own begin.
+bool begins_as_hdf5(const std::string& path)
+{
+    constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    std::array<char, signature.size()> begin{};
+    std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+    return begin == signature;
+}
+
 }  // namespace
 
 Results read_results(const std::string& path)
@@ -262,27 +367,32 @@ Results read_results(const std::string& path)
         }
         throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a results file");
     }
-    if (!is_hdf5(path)) {
+    const bool sealed = has_seal(path);
+    if (!sealed && !begins_as_hdf5(path)) {
         throw InputError(path +
                          " is not a results file (it does not begin as HDF5 does); give a file that `prismopt search` wrote");
     }
     try {
+        if (const std::string why = sealed ? broken_seal(path) : ""; !why.empty()) {
+            throw std::runtime_error(why);
+        }
         const Hdf5Object root = Hdf5Object::open_file(path);
         check_is_results(root, path);
         Results results;
+        results.sealed = sealed;
         read_root(root, results.study);
         read_study(root.open("study"), results.study);
-        read_space(root.open("space"), results);
-        read_evaluations(root.open("evaluations"), results);
-        read_front(root.open("front"), results);
-        read_progress(root.open("progress"), results.progress);
-        read_ranks(root.open("ranks"), results);
+        read_space(root, results);
+        read_evaluations(root, results);
+        read_front(root, results);
+        read_progress(root, results.progress);
+        read_ranks(root, results);
         return results;
     } catch (const InputError&) {
         throw;
     } catch (const std::exception& error) {
         throw InputError(path + " is damaged or cut short: " + error.what() +
-                         "; copy it again, or run `prismopt resume` on its journal");
+                         "; copy it again, run `prismopt resume` on its journal where there is one, or search again");
     }
 }
 

@@ -120,7 +120,7 @@ ChosenPlan chosen_plan(const po::variables_map& values)
         }
         return by_design(read_scenario(path), design);
     }
-    const Results results = read_results(path);
+    const Results results = open_results(path);
     if (design.empty()) {
         return by_point(values, results);
     }

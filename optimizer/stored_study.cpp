@@ -1,6 +1,8 @@
 #include "optimizer/stored_study.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "io/results_file.hpp"
+#include "optimizer/log.hpp"
 
 #include <algorithm>
 
@@ -41,6 +43,15 @@ Scenario scenario_of(const Results& results)
 }
 
 }  // namespace
+
+Results open_results(const std::string& path)
+{
+    Results results = read_results(path);
+    if (!results.sealed) {
+        log_warning(path + " has no checksum, so damage may go unnoticed: an older prismopt or another program wrote it");
+    }
+    return results;
+}
 
 StoredStudy::StoredStudy(const Results& results)
     : scenario_(scenario_of(results)), model_(scenario_), bench_(scenario_, model_.problem)

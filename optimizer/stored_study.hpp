@@ -10,6 +10,9 @@
 
 namespace prismopt {
 
+/// The results in a file, as read_results() reads them; warns of one without a checksum.
+Results open_results(const std::string& path);
+
 class StoredStudy {
 public:
     /// Throws InputError where this program does not read the scenario as the one that wrote the results did.

@@ -4,9 +4,9 @@
 #include "io/compare.hpp"
 #include "io/html/report_page.hpp"
 #include "io/nearest.hpp"
-#include "io/results_file.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/report_details.hpp"
+#include "optimizer/stored_study.hpp"
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
     }
     std::vector<NamedResults> studies;
     for (const std::string& path : paths) {
-        studies.push_back({path, read_results(path), ""});
+        studies.push_back({path, open_results(path), ""});
         studies.back().job = trained_job(studies.back().results);
     }
     share_objectives(studies, (*values)["common"].as<bool>());

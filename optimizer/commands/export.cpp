@@ -5,7 +5,6 @@
 #include "io/export/launch.hpp"
 #include "io/gpu_price.hpp"
 #include "io/nearest.hpp"
-#include "io/results_file.hpp"
 #include "model/phase.hpp"
 #include "optimizer/chosen_plan.hpp"
 #include "optimizer/design_text.hpp"
@@ -154,7 +153,7 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     }
     const ExportTarget& target = target_of(*values);
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    const Launch launch = launch_of(*values, read_results(path));
+    const Launch launch = launch_of(*values, open_results(path));
     const Exported exported = target.make(launch);
     if (const auto* why = std::get_if<Refusals>(&exported)) {
         std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);

@@ -5,6 +5,7 @@
 #include "io/report.hpp"
 #include "io/results_file.hpp"
 #include "io/scenario.hpp"
+#include "optimizer/stored_study.hpp"
 #include "optimizer/study_plan.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     }
     std::vector<Results> parts;
     for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
-        parts.push_back(read_results(path));
+        parts.push_back(open_results(path));
     }
     Results merged = merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;

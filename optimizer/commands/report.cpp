@@ -5,11 +5,11 @@
 #include "io/journal.hpp"
 #include "io/report.hpp"
 #include "io/report_json.hpp"
-#include "io/results_file.hpp"
 #include "io/scenario.hpp"
 #include "optimizer/codesign.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/report_details.hpp"
+#include "optimizer/stored_study.hpp"
 #include "optimizer/study.hpp"
 #include "optimizer/study_journal.hpp"
 
@@ -38,7 +38,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    const Results results = read_results(path);
+    const Results results = open_results(path);
     std::vector<std::string> inputs{path};
     if (values->count("sensitivity") > 0) {
         inputs.push_back((*values)["sensitivity"].as<std::string>());
@@ -88,7 +88,7 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
     const std::string path = (*values)["FILE"].as<std::string>();
     const bool json = (*values)["json"].as<bool>();
     if (!is_journal(path)) {
-        const Results results = read_results(path);
+        const Results results = open_results(path);
         fmt::print("{}", json ? summary_json(results, path) : summary(results));
         return exit_done;
     }

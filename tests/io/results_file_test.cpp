@@ -1,5 +1,6 @@
 #include "io/results_file.hpp"
 
+#include "io/checksum.hpp"
 #include "io/front_columns.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/scenario.hpp"
@@ -9,7 +10,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <cmath>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <thread>
 
@@ -190,6 +193,7 @@ TEST(ResultsFile, GivesBackManyPoints)
     const TemporaryFolder folder;
     Results results = sample_results();
     const EvaluatedPoint point = results.evaluations[1];
+    results.raw_tuples = 200'000;
     for (std::uint64_t index = 31; index < 200'000; ++index) {  // compressed, in several chunks
         results.evaluations.push_back(point);
         results.evaluations.back().index = index;
@@ -274,6 +278,77 @@ TEST(ResultsFile, RefusesAFileThatIsCutShort)
         put(path, whole.substr(0, size));
         EXPECT_THAT(refusal(path), AllOf(HasSubstr(path), HasSubstr("cut short"))) << size;
     }
+}
+
+TEST(ResultsFile, RefusesEachDamagedByte)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("sample.h5");
+    write_results(sample_results(), path);
+    const std::string whole = content(path);
+    const auto damaged = [&](std::size_t byte, int bits) {
+        std::string bytes = whole;
+        bytes[byte] = static_cast<char>(bytes[byte] ^ bits);
+        put(path, bytes);
+        EXPECT_NE(refusal(path), "no error") << byte;
+    };
+    for (std::size_t byte = 0; byte < 600; ++byte) {
+        damaged(byte, 1 << (byte % 8));
+    }
+    for (std::size_t byte = 600; byte < whole.size(); byte += 1 + whole.size() / 499) {
+        damaged(byte, 0xFF);
+    }
+    put(path, whole + '\0');
+    EXPECT_THAT(refusal(path), HasSubstr("bytes follow"));
+    put(path, whole);
+    expect_equal(read_results(path), sample_results());
+}
+
+TEST(ResultsFile, ReadsFilesOfBeforeWithoutTheirChecksum)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("sample.h5");
+    write_results(sample_results(), path);
+    EXPECT_TRUE(read_results(path).sealed);
+    put(path, content(path).substr(seal_bytes));
+    const Results read = read_results(path);
+    EXPECT_FALSE(read.sealed);
+    expect_equal(read, sample_results());
+}
+
+/// What no search writes; the reader names the dataset.
+TEST(ResultsFile, RefusesValuesOutOfRange)
+{
+    const TemporaryFolder folder;
+    const auto told = [&](const std::function<void(Results&)>& spoil) {
+        Results results = sample_results();
+        spoil(results);
+        write_results(results, folder.file("spoilt.h5"));
+        return refusal(folder.file("spoilt.h5"));
+    };
+    const double nan = std::nan("");
+    EXPECT_EQ(told([](Results&) {}), "no error");
+    EXPECT_THAT(told([](Results& r) { r.evaluations[1].rung = -1; }), HasSubstr("/evaluations/rung"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[1].rung = 1 << 30; }), HasSubstr("/evaluations/rung"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 32; }), HasSubstr("/evaluations/evaluation"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].index = 7; }), HasSubstr("/evaluations/evaluation"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[1].objectives[0].value = -1.0; }), HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([&](Results& r) { r.evaluations[1].objectives[0].value = nan; }), HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].objectives[0].low = 1e9; }), HasSubstr("objective_training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = -8; }), HasSubstr("/front/total_gpus"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].index = 32; }), HasSubstr("/front/evaluation"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }), HasSubstr("/front/training_time_p99"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.mfu = nan; }), HasSubstr("/front/mfu"));
+    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
+    EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }), HasSubstr("/front/step_time_quantile"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }), HasSubstr("/front/step_time_quantile"));
+    EXPECT_THAT(told([](Results& r) { r.rejected[0].count = 33; }), HasSubstr("/space/rejected_count"));
+    EXPECT_THAT(told([](Results& r) { r.feasible = 33; }), HasSubstr("feasible"));
+    EXPECT_THAT(told([](Results& r) { r.study.outcome.confidence = 7.0; }), HasSubstr("confidence"));
+    EXPECT_THAT(told([](Results& r) { r.study.held = {5}; }), HasSubstr("part"));
+    EXPECT_THAT(told([](Results& r) { r.threads = 0; }), HasSubstr("threads"));
+    EXPECT_THAT(told([](Results& r) { r.ranks[1].busy_s = -1.0; }), HasSubstr("/ranks/busy"));
+    EXPECT_THAT(told([](Results& r) { r.objectives[1].name = "miss_probability"; }), HasSubstr("objective_miss_probability"));
 }
 
 TEST(ResultsFile, RefusesOtherHdf5FilesAndNewerSchemas)

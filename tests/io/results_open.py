@@ -4,7 +4,9 @@ usage: results_open.py F.h5    (the sample study of tests/io/sample_results.cpp)
 Exit code 77: a Python module is missing, so nothing was checked.
 """
 
+import struct
 import sys
+import zlib
 
 try:
     import h5py
@@ -27,13 +29,30 @@ ROOT = [
 DAY = 86400.0
 
 
+def check_header(path):
+    """As results/README.md says it; CRC-64 bit by bit."""
+    whole = open(path, "rb").read()
+    header, content = bytearray(whole[:512]), whole[512:]
+    magic, version, checksum, length, crc64 = struct.unpack_from("<8sIIQQ", header)
+    assert (magic, version, length) == (b"PRISMRES", 1, len(content))
+    header[12:16] = bytes(4)
+    assert zlib.crc32(header) == checksum
+    remainder = 2**64 - 1
+    for byte in content:
+        remainder ^= byte
+        for _ in range(8):
+            remainder = remainder >> 1 ^ (0xC96C5795D7870F42 if remainder & 1 else 0)  # 0x42F0E1EBA9EA3693 with its bits reversed
+    assert remainder ^ (2**64 - 1) == crc64
+
+
 def check_with_h5py(path):
     with h5py.File(path, "r") as f:
+        assert f.userblock_size == 512
         assert list(f["/"]) == GROUPS, list(f["/"])  # in the order of the file
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 2]
+        assert list(f.attrs["schema_version"]) == [1, 4]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"
@@ -101,6 +120,7 @@ def check_with_xarray(path):
     assert list(open_group(path, "ranks")["rank"].values) == [0, 1]
 
 
+check_header(sys.argv[1])
 check_with_h5py(sys.argv[1])
 check_with_xarray(sys.argv[1])
 print("opened with h5py", h5py.__version__, "and xarray", xr.__version__)

@@ -1,0 +1,35 @@
+#pragma once
+
+/// Checksums of what is written to disk, and the block in front of a file that holds one.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// CRC-32 of zlib, of all parts, one behind the other.
+std::uint32_t crc32_of(const std::vector<std::span<const std::byte>>& parts);
+
+/// CRC-64/XZ: polynomial of ECMA-182 (0x42F0E1EBA9EA3693), bits reflected, complemented before and after.
+std::uint64_t crc64_of(std::span<const std::byte> bytes);
+
+/// Block in front of a file's content: with it a reader knows that the content is whole before it parses any of it.
+///
+/// Little-endian: magic "PRISMRES", u32 version 1, u32 CRC-32 of the block with this field zero, u64 bytes behind the block, u64
+/// CRC-64/XZ of these; the rest is zero. Its size is the least that HDF5 allows for a user block, so HDF5 looks behind it.
+inline constexpr std::size_t seal_bytes = 512;
+using Seal = std::array<std::byte, seal_bytes>;
+
+Seal seal_of(std::span<const std::byte> content);
+
+/// Whether the file begins with the magic of a seal, or with a part of it where it is shorter.
+bool has_seal(const std::string& path);
+
+/// What is wrong with a file that has a seal; empty: nothing. Throws std::runtime_error when the file cannot be read.
+std::string broken_seal(const std::string& path);
+
+}  // namespace prismopt
