@@ -1,16 +1,18 @@
 #include "io/journal.hpp"
 
+#include "io/checksum.hpp"
 #include "io/scenario.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <limits>
 #include <stdexcept>
+#include <variant>
 
 namespace prismopt {
 
@@ -20,53 +22,31 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Header {
     std::array<char, 8> magic{'P', 'R', 'I', 'S', 'M', 'J', 'N', 'L'};
-    std::uint32_t version = 2;  // 1 had a zero for the checksum
+    std::uint32_t version = 3;  // 1 had a zero for the checksum; 2 one header, and no marks
     std::uint32_t checksum = 0;
     std::uint64_t study = 0;
 };
 static_assert(sizeof(Header) == 24);
+constexpr std::size_t header_copies = 2;
+constexpr std::size_t header_bytes = header_copies * sizeof(Header);
+
+constexpr std::array<char, 4> record_mark{'P', 'R', 'E', 'C'};
 
 struct RecordHead {
+    std::array<char, 4> mark = record_mark;
     std::uint32_t length = 0;
     std::uint32_t checksum = 0;
 };
-static_assert(sizeof(RecordHead) == 8);
-
-constexpr std::array<std::uint32_t, 256> crc_table()
-{
-    constexpr std::uint32_t polynomial = 0xEDB88320;  // of IEEE 802.3, lowest bit first
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t remainder = byte;
-        for (int bit = 0; bit < 8; ++bit) {
-            remainder = (remainder >> 1) ^ ((remainder & 1) != 0 ? polynomial : 0);
-        }
-        table[byte] = remainder;
-    }
-    return table;
-}
-
-/// Of all parts, one behind the other.
-std::uint32_t checksum(std::initializer_list<std::span<const std::byte>> parts)
-{
-    static constexpr std::array table = crc_table();
-    std::uint32_t crc = 0xFFFFFFFF;
-    for (const std::span<const std::byte> bytes : parts) {
-        for (const std::byte byte : bytes) {
-            crc = (crc >> 8) ^ table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
-        }
-    }
-    return ~crc;
-}
+static_assert(sizeof(RecordHead) == 12);
 
 std::uint32_t checksum(std::uint32_t length, std::span<const std::byte> payload)
 {
-    return checksum({std::as_bytes(std::span(&length, 1)), payload});
+    return crc32_of({std::as_bytes(std::span(&length, 1)), payload});
 }
 
 std::uint32_t checksum(const Header& header)
 {
-    return checksum({std::as_bytes(std::span(header.magic)), std::as_bytes(std::span(&header.version, 1)),
+    return crc32_of({std::as_bytes(std::span(header.magic)), std::as_bytes(std::span(&header.version, 1)),
                      std::as_bytes(std::span(&header.study, 1))});
 }
 
@@ -88,30 +68,80 @@ std::vector<std::byte> read_bytes(const std::string& path)
     return bytes;
 }
 
+/// The first good copy.
 Header read_header(std::span<const std::byte> bytes, const std::string& path)
 {
-    Header header;
     const Header expected;
-    const std::size_t magic = std::min(bytes.size(), header.magic.size());
-    if (bytes.empty() || std::memcmp(bytes.data(), expected.magic.data(), magic) != 0) {
+    Header header;
+    bool ours = false;
+    for (std::size_t at = 0; at < std::max<std::size_t>(1, std::min(bytes.size(), header_bytes)); at += sizeof header) {
+        const std::span<const std::byte> copy = bytes.subspan(at, std::min(bytes.size() - at, sizeof header));
+        const std::size_t magic = std::min(copy.size(), header.magic.size());
+        ours = ours || (!copy.empty() && std::memcmp(copy.data(), expected.magic.data(), magic) == 0);
+        if (copy.size() < sizeof header) {
+            continue;
+        }
+        std::memcpy(&header, copy.data(), sizeof header);
+        if (header.magic != expected.magic || header.checksum != checksum(header)) {
+            continue;
+        }
+        if (header.version != expected.version) {
+            throw InputError(path + " is a journal of version " + std::to_string(header.version) +
+                             ", and this program reads version " + std::to_string(expected.version) +
+                             "; use the program that wrote it");
+        }
+        if (bytes.size() < header_bytes) {
+            break;
+        }
+        return header;
+    }
+    if (!ours) {
         throw InputError(path + " is not a journal of prismopt (it does not begin as one); give the path of a .journal file");
     }
-    if (bytes.size() < sizeof header) {
+    if (bytes.size() < header_bytes) {
         throw InputError(path + " is cut short in its header (" + std::to_string(bytes.size()) +
                          " bytes), so it holds no record; delete it and start the search again");
     }
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.version != expected.version) {
-        throw InputError(path + " is a journal of version " + std::to_string(header.version) +
-                         ", and this program reads version " + std::to_string(expected.version) +
-                         "; use the program that wrote it");
+    throw InputError(
+        path +
+        ": its header is damaged (neither copy matches its checksum), so nothing says of which study it is; copy the "
+        "journal again, or start the search again with --force");
+}
+
+/// The payload of the record that begins here, or why there is none.
+std::variant<std::span<const std::byte>, std::string> record_in(std::span<const std::byte> rest)
+{
+    RecordHead head;
+    if (rest.size() < sizeof head) {
+        return "is cut short (" + std::to_string(rest.size()) + " bytes present)";
     }
-    if (header.checksum != checksum(header)) {
-        throw InputError(path +
-                         ": its header is damaged (its checksum does not fit), so nothing says of which study it is; copy the "
-                         "journal again, or start the search again with --force");
+    std::memcpy(&head, rest.data(), sizeof head);
+    const std::span<const std::byte> behind = rest.subspan(sizeof head);
+    if (head.mark != record_mark) {
+        return "is damaged (it does not begin as a record)";
     }
-    return header;
+    if (behind.size() < head.length) {
+        return "is cut short (" + std::to_string(head.length) + " bytes of payload announced, " + std::to_string(behind.size()) +
+               " present)";
+    }
+    const std::span<const std::byte> payload = behind.first(head.length);
+    if (checksum(head.length, payload) != head.checksum) {
+        return "is damaged (its checksum does not match)";
+    }
+    return payload;
+}
+
+/// Where the next good record begins, behind the first byte; the end where there is none.
+std::size_t next_good_record(std::span<const std::byte> bytes)
+{
+    const std::span<const std::byte> mark = std::as_bytes(std::span(record_mark));
+    for (auto at = bytes.begin() + 1;; ++at) {
+        at = std::search(at, bytes.end(), mark.begin(), mark.end());
+        const auto place = static_cast<std::size_t>(at - bytes.begin());
+        if (at == bytes.end() || record_in(bytes.subspan(place)).index() == 0) {
+            return place;
+        }
+    }
 }
 
 }  // namespace
@@ -137,30 +167,31 @@ JournalContents read_journal(const std::string& path)
 {
     const std::vector<std::byte> bytes = read_bytes(path);
     const Header header = read_header(bytes, path);
-    JournalContents contents{.study = header.study, .records = {}, .begins = {}, .damage = {}, .good_bytes = sizeof header};
-    while (contents.good_bytes < bytes.size()) {
-        const std::span<const std::byte> rest = std::span(bytes).subspan(contents.good_bytes);
-        const std::string where =
-            "record " + std::to_string(contents.records.size()) + " at byte " + std::to_string(contents.good_bytes);
-        RecordHead head;
-        if (rest.size() < sizeof head) {
-            contents.damage = where + " is cut short (" + std::to_string(rest.size()) + " bytes present)";
-            break;
+    JournalContents contents;
+    contents.study = header.study;
+    contents.good_bytes = header_bytes;
+    std::size_t places = 0;
+    for (std::size_t at = header_bytes; at < bytes.size();) {
+        const std::span<const std::byte> rest = std::span(bytes).subspan(at);
+        const auto found = record_in(rest);
+        if (const auto* payload = std::get_if<std::span<const std::byte>>(&found)) {
+            contents.records.emplace_back(payload->begin(), payload->end());
+            contents.begins.push_back(at);
+            at += sizeof(RecordHead) + payload->size();
+            contents.good_bytes = at;
+            continue;
         }
-        std::memcpy(&head, rest.data(), sizeof head);
-        const std::span<const std::byte> payload = rest.subspan(sizeof head);
-        if (payload.size() < head.length) {
-            contents.damage = where + " is cut short (" + std::to_string(head.length) + " bytes of payload announced, " +
-                              std::to_string(payload.size()) + " present)";
-            break;
+        if (places++ == 0) {
+            contents.damage = "record " + std::to_string(contents.records.size()) + " at byte " + std::to_string(at) + " " +
+                              std::get<std::string>(found);
         }
-        if (checksum(head.length, payload.first(head.length)) != head.checksum) {
-            contents.damage = where + " is damaged (its checksum does not fit)";
-            break;
-        }
-        contents.records.emplace_back(payload.begin(), payload.begin() + head.length);
-        contents.begins.push_back(contents.good_bytes);
-        contents.good_bytes += sizeof head + head.length;
+        const std::size_t skipped = next_good_record(rest);
+        contents.lost_bytes += skipped;
+        at += skipped;
+    }
+    if (places > 0) {
+        contents.damage += "; " + std::to_string(contents.lost_bytes) + " of " + std::to_string(bytes.size()) +
+                           " bytes are left out, in " + std::to_string(places) + (places == 1 ? " place" : " places");
     }
     return contents;
 }
@@ -176,7 +207,7 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study)
 }
 
 JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool exists)
-    : end_(sizeof(Header)), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create)
+    : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create)
 {
     if (!file_.lock()) {
         throw InputError(path + " is being written by another prismopt; wait for it, or name another file with --out");
@@ -193,7 +224,9 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool 
     } else {
         Header header{.study = study};
         header.checksum = checksum(header);
-        file_.write(std::as_bytes(std::span(&header, 1)));
+        for (std::size_t copy = 0; copy < header_copies; ++copy) {
+            file_.write(std::as_bytes(std::span(&header, 1)));
+        }
     }
     file_.sync();
     sync_folder(path);
@@ -205,7 +238,8 @@ void JournalWriter::append(std::span<const std::byte> payload)
         throw std::length_error("a journal record of " + std::to_string(payload.size()) +
                                 " bytes is longer than its length field holds");
     }
-    RecordHead head{.length = static_cast<std::uint32_t>(payload.size())};
+    RecordHead head;
+    head.length = static_cast<std::uint32_t>(payload.size());
     head.checksum = checksum(head.length, payload);
     std::vector<std::byte> record(sizeof head + payload.size());
     std::memcpy(record.data(), &head, sizeof head);
@@ -221,7 +255,7 @@ void JournalWriter::append(std::span<const std::byte> payload)
 
 void JournalWriter::clear()
 {
-    end_ = sizeof(Header);
+    end_ = header_bytes;
     file_.truncate(end_);
 }
 

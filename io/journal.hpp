@@ -3,9 +3,10 @@
 /// The append-only log beside a results file (`F.h5.journal`). It is created first and is the truth about a study: whatever
 /// was appended before a crash is found again, whatever is damaged is left out and reported.
 ///
-/// Layout, little-endian: header {magic "PRISMJNL", u32 version, u32 checksum, u64 study}, then records
-/// {u32 length, u32 checksum, payload of `length` bytes}. Checksums are the CRC-32 of zlib: the header's over all else in it, a
-/// record's over length and payload, so a tail of zeros is no record. What a payload means is the caller's.
+/// Layout, little-endian: the header {magic "PRISMJNL", u32 version, u32 checksum, u64 study} twice, then records
+/// {u32 mark, u32 length, u32 checksum, payload of `length` bytes}. Checksums are CRC-32: the header's over all else in it, a
+/// record's over length and payload. By its mark a good record is found again behind a damaged one; by its second copy
+/// the header outlives damage to the first. What a payload means is the caller's.
 
 #include "io/posix_file.hpp"
 
@@ -23,13 +24,15 @@ std::uint64_t study_hash(std::string_view scenario_text, std::uint64_t seed, std
 
 struct JournalContents {
     std::uint64_t study = 0;
-    std::vector<std::vector<std::byte>> records;
-    std::vector<std::uint64_t> begins;  // where each record begins, in bytes of the file
-    std::string damage;                 // empty, or what was wrong and where; records before it are good
-    std::uint64_t good_bytes = 0;       // of the file, up to the end of the last good record
+    std::vector<std::vector<std::byte>> records;  // the good ones, in the order of the file
+    std::vector<std::uint64_t> begins;            // where each of them begins, in bytes of the file
+    std::string damage;                           // empty, or what was wrong first, where, and how much is left out
+    std::uint64_t good_bytes = 0;                 // of the file, up to the end of the last good record
+    std::uint64_t lost_bytes = 0;                 // that belong to no good record
 };
 
-/// Throws InputError when the file cannot be opened, is no journal, has a version this program does not know, or a damaged header.
+/// Throws InputError when the file cannot be opened, is no journal, has a version this program does not know, or neither
+/// copy of its header is good.
 JournalContents read_journal(const std::string& path);
 
 /// Whether another process is writing this journal. Throws std::runtime_error when the file cannot be opened.
@@ -37,7 +40,7 @@ bool journal_in_use(const std::string& path);
 
 class JournalWriter {
 public:
-    /// Creates the file, or continues one that exists behind its last good record (what is damaged is cut off). Throws
+    /// Creates the file, or continues one that exists behind its last good record (what is damaged behind it is cut off). Throws
     /// InputError when the file is no journal, belongs to another study or is being written by another process, std::runtime_error when it cannot be written.
     JournalWriter(const std::string& path, std::uint64_t study);
 

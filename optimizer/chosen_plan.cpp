@@ -4,7 +4,6 @@
 #include "io/hardware_variants.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/nearest.hpp"
-#include "io/results_file.hpp"
 #include "optimizer/design_text.hpp"
 
 #include <fmt/format.h>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 
 namespace prismopt {
 
@@ -41,14 +42,13 @@ std::optional<DrawBlock> block_in(const Message& item)
 
 std::string draws_path(const std::string& journal) { return journal + ".draws"; }
 
-DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resume)
+DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resume) : path_(draws_path(journal))
 {
-    const std::string path = draws_path(journal);
-    if (!resume || !load(path, study)) {
+    if (!resume || !load(path_, study)) {
         std::error_code ignored;
-        std::filesystem::remove(path, ignored);
+        std::filesystem::remove(path_, ignored);
     }
-    attempt([&] { file_.emplace(path, study); });
+    attempt([&] { file_.emplace(path_, study); });
 }
 
 /// Writing is only a shortcut: where it fails (a full disk), the study goes on without it.
@@ -58,11 +58,22 @@ void DrawStore::attempt(Writing writing)
     try {
         writing();
     } catch (const std::exception& error) {
-        log_warning(
-            fmt::format("{}; draws of plans that are not answered yet are no longer kept: a run that is killed makes them again",
-                        error.what()));
-        file_.reset();
+        log_warning(error.what());
+        drop();
     }
+}
+
+bool DrawStore::drop()
+{
+    const bool had_one = file_.has_value();
+    file_.reset();
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    if (had_one) {
+        log_warning(fmt::format(
+            "{} is removed: draws of plans in progress are no longer kept, and a run that is killed makes them again", path_));
+    }
+    return had_one;
 }
 
 /// False where there is nothing to go on with.
@@ -93,8 +104,10 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
             }
         }
         return true;
-    } catch (const InputError& error) {
-        log_warning(fmt::format("{}; its draws are made again", error.what()));
+    } catch (const std::runtime_error& error) {  // no journal, or with records of another program
+        log_warning(fmt::format("{}: {}; its draws are made again", path, error.what()));
+        kept_.clear();
+        kept_bytes_ = 0;
         return false;
     }
 }

@@ -4,7 +4,7 @@
 ///
 /// The journal holds answers; a plan of many draws is answered after minutes. What is drawn of it until then is kept by point and
 /// range of fleets in a file of its own (`F.h5.journal.draws`), which is written anew as soon as most of it has been answered. It is
-/// only a shortcut: without it, or where it is damaged, draws are made again.
+/// only a shortcut: without it, or where it is damaged, draws are made again. On a full disk it is the first to go.
 
 #include "io/journal.hpp"
 #include "optimizer/communicator.hpp"
@@ -34,6 +34,8 @@ public:
     void answered(std::uint64_t point);
     /// Returns when all that is here is in the file.
     void save();
+    /// Gives up the file, to make room on a full disk. False where there is none.
+    bool drop();
 
 private:
     using Key = std::tuple<Purpose, std::uint64_t, int, int, int>;  // point, first fleet, fleets, steps
@@ -48,6 +50,7 @@ private:
     void write();
     void append(const Key& key, const Kept& kept);
 
+    std::string path_;
     std::map<Key, Kept> kept_;
     std::uint64_t kept_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;

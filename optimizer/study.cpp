@@ -1,5 +1,6 @@
 #include "optimizer/study.hpp"
 
+#include "io/posix_file.hpp"
 #include "io/results_file.hpp"
 #include "optimizer/codesign.hpp"
 #include "optimizer/draw_store.hpp"
@@ -92,7 +93,7 @@ public:
             }
             const auto answer = next_answer();
             if (!answer) {
-                journal_.sync();
+                keep([this] { journal_.sync(); });
                 draws_.save();
                 return stopped_;
             }
@@ -103,7 +104,7 @@ public:
         }
         progress_.record(archive_);
         show_progress();
-        journal_.sync();
+        keep([this] { journal_.sync(); });
         progress_.finish();
         end_ = true;
         if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of parts, the whole tells: merge
@@ -168,6 +169,20 @@ public:
         put_in_order(results.front);
     }
 
+    /// Writes what must not be lost. On a full disk the draws in progress make room for it.
+    template <class Writing>
+    void keep(const Writing& writing)
+    {
+        try {
+            writing();
+        } catch (const FileError&) {
+            if (!draws_.drop()) {
+                throw;
+            }
+            writing();
+        }
+    }
+
 private:
     /// Requests whose answers the journal holds are not worked on again.
     void submit(const std::vector<Request>& requests)
@@ -179,10 +194,13 @@ private:
         progress_.record(archive_);
         asked_count_ += requests.size();
         asked_.insert(asked_.end(), requests.begin(), requests.end());
-        const std::size_t known = std::min(journal_.known(), asked_.size());
-        const std::size_t already = asked_.size() - requests.size();  // asked before: known, or submitted
-        const std::size_t skip = std::max(known, already) - already;
-        evaluator_.submit(std::span(requests).subspan(skip));
+        std::vector<Request> unknown;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (!journal_.knows(asked_count_ - requests.size() + i)) {
+                unknown.push_back(requests[i]);
+            }
+        }
+        evaluator_.submit(unknown);
     }
 
     /// An exact search whose top rung supports no upper limits would draw everything.
@@ -210,8 +228,8 @@ private:
         }
         const Request request = asked_.front();
         asked_.pop_front();
-        if (journal_.known() > 0) {
-            KnownAnswer known = journal_.known_answer(request);
+        if (journal_.knows(answered_)) {
+            KnownAnswer known = journal_.take_answer(answered_, request);
             if (known.drawn) drawn_.insert_or_assign(known.drawn->index, std::move(*known.drawn));
             return known.answer;
         }
@@ -219,11 +237,11 @@ private:
         if (answer) {
             const auto* evaluation = std::get_if<Evaluation>(&*answer);
             if (evaluation == nullptr) {
-                journal_.append(*answer);
+                keep([&] { journal_.append(answered_, *answer); });
             } else {
                 FrontPoint& drawn = drawn_[evaluation->index];
                 drawn = front_point(model_, evaluation->index, evaluator_.prediction());
-                journal_.append(*answer, drawn);
+                keep([&] { journal_.append(answered_, *answer, drawn); });
                 draws_.answered(evaluation->index);
             }
         }
@@ -343,7 +361,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
         const Crew::Account& account = crew.accounts()[rank];
         results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s});
     }
-    write_results(results, options.out);
+    search.keep([&] { write_results(results, options.out); });
     if (end.complete) {
         remove_journal(options.out);
     }

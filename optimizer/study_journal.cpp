@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 namespace prismopt {
@@ -21,6 +22,41 @@ namespace prismopt {
 namespace {
 
 constexpr std::string_view journal_suffix = ".journal";
+
+/// What a record says of itself, and which of its kind it is: answers are numbered as their requests are.
+enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer };
+
+struct Record {
+    RecordKind kind = RecordKind::study;
+    std::uint64_t number = 0;
+    Message content;
+};
+
+Message encode(RecordKind kind, std::uint64_t number, const Message& content)
+{
+    return (Packer() << static_cast<std::uint8_t>(kind) << number << content).take();
+}
+
+Record decode_record(std::span<const std::byte> bytes)
+{
+    std::uint8_t kind = 0;
+    Record record;
+    Unpacker(bytes) >> kind >> record.number >> record.content;
+    record.kind = static_cast<RecordKind>(kind);
+    return record;
+}
+
+/// Calls `use(record, begin)` for each record that is one of ours.
+template <class Use>
+void for_each_record(const JournalContents& contents, const Use& use)
+{
+    for (std::size_t i = 0; i < contents.records.size(); ++i) {
+        try {
+            use(decode_record(contents.records[i]), contents.begins[i]);
+        } catch (const std::runtime_error&) {  // another program appended it
+        }
+    }
+}
 
 }  // namespace
 
@@ -146,14 +182,17 @@ Scenario journaled_scenario(const std::string& path)
                         "stopped",
                         path, journal));
     }
-    const JournalContents contents = read_journal(journal);
-    if (contents.records.empty()) {
-        throw InputError(
-            fmt::format("{} holds no study (its first record is missing or damaged); start the search again with "
-                        "--force",
-                        journal));
+    std::optional<Message> study;
+    for_each_record(read_journal(journal), [&](Record record, std::uint64_t) {
+        if (record.kind == RecordKind::study && !study) {
+            study = std::move(record.content);
+        }
+    });
+    if (!study) {
+        throw InputError(fmt::format(
+            "{} holds no study (the records of it are missing or damaged); start the search again with --force", journal));
     }
-    return scenario_from(contents.records.front());
+    return scenario_from(*study);
 }
 
 void refuse_results_of_another_study(const Scenario& journaled, const std::string& out)
@@ -184,110 +223,109 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
                     journal_path(out), out, differs, out));
 }
 
-/// All records behind the first are a pair. Of tuning it is a question and its answer; an empty question ends it.
-std::size_t tuning_records(std::span<const Message> records)
+JournalCount count_records(const JournalContents& contents)
 {
-    std::size_t count = 0;
-    for (std::size_t i = 1; i < records.size(); ++i) {
-        std::string question;
-        Unpacker(records[i]) >> question;
-        ++count;
-        if (question.empty()) {
-            break;
+    JournalCount count;
+    std::set<std::uint64_t> numbers;
+    for_each_record(contents, [&](const Record& record, std::uint64_t) {
+        count.tuning += record.kind == RecordKind::tuning_step || record.kind == RecordKind::tuned_hardware ? 1 : 0;
+        if (record.kind == RecordKind::answer) {
+            numbers.insert(record.number);
         }
-    }
+    });
+    count.answers = numbers.size();
+    count.lost = numbers.empty() ? 0 : *numbers.rbegin() + 1 - numbers.size();
     return count;
 }
 
 StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume) : path_(path)
 {
     if (resume) {
-        JournalContents contents = read_journal(path);
+        const JournalContents contents = read_journal(path);
+        for_each_record(contents, [this](Record record, std::uint64_t begin) {
+            if (record.kind == RecordKind::answer) {
+                known_.emplace(record.number, Known{std::move(record.content), begin});
+            } else if (record.kind == RecordKind::tuning_step) {
+                std::string question;
+                Message answer;
+                Unpacker(record.content) >> question >> answer;
+                tuning_.answers.emplace(std::move(question), std::move(answer));
+            } else if (record.kind == RecordKind::tuned_hardware) {
+                Unpacker(record.content) >> tuning_.hardware.emplace();
+            }
+        });
         if (!contents.damage.empty()) {
-            log_warning(fmt::format("{}: {}; what comes before is used", path, contents.damage));
+            const JournalCount count = count_records(contents);
+            log_warning(fmt::format("{}: {}; {} answers are used, {} that are missing between them are computed again", path,
+                                    contents.damage, count.answers, count.lost));
         }
-        known_ = std::move(contents.records);
-        begins_ = std::move(contents.begins);
-        next_ = 1;  // behind the study record
     }
     try {
         writer_ = std::make_unique<JournalWriter>(path, study_hash(scenario));
-    } catch (const InputError&) {
-        throw;
-    } catch (const std::runtime_error& error) {
+    } catch (const FileError& error) {
         throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
     }
-    if (known_.empty()) {
-        writer_->append(study_record(scenario));
+    if (!resume) {
+        for (const std::uint64_t copy : {0, 1}) {  // without it no other record is of use
+            writer_->append(encode(RecordKind::study, copy, study_record(scenario)));
+        }
         writer_->sync();
     }
 }
 
-std::size_t StudyJournal::known() const { return known_.empty() ? 0 : known_.size() - next_; }
-
-KnownTuning StudyJournal::take_tuning()
-{
-    KnownTuning tuning;
-    const std::size_t end = next_ + tuning_records(known_);
-    for (; next_ < end; ++next_) {
-        std::string question;
-        Message answer;
-        Unpacker(known_[next_]) >> question >> answer;
-        if (question.empty()) {
-            Unpacker(answer) >> tuning.hardware.emplace();
-        } else {
-            tuning.answers.emplace(std::move(question), std::move(answer));
-        }
-    }
-    return tuning;
-}
+KnownTuning StudyJournal::take_tuning() { return std::move(tuning_); }
 
 void StudyJournal::append_tuning(const std::string& question, const Message& answer)
 {
-    append((Packer() << question << answer).take());
+    append(encode(RecordKind::tuning_step, 0, (Packer() << question << answer).take()));
 }
 
 void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
 {
-    append_tuning({}, (Packer() << hardware).take());
+    append(encode(RecordKind::tuned_hardware, 0, (Packer() << hardware).take()));
 }
 
-KnownAnswer StudyJournal::known_answer(const Request& request)
+KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
 {
-    const std::size_t record = next_++;
+    const auto node = known_.extract(number);
+    const Known& record = node.mapped();
     KnownAnswer known;
     try {
         Message answer;
         Message drawn;
-        Unpacker(known_[record]) >> answer >> drawn;
+        Unpacker(record.content) >> answer >> drawn;
         known.answer = decode_answer(answer);
         if (!drawn.empty()) {
             known.drawn = decode_front_point(drawn);
         }
-    } catch (const std::runtime_error&) {  // bytes that end early
-        refuse_record(record);
+    } catch (const std::runtime_error&) {
+        refuse_record(number, record.begin);
     }
     if (!answers(known.answer, request)) {
-        refuse_record(record);
+        refuse_record(number, record.begin);
     }
     return known;
 }
 
-/// Its checksum fits, so no crash left it.
-void StudyJournal::refuse_record(std::size_t record) const
+/// Its checksum matches, so no crash left it.
+void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) const
 {
     throw InputError(fmt::format(
-        "{}: record {} at byte {} is no answer to what the study asks there, so someone appended it or put it there; the "
-        "records before it are good and nothing was changed\nto go on from them: truncate -s {} {}, then prismopt resume "
-        "{}; or start again with --force",
-        path_, record, begins_[record], begins_[record], path_, results_path_of(path_)));
+        "{}: the record at byte {} is no answer to what the study asks as number {}, so someone put it there; the records before "
+        "it "
+        "are good and nothing was changed\nto go on from them: truncate -s {} {}, then prismopt resume {}; or start again with "
+        "--force",
+        path_, begin, number, begin, path_, results_path_of(path_)));
 }
 
-void StudyJournal::append(const Answer& sweep) { append((Packer() << encode(sweep) << Message{}).take()); }
-
-void StudyJournal::append(const Answer& evaluation, const FrontPoint& drawn)
+void StudyJournal::append(std::uint64_t number, const Answer& sweep)
 {
-    append((Packer() << encode(evaluation) << encode(drawn)).take());
+    append(encode(RecordKind::answer, number, (Packer() << encode(sweep) << Message{}).take()));
+}
+
+void StudyJournal::append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn)
+{
+    append(encode(RecordKind::answer, number, (Packer() << encode(evaluation) << encode(drawn)).take()));
 }
 
 void StudyJournal::append(const Message& record)

@@ -30,7 +30,7 @@ bool file_exists(const std::string& path);
 /// Tells the studies of journals apart.
 std::uint64_t study_hash(const Scenario& scenario);
 
-/// What a study is: the first record of its journal, and what rank 0 tells the other ranks.
+/// What a study is, in its journal and in what rank 0 sends the other ranks.
 Message study_record(const Scenario& scenario);
 Scenario scenario_from(std::span<const std::byte> record);
 
@@ -49,15 +49,21 @@ struct KnownTuning {
     std::optional<std::vector<std::vector<double>>> hardware;
 };
 
-/// Records of a journal that are of tuning, in a study that tunes hardware.
-std::size_t tuning_records(std::span<const Message> records);
+/// What a journal holds.
+struct JournalCount {
+    std::size_t tuning = 0;   // steps of the tuning of hardware
+    std::size_t answers = 0;  // to requests of the search
+    std::size_t lost = 0;     // answers that are missing between these
+};
+JournalCount count_records(const JournalContents& contents);
 
 struct KnownAnswer {
     Answer answer;
     std::optional<FrontPoint> drawn;  // of an evaluation: all that its draws said
 };
 
-/// Answers that a journal holds already, then new ones, which it gets.
+/// The answers to a search's requests by their number, from 0: those that the journal holds already, and new ones, which it gets. Some of
+/// those that it had may be lost to damage; their requests are answered again, the others are not.
 class StudyJournal {
 public:
     /// Throws InputError when it cannot be written, or belongs to another study.
@@ -68,24 +74,26 @@ public:
     void append_tuning(const std::string& question, const Message& answer);
     void finish_tuning(const std::vector<std::vector<double>>& hardware);
 
-    /// Answers that are known and have not been taken.
-    std::size_t known() const;
-    /// The next of them. Throws InputError when it answers another request, or is none.
-    KnownAnswer known_answer(const Request& request);
+    bool knows(std::uint64_t number) const { return known_.contains(number); }
+    /// An answer that it knows, once. Throws InputError when it answers another request, or is none.
+    KnownAnswer take_answer(std::uint64_t number, const Request& request);
     /// Reaches the disk within a second.
-    void append(const Answer& sweep);
-    void append(const Answer& evaluation, const FrontPoint& drawn);
+    void append(std::uint64_t number, const Answer& sweep);
+    void append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn);
     void sync() { writer_->sync(); }
 
 private:
-    void append(const Message& record);
+    struct Known {
+        Message content;
+        std::uint64_t begin = 0;  // of its record in the file, in bytes
+    };
 
-    [[noreturn]] void refuse_record(std::size_t record) const;
+    void append(const Message& record);
+    [[noreturn]] void refuse_record(std::uint64_t number, std::uint64_t begin) const;
 
     std::string path_;
-    std::vector<Message> known_;
-    std::vector<std::uint64_t> begins_;  // of known records in the file, in bytes
-    std::size_t next_ = 0;
+    std::map<std::uint64_t, Known> known_;
+    KnownTuning tuning_;
     std::unique_ptr<JournalWriter> writer_;
     std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
 };

@@ -6,7 +6,6 @@
 #include "io/report.hpp"
 #include "io/report_json.hpp"
 #include "io/scenario.hpp"
-#include "optimizer/codesign.hpp"
 #include "optimizer/program.hpp"
 #include "optimizer/report_details.hpp"
 #include "optimizer/stored_study.hpp"
@@ -94,7 +93,7 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
     }
     const JournalContents contents = read_journal(path);
     const Scenario scenario = journaled_scenario(path);
-    const std::size_t tuning = tunes_hardware(scenario) ? tuning_records(contents.records) : 0;
+    const JournalCount count = count_records(contents);
     if (json) {
         const nlohmann::ordered_json described{{"format", "prismopt journal"},
                                                {"format_version", 1},
@@ -102,17 +101,21 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
                                                {"scenario_name", scenario.name},
                                                {"scenario_path", scenario.path},
                                                {"seed", scenario.seed},
-                                               {"answers", contents.records.size() - 1 - tuning},
-                                               {"tuning_steps", tuning},
+                                               {"answers", count.answers},
+                                               {"tuning_steps", count.tuning},
                                                {"good_bytes", contents.good_bytes},
+                                               {"lost_bytes", contents.lost_bytes},
+                                               {"lost_answers", count.lost},
                                                {"damage", contents.damage.empty() ? nlohmann::ordered_json()
                                                                                   : nlohmann::ordered_json(contents.damage)}};
         fmt::print("{}\n", described.dump(1));
         return exit_done;
     }
     fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
-               tuning > 0 ? fmt::format("{} steps of tuning, ", tuning) : "", contents.records.size() - 1 - tuning,
-               contents.good_bytes, contents.damage.empty() ? "undamaged" : "damaged: " + contents.damage);
+               count.tuning > 0 ? fmt::format("{} steps of tuning, ", count.tuning) : "", count.answers, contents.good_bytes,
+               contents.damage.empty()
+                   ? "undamaged"
+                   : fmt::format("damaged: {}, {} answers between others among them", contents.damage, count.lost));
     return exit_done;
 }
 

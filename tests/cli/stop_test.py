@@ -14,7 +14,8 @@ import zlib
 import support
 from support import CALL_AGAIN, DONE, CliTest
 
-HEADER_BYTES = 24
+HEADER_BYTES = 48  # two copies of 24
+RECORD_HEAD_BYTES = 12
 TIMEOUT_S = 100
 
 
@@ -225,6 +226,26 @@ class Stop(CliTest):
         self.assertEqual(self.contents("study.h5"), self.contents("whole.h5"))
         self.assertEqual(sorted(path.name for path in self.folder.glob("study.h5*")), ["study.h5"])
 
+    def test_records_behind_damage_are_used(self):
+        """What one bad byte destroys is computed again, and no more."""
+        whole = self.stopped_journal()
+        places = records_of(whole)
+        answers = len(places) - 2  # behind two copies of the study
+        for name, bad in {"copy of the study": [places[0]], "first answer": [places[2]], "some answers": places[5::7]}.items():
+            with self.subTest(name):
+                (self.folder / "study.h5").unlink(missing_ok=True)
+                damaged = bytearray(whole)
+                for begin, payload in bad:
+                    damaged[begin + RECORD_HEAD_BYTES + len(payload) // 2] ^= 0x10
+                self.journal.write_bytes(damaged)
+                lost = 0 if name == "copy of the study" else len(bad)
+                self.assertRegex(self.output("inspect", "study.h5.journal"), rf" {answers - lost} answers, .*damaged: record \d+ at byte {bad[0][0]} ")
+                finished = self.run_program("resume", "study.h5", "--max-time", "0.05 s")  # writes nothing over what is good
+                self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+                self.assertIn(f"{answers - lost} answers are used", finished.stderr)
+                self.output("resume", "study.h5", ranks=2)
+                self.assertEqual(self.contents("study.h5"), Stop.reference)
+
     def test_a_damaged_tail_is_reported_and_left_out(self):
         whole = self.stopped_journal()
         for name, damaged in {
@@ -238,23 +259,30 @@ class Stop(CliTest):
                 self.assertRegex(self.output("inspect", "study.h5.journal"), r"damaged: record \d+ at byte \d+ is ")
                 finished = self.run_program("resume", "study.h5")
                 self.assertEqual(finished.returncode, DONE, finished.stderr)
-                self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; what comes before is used")
+                self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; \d+ answers are used")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
-    def test_records_that_were_appended_again_are_told(self):
-        """Whole records with checksums that fit: no crash leaves them, so what is behind them is nobody's guess."""
+    def test_records_that_were_appended_again_are_left_out(self):
         whole = self.stopped_journal()
-        first = HEADER_BYTES + 8 + struct.unpack_from("<I", whole, HEADER_BYTES)[0]
-        for name, doubled in {"all": whole + whole[HEADER_BYTES:], "answers": whole + whole[first:]}.items():
+        (begin, _), *_ = places = records_of(whole)
+        for name, doubled in {"all": whole + whole[begin:], "answers": whole + whole[places[2][0]:]}.items():
             with self.subTest(name):
                 self.journal.write_bytes(doubled)
-                for ranks in (0, 2):
-                    errors = self.refusal("resume", "study.h5", ranks=ranks)
-                    self.assertRegex(errors, rf"study\.h5\.journal: record \d+ at byte {len(whole)} is no answer to what the study asks")
-                    self.assertIn(f"truncate -s {len(whole)} study.h5.journal, then prismopt resume study.h5; or", errors)
-                    self.assertEqual(self.journal.read_bytes(), doubled)
-        subprocess.run(["truncate", "-s", str(len(whole)), self.journal], check=True)
-        self.assert_resumes_to_the_end()
+                self.output("resume", "study.h5")
+                self.assertEqual(self.contents("study.h5"), Stop.reference)
+
+    def test_an_answer_to_another_request_is_refused(self):
+        """Its checksum matches, so no crash left it."""
+        whole = self.stopped_journal()
+        begin, payload = records_of(whole)[4]
+        number = struct.unpack_from("<Q", payload, 1)[0]
+        renumbered = payload[:1] + struct.pack("<Q", number - 1) + payload[9:]
+        forged = whole[:records_of(whole)[3][0]] + record_of(renumbered) + whole[begin + RECORD_HEAD_BYTES + len(payload):]
+        for ranks in (0, 2):
+            self.journal.write_bytes(forged)
+            errors = self.refusal("resume", "study.h5", ranks=ranks)
+            self.assertRegex(errors, rf"study\.h5\.journal: the record at byte {records_of(whole)[3][0]} is no answer to what the study asks")
+            self.assertEqual(self.journal.read_bytes(), forged)
 
     def tuned(self, **changes):
         """A search that tunes a knob, each evaluation of which draws: over a hundred evaluations of some 10 ms."""
@@ -328,14 +356,17 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         self.assertRegex(self.refusal("search", toml, "--out", "study.h5"), "no plan is feasible on any of the hardware")
         self.assertFalse(self.journal.exists())
 
-    def test_a_damaged_header_is_told(self):
+    def test_a_damaged_header_has_a_copy(self):
         whole = self.stopped_journal()
-        damaged = whole[:20] + b"\xff\x00\xff\x00" + whole[HEADER_BYTES:]
-        self.journal.write_bytes(damaged)
+        once = whole[:20] + b"\xff\x00\xff\x00" + whole[24:]
+        twice = once[:44] + b"\xff\x00\xff\x00" + whole[HEADER_BYTES:]
+        self.journal.write_bytes(twice)
         for command in ("inspect", "resume"):
             errors = self.refusal(command, "study.h5.journal")
             self.assertRegex(errors, r"study\.h5\.journal: its header is damaged .*copy the journal again, or start the search again")
-            self.assertEqual(self.journal.read_bytes(), damaged)
+            self.assertEqual(self.journal.read_bytes(), twice)
+        self.journal.write_bytes(once)
+        self.assert_resumes_to_the_end()
 
     def test_a_journal_without_a_whole_record_is_refused(self):
         whole = self.stopped_journal()
@@ -348,12 +379,10 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
 
     def test_a_journal_of_another_study_is_refused(self):
         whole = self.stopped_journal()
-        length = struct.unpack_from("<I", whole, HEADER_BYTES)[0]
-        record = whole[HEADER_BYTES + 8:HEADER_BYTES + 8 + length]
-        changed = record.replace(b"tokens = 1e10", b"tokens = 2e10")
-        self.assertNotEqual(changed, record)
-        checksum = zlib.crc32(struct.pack("<I", length) + changed)
-        others = whole[:HEADER_BYTES] + struct.pack("<II", length, checksum) + changed + whole[HEADER_BYTES + 8 + length:]
+        places = records_of(whole)
+        changed = [payload.replace(b"tokens = 1e10", b"tokens = 2e10") for _, payload in places[:2]]
+        self.assertNotEqual(changed[0], places[0][1])
+        others = whole[:HEADER_BYTES] + b"".join(map(record_of, changed)) + whole[places[2][0]:]
         self.journal.write_bytes(others)
         for ranks in (0, 2):
             errors = self.refusal("resume", "study.h5", ranks=ranks)
@@ -418,6 +447,21 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         self.journal.write_bytes(journal)
         self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .*undamaged')
         self.assert_resumes_to_the_end(ranks=2)
+
+
+def records_of(journal):
+    """Where each record begins, and its payload; of a journal without damage."""
+    at, records = HEADER_BYTES, []
+    while at < len(journal):
+        mark, length, _ = struct.unpack_from("<4sII", journal, at)
+        assert mark == b"PREC"
+        records.append((at, journal[at + RECORD_HEAD_BYTES:at + RECORD_HEAD_BYTES + length]))
+        at += RECORD_HEAD_BYTES + length
+    return records
+
+
+def record_of(payload):
+    return b"PREC" + struct.pack("<II", len(payload), zlib.crc32(struct.pack("<I", len(payload)) + payload)) + payload
 
 
 def grouped(count):

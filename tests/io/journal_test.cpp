@@ -17,8 +17,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::uint64_t study = 0x0123456789ABCDEF;
-constexpr std::size_t header_bytes = 24;
-constexpr std::size_t record_head_bytes = 8;
+constexpr std::size_t header_bytes = 48;  // two copies
+constexpr std::size_t record_head_bytes = 12;
 
 std::vector<std::byte> payload(const std::string& text)
 {
@@ -87,9 +87,9 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     const std::string path = folder.file("a.journal");
     write(path, {"abc"});
     const std::string bytes = content(path);
-    // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from zlib.crc32.
-    const std::string expected = std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes) +
-                                 std::string("\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
+    // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from Python's zlib.crc32.
+    const std::string header("PRISMJNL\x03\0\0\0\xDA\x59\x44\xDA\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes / 2);
+    const std::string expected = header + header + std::string("PREC\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
     EXPECT_EQ(bytes.substr(0, expected.size()), expected);
     EXPECT_EQ(bytes.substr(header_bytes + record_head_bytes), "abc");
 }
@@ -127,6 +127,38 @@ TEST(Journal, KeepsWhatIsBeforeACutAndContinuesThere)
     }
 }
 
+/// Whatever is damaged, the records behind it are found.
+TEST(Journal, SkipsToTheNextGoodRecord)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("a.journal");
+    const std::vector<std::string> all{"first", "PREC, as a record begins", "", "the fourth record"};
+    write(path, all);
+    const std::string whole = content(path);
+    std::size_t begin = header_bytes;
+    for (std::size_t bad = 0; bad < all.size(); ++bad) {
+        const std::size_t size = record_head_bytes + all[bad].size();
+        std::vector<std::string> others = all;
+        others.erase(others.begin() + static_cast<std::ptrdiff_t>(bad));
+        for (std::size_t byte = begin; byte < begin + size; ++byte) {
+            std::string bytes = whole;
+            bytes[byte] = static_cast<char>(~bytes[byte]);
+            put(path, bytes);
+            const JournalContents contents = read_journal(path);
+            EXPECT_EQ(texts(contents), others) << byte;
+            EXPECT_EQ(contents.lost_bytes, size) << byte;
+            EXPECT_THAT(contents.damage, HasSubstr("record " + std::to_string(bad) + " at byte " + std::to_string(begin)))
+                << byte;
+        }
+        put(path, whole.substr(0, begin) + whole.substr(begin + size / 2));  // bytes are missing
+        EXPECT_EQ(texts(read_journal(path)), others) << bad;
+        write(path, {"again"});
+        others.emplace_back("again");
+        EXPECT_EQ(texts(read_journal(path)), others) << bad;
+        begin += size;
+    }
+}
+
 TEST(Journal, NoticesEachFlippedBitOfARecord)
 {
     const TemporaryFolder folder;
@@ -144,7 +176,7 @@ TEST(Journal, NoticesEachFlippedBitOfARecord)
     }
 }
 
-TEST(Journal, NoticesEachFlippedBitOfItsHeader)
+TEST(Journal, OutlivesDamageToOneCopyOfItsHeader)
 {
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
@@ -152,9 +184,14 @@ TEST(Journal, NoticesEachFlippedBitOfItsHeader)
     const std::string whole = content(path);
     for (std::size_t bit = 0; bit < 8 * header_bytes; ++bit) {
         std::string bytes = whole;
-        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+        const auto flip = [&bytes](std::size_t at) { bytes[at / 8] = static_cast<char>(bytes[at / 8] ^ (1 << (at % 8))); };
+        flip(bit);
         put(path, bytes);
-        const char* const why = bit < 64 ? "is not a journal" : (bit < 96 ? "is a journal of version" : "header is damaged");
+        EXPECT_EQ(texts(read_journal(path)), three) << bit;
+        EXPECT_EQ(read_journal(path).study, study) << bit;
+        flip((bit + 4 * header_bytes) % (8 * header_bytes));  // the other copy's
+        put(path, bytes);
+        const char* const why = bit % (4 * header_bytes) < 64 ? "is not a journal" : "header is damaged";
         EXPECT_THAT(message<InputError>([&] { read_journal(path); }), HasSubstr(why)) << bit;
         EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study); }), HasSubstr(why)) << bit;
         EXPECT_EQ(content(path), bytes) << bit;
@@ -169,7 +206,7 @@ TEST(Journal, TakesATailOfZerosForDamage)
     put(path, content(path) + std::string(4096, '\0'));
     const JournalContents contents = read_journal(path);
     EXPECT_EQ(texts(contents), three);
-    EXPECT_THAT(contents.damage, HasSubstr("checksum"));
+    EXPECT_THAT(contents.damage, HasSubstr("4096 of"));
 }
 
 TEST(Journal, RefusesAnotherStudy)
@@ -195,7 +232,9 @@ TEST(Journal, RefusesWhatIsNoJournal)
     EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal(""), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal("PRISMJNL\x01"), HasSubstr("cut short in its header"));
-    EXPECT_THAT(refusal("PRISMJNL" + std::string("\x03\0\0\0\0\0\0\0", 8) + "studyhsh"), HasSubstr("version 3"));
+    // Of the version before, whose checksum matches.
+    EXPECT_THAT(refusal(std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
+                HasSubstr("version 2"));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
     EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("no regular file"));
 }

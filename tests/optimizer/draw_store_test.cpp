@@ -90,6 +90,20 @@ TEST_F(Stored, OfAnotherStudyOrDamagedIsDrawnAgain)
     EXPECT_TRUE(DrawStore(journal_, study, true).missing(block({1}, 64)));
 }
 
+TEST_F(Stored, MakesRoomOnAFullDisk)
+{
+    DrawStore store(journal_, study, false);
+    store.complete(block({1, 2}, 64), result_of({1, 2}));
+    store.save();
+    EXPECT_TRUE(std::filesystem::exists(draws_path(journal_)));
+    EXPECT_TRUE(store.drop());
+    EXPECT_FALSE(std::filesystem::exists(draws_path(journal_)));
+    EXPECT_FALSE(store.drop());
+    EXPECT_EQ(points_in(store.missing(block({2, 3}, 64))), std::vector<std::uint64_t>{3});
+    store.save();
+    EXPECT_FALSE(std::filesystem::exists(draws_path(journal_)));
+}
+
 /// The journal alone tells what is done: a study goes on without its draws' file.
 TEST_F(Stored, GoesOnWhereItCannotBeWritten)
 {
