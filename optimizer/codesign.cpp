@@ -120,7 +120,7 @@ private:
     {
         Sweep sweep;
         sweep.range = range;
-        sweep.feasible = Worker(model_).sweep(range).feasible;
+        sweep.feasible = Worker(model_, [this] { check_stop(); }).sweep(range).feasible;
         for (Bound& bound : sweep.feasible) {
             std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // has no bound, so it does not steer
         }

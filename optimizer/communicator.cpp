@@ -22,6 +22,7 @@ namespace prismopt {
 namespace {
 
 constexpr int message_tag = 0;
+constexpr int signal_tag = 1;
 
 /// Calls `done` until it is true. MPI's own waits spin; this one spins only about as long as a short message takes.
 template <class Done>
@@ -61,6 +62,9 @@ struct Communicator::World {
     int size = 1;
     std::vector<Transfer> outgoing;
     std::vector<Transfer> incoming;  // in the order of arrival
+    int signal = 0;                  // passed on; rank 0: the last one that arrived
+    int signals = 0;                 // passed on; rank 0: those that arrived, negative
+    MPI_Request signal_request = MPI_REQUEST_NULL;
 
     World() = default;
     World(const World&) = delete;
@@ -79,9 +83,15 @@ Communicator::World::~World()
     const auto done = [](Transfer& transfer) { return test(transfer.request); };
     wait_until([&] { return std::all_of(outgoing.begin(), outgoing.end(), done); });
     wait_until([&] { return std::all_of(incoming.begin(), incoming.end(), done); });
+    // All are here; signals that nobody has looked at are received, as MPI wants it.
+    int missing = 0;
     MPI_Request all_here = MPI_REQUEST_NULL;
-    MPI_Ibarrier(MPI_COMM_WORLD, &all_here);
+    MPI_Iallreduce(&signals, &missing, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &all_here);
     wait_until([&] { return test(all_here); });
+    for (; rank == 0 && missing > 0; --missing) {
+        MPI_Recv(&signal, 1, MPI_INT, MPI_ANY_SOURCE, signal_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    wait_until([&] { return test(signal_request); });
     MPI_Finalize();
 }
 
@@ -193,17 +203,22 @@ std::optional<Arrival> Communicator::try_receive()
     return std::nullopt;
 }
 
-Arrival Communicator::receive()
+std::optional<Arrival> Communicator::receive(const std::function<bool()>& give_up)
 {
     if (size() == 1) {
         throw std::logic_error("a team of one has nobody to receive from");
     }
     std::optional<Arrival> arrival;
-    wait_until([&] { return (arrival = try_receive()).has_value(); });
-    return std::move(*arrival);
+    wait_until([&] { return (arrival = try_receive()).has_value() || give_up(); });
+    return arrival;
 }
 
-Message Communicator::broadcast(Message message)
+Arrival Communicator::receive()
+{
+    return std::move(*receive([] { return false; }));
+}
+
+Message Communicator::broadcast(Message message, const std::function<void()>& look)
 {
     if (!world_) {
         return message;
@@ -211,11 +226,40 @@ Message Communicator::broadcast(Message message)
     int count = rank() == 0 ? message_count(message.size()) : 0;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
-    wait_until([&] { return test(request); });
+    wait_until([&] {
+        if (look) {
+            look();
+        }
+        return test(request);
+    });
     message.resize(static_cast<std::size_t>(count));
     MPI_Ibcast(message.data(), count, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
     wait_until([&] { return test(request); });
     return message;
+}
+
+void Communicator::pass_on(int signal)
+{
+    assert(world_ && rank() != 0 && world_->signals == 0);
+    world_->signal = signal;
+    world_->signals = 1;
+    MPI_Isend(&world_->signal, 1, MPI_INT, 0, signal_tag, MPI_COMM_WORLD, &world_->signal_request);
+}
+
+std::optional<int> Communicator::passed_on()
+{
+    if (!world_) {
+        return std::nullopt;
+    }
+    int found = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Improbe(MPI_ANY_SOURCE, signal_tag, MPI_COMM_WORLD, &found, &handle, MPI_STATUS_IGNORE);
+    if (found == 0) {
+        return std::nullopt;
+    }
+    MPI_Mrecv(&world_->signal, 1, MPI_INT, &handle, MPI_STATUS_IGNORE);
+    --world_->signals;
+    return world_->signal;
 }
 
 void Communicator::abort(int code)

@@ -3,6 +3,7 @@
 /// Ranks and the messages between them. The source of this header is the only one that knows MPI.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,11 +48,17 @@ public:
     /// The next message that has arrived completely, from any rank; messages of one rank stay in order.
     std::optional<Arrival> try_receive();
 
-    /// The same, waiting for one.
+    /// The same, waiting for one; nothing once `give_up`, which is asked all the time, is true.
+    std::optional<Arrival> receive(const std::function<bool()>& give_up);
     Arrival receive();
 
-    /// The message of rank 0, on every rank; each rank must call it.
-    Message broadcast(Message message);
+    /// The message of rank 0, on every rank; each rank must call it. `look` is called all the time while it waits.
+    Message broadcast(Message message, const std::function<void()>& look = {});
+
+    /// A signal that a rank other than 0 got, for rank 0; at most once.
+    void pass_on(int signal);
+    /// Rank 0: a signal that another rank has passed on, or nothing.
+    std::optional<int> passed_on();
 
     /// Ends the process on all ranks.
     [[noreturn]] void abort(int code);

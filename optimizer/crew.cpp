@@ -24,6 +24,9 @@ constexpr std::size_t many_waiting = 8;  // for each rank
 /// 5 % of an item in waiting: in a team of more than about twenty that is more than the item is worth.
 constexpr int largest_team_where_rank_0_computes = 16;
 
+/// Between two looks at messages and at the clock while a rank computes. Looking takes microseconds.
+constexpr auto pause_interval = std::chrono::milliseconds(20);
+
 /// Items travel with their number, results with it and with the account of who worked; an empty message is the release, and what
 /// answers it has this number. An item's number with this bit asks for the item back; the answer with it says that it was not begun.
 constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
@@ -62,20 +65,6 @@ ResultParcel unpack_result(const Message& message)
     return parcel;
 }
 
-struct ItemParcel {
-    std::uint64_t number = 0;
-    Message content;
-};
-
-ItemParcel unpack(const Message& message)
-{
-    ItemParcel parcel;
-    assert(message.size() >= sizeof parcel.number);
-    std::memcpy(&parcel.number, message.data(), sizeof parcel.number);
-    parcel.content.assign(message.begin() + sizeof parcel.number, message.end());
-    return parcel;
-}
-
 /// Adds the seconds of its life to a counter.
 class Stopwatch {
 public:
@@ -92,7 +81,8 @@ private:
 
 }  // namespace
 
-Crew::Crew(Communicator& team, Work work) : team_(team), work_(std::move(work)), accounts_(team.size()), held_(team.size() - 1)
+Crew::Crew(Communicator& team, Work work, Stop stop)
+    : team_(team), work_(std::move(work)), stop_(std::move(stop)), accounts_(team.size()), held_(team.size() - 1)
 {
     for (int worker = 1; worker < team.size(); ++worker) {
         load_.emplace(0, worker);
@@ -118,9 +108,10 @@ void Crew::submit(Message item)
 Message Crew::next()
 {
     assert(team_.rank() == 0 && !outstanding_.empty());
-    while (!outstanding_.front().result) {
-        while (auto arrival = team_.try_receive()) {
-            keep(*arrival);
+    while (true) {
+        take_arrivals();
+        if (stops()) {
+            throw Stopped("the run stops");
         }
         if (outstanding_.front().result) {
             break;
@@ -134,8 +125,8 @@ Message Crew::next()
         }
         if (own) {
             finish(own->number, compute(own->content));
-        } else {
-            keep(receive());
+        } else if (const auto arrival = receive()) {
+            keep(*arrival);
         }
     }
     Message result = std::move(*outstanding_.front().result);
@@ -152,7 +143,7 @@ void Crew::release()
         team_.send(worker, {});
     }
     for (int missing = team_.size() - 1; missing > 0;) {
-        const auto arrival = receive();
+        const auto arrival = team_.receive();
         const ResultParcel parcel = unpack_result(arrival.second);
         accounts_[arrival.first] = parcel.account;
         missing -= parcel.number == last_number ? 1 : 0;
@@ -183,30 +174,66 @@ void Crew::serve()
 
 void Crew::work_until_released()
 {
-    std::deque<ItemParcel> items;
-    while (true) {
+    while (!released_) {
         // Everything that has arrived comes first, so that a release is obeyed before the next item.
-        auto arrival = items.empty() ? std::optional(receive()) : team_.try_receive();
-        if (arrival && arrival->second.empty()) {
-            break;
-        }
-        if (arrival) {
-            ItemParcel parcel = unpack(arrival->second);
-            if ((parcel.number & taken_back_bit) == 0) {
-                items.push_back(std::move(parcel));
-            } else if (std::erase_if(items, [&](const ItemParcel& item) {
-                           return (item.number | taken_back_bit) == parcel.number;
-                       }) > 0) {
-                team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], {}));
-            }
+        if (const auto arrival = items_.empty() ? receive() : team_.try_receive()) {
+            take(arrival->second);
             continue;
         }
-        const ItemParcel parcel = std::move(items.front());
-        items.pop_front();
-        const Message result = compute(parcel.content);
-        team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], result));
+        if (items_.empty()) {
+            continue;
+        }
+        const Parcel parcel = std::move(items_.front());
+        items_.pop_front();
+        try {
+            const Message result = compute(parcel.content);
+            team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], result));
+        } catch (const Stopped&) {  // released
+        }
     }
     team_.send(0, pack_result(last_number, accounts_[team_.rank()], {}));
+}
+
+/// On ranks other than 0: an item, the wish to have one back, or the release.
+void Crew::take(const Message& arrival)
+{
+    if (arrival.empty()) {
+        released_ = true;
+        return;
+    }
+    Parcel parcel;
+    assert(arrival.size() >= sizeof parcel.number);
+    std::memcpy(&parcel.number, arrival.data(), sizeof parcel.number);
+    parcel.content.assign(arrival.begin() + sizeof parcel.number, arrival.end());
+    if ((parcel.number & taken_back_bit) == 0) {
+        items_.push_back(std::move(parcel));
+    } else if (std::erase_if(items_, [&](const Parcel& item) { return (item.number | taken_back_bit) == parcel.number; }) > 0) {
+        team_.send(0, pack_result(parcel.number, accounts_[team_.rank()], {}));
+    }
+}
+
+void Crew::take_arrivals()
+{
+    while (auto arrival = team_.try_receive()) {
+        if (team_.rank() == 0) {
+            keep(*arrival);
+        } else {
+            take(arrival->second);
+        }
+    }
+}
+
+void Crew::pause()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (now - paused_ < pause_interval) {
+        return;
+    }
+    paused_ = now;
+    take_arrivals();
+    if (stops() || released_) {
+        throw Stopped("the run stops");
+    }
 }
 
 Message Crew::compute(const Message& item)
@@ -217,10 +244,11 @@ Message Crew::compute(const Message& item)
     return work_(item);
 }
 
-Arrival Crew::receive()
+/// Nothing where the run is to stop.
+std::optional<Arrival> Crew::receive()
 {
     const Stopwatch idle(accounts_[team_.rank()].idle_s);
-    return team_.receive();
+    return team_.receive([this] { return stops(); });
 }
 
 template <class Change>

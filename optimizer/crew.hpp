@@ -3,6 +3,7 @@
 /// Ordered work over a team of ranks.
 
 #include "optimizer/communicator.hpp"
+#include "optimizer/stop.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,7 @@ namespace prismopt {
 class Crew {
 public:
     using Work = std::function<Message(const Message&)>;
+    using Stop = std::function<bool()>;
 
     /// What a rank did. The rest of its time went into messages and whatever its caller does.
     struct Account {
@@ -31,7 +33,8 @@ public:
         double idle_s = 0.0;  // waiting for an item or, on rank 0, for a result
     };
 
-    Crew(Communicator& team, Work work);
+    /// `stop`: whether the run is to stop, asked several times a second, whatever a rank does; only rank 0's answer counts.
+    Crew(Communicator& team, Work work, Stop stop = {});
 
     /// What an earlier run left of items: some are done already, wholly or in parts.
     struct Memory {
@@ -44,12 +47,15 @@ public:
 
     // Rank 0. What `work` throws here passes through `next`; the caller is to end the team with `abort`.
     void submit(Message item);
-    Message next();  // result of the oldest item not yet returned; needs one outstanding
+    Message next();  // result of the oldest item not yet returned; needs one outstanding. Throws Stopped where the run is to stop
     std::size_t outstanding() const { return outstanding_.size(); }
     void release();  // ends `serve` on the other ranks and drops what is outstanding; once
 
     /// The other ranks: works until released. What `work` throws is printed and ends the program on all ranks with code 1.
     void serve();
+
+    /// Long work calls it in between. Throws Stopped where the result is not wanted any more: the run is to stop, or is released.
+    void pause();
 
     /// By rank; of ranks other than this one on rank 0 only, as of their newest result, and after `release` to their end.
     const std::vector<Account>& accounts() const { return accounts_; }
@@ -73,13 +79,18 @@ private:
     std::optional<Parcel> take_back();
     void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
-    Arrival receive();
+    std::optional<Arrival> receive();
+    bool stops() const { return stop_ && stop_(); }
     void work_until_released();
+    void take_arrivals();
+    void take(const Message& arrival);
     void hand_out();
     void keep(const Arrival& arrival);
 
     Communicator& team_;
     Work work_;
+    Stop stop_;
+    std::chrono::steady_clock::time_point paused_ = std::chrono::steady_clock::now();
     std::vector<Account> accounts_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     struct Held {
@@ -92,6 +103,9 @@ private:
     std::deque<Outstanding> outstanding_;         // oldest_, oldest_ + 1, ...
     std::deque<Parcel> waiting_;                  // which nobody has yet, in order
     Memory memory_;
+    // The other ranks:
+    std::deque<Parcel> items_;  // to be worked on
+    bool released_ = false;
 };
 
 }  // namespace prismopt

@@ -29,12 +29,12 @@ std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours",
 
 }  // namespace
 
-std::string dry_run_text(const Scenario& scenario)
+std::string dry_run_text(const Scenario& scenario, const Pause& pause)
 {
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     Archive archive;
-    Worker worker(model);
+    Worker worker(model, pause);
     const Stopwatch time;
     std::uint64_t looked_at = 0;
     const std::vector<SweepRange> ranges = spread_ranges(size, most_looked_at);
@@ -66,7 +66,7 @@ std::string dry_run_text(const Scenario& scenario)
     const bool sweeps = plan.chosen.name == "exact" || plan.chosen.name == "racing";
     const double tuple_s = sweep_s / static_cast<double>(looked_at);
     const DrawnSample sample =
-        draw_sample(model, archive.bounds(), static_cast<std::uint64_t>(feasible), static_cast<int>(plan.rungs.size()));
+        draw_sample(model, archive.bounds(), static_cast<std::uint64_t>(feasible), static_cast<int>(plan.rungs.size()), pause);
     text += fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
     text += fmt::format("a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us\n", 1e6 * tuple_s,
                         1e6 * sweep_s / static_cast<double>(archive.feasible()));
@@ -87,7 +87,7 @@ std::string dry_run_text(const Scenario& scenario)
             return text +
                    "how many plans the bounds leave to be drawn is not known of a space that was looked at in parts only; a plan "
                    "drawn to the top rung takes " +
-                   hours(mean_estimate(draw_costs(model, spread), {}, {}).value * draws_of(plan.rungs.back())) + "\n";
+                   hours(mean_estimate(draw_costs(model, spread, pause), {}, {}).value * draws_of(plan.rungs.back())) + "\n";
         }
     }
     const std::size_t rungs = plan.rungs.size();
@@ -97,12 +97,12 @@ std::string dry_run_text(const Scenario& scenario)
     if (plan.chosen.name == "exact" && needed > plan.rungs.back().fleets) {
         text += short_ladder_text(plan.rungs.back().fleets, static_cast<std::uint64_t>(feasible), needed) + "\n";
     }
-    const Rehearsal found = rehearse(model, std::move(plan), sample);
+    const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
     const char* at_least = found.ended ? "" : "at least ";
     text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",
                         at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
     const double looking_s = tuple_s * static_cast<double>(found.looked_at);
-    const std::vector<double> costs = draw_costs(model, found);
+    const std::vector<double> costs = draw_costs(model, found, pause);
     const Estimate draw_s = mean_estimate(costs, {}, {});
     text +=
         fmt::format("expected: {}{} to {} (a draw of a step takes {:.3g} to {:.3g} us: 95 % limits of the mean of {} of these)\n",

@@ -21,6 +21,9 @@ constexpr int item_fleets = block_fleets;
 constexpr std::size_t most_item_points = 16;
 constexpr std::size_t items_of_a_rank = 4;
 
+/// Raw tuples between two pauses where none is feasible: some tenths of a second.
+constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
+
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
     return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables), nullptr, s.power, s.deadline};
@@ -38,6 +41,18 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
     if (why.miss < found->miss) {
         found->miss = why.miss;
         found->nearest = why.detail + " (" + std::move(where) + ")";
+    }
+}
+
+/// Counts of a further range, which has the same reasons in the same order.
+void add(std::vector<Rejected>& sum, std::vector<Rejected> more)
+{
+    if (sum.empty()) {
+        sum = std::move(more);
+        return;
+    }
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        sum[i].count += more[i].count;
     }
 }
 
@@ -117,6 +132,7 @@ Sweep Worker::sweep(const SweepRange& range)
     KeptBounds kept(range);
     std::vector<Rejected> by_model;
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
+        pause_();
         const ParallelPlan plan = model_.designs.plan(point);
         const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
@@ -130,7 +146,13 @@ Sweep Worker::sweep(const SweepRange& range)
         }
         kept.add({index, std::move(objectives)});
     };
-    result.rejected = model_.designs.space().enumerate(range.begin, range.end, judge);
+    std::uint64_t begin = range.begin;
+    do {
+        pause_();
+        const std::uint64_t end = begin + std::min(tuples_at_once, range.end - begin);
+        add(result.rejected, model_.designs.space().enumerate(begin, end, judge));
+        begin = end;
+    } while (begin < range.end);
     kept.move_to(result);
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short
@@ -238,13 +260,10 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
     }
 }
 
-/// Takes results in the order of the items until the point has all of its draws; false when stopped before.
-bool Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn, const Stop& stop)
+/// Takes results in the order of the items until the point has all of its draws.
+void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
 {
     while (drawn[point].awaited > 0) {
-        if (stop && stop()) {
-            return false;
-        }
         const std::vector<PhaseDraws> more = decode_draws(crew_.next());
         const std::vector<std::uint64_t> points = std::move(submitted_.front());
         submitted_.pop_front();
@@ -258,21 +277,22 @@ bool Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn, const Sto
             draws_made_ += more[i].front().size();
         }
     }
-    return true;
 }
 
-std::optional<Answer> Evaluator::next(const Stop& stop)
+std::optional<Answer> Evaluator::next()
 {
     const Request request = pending_.front();
     pending_.pop_front();
-    if (std::holds_alternative<SweepRange>(request)) {
-        return decode_answer(crew_.next());
-    }
-    const auto& point = std::get<PointRequest>(request);
-    if (!collect_draws(point.index, drawn_, stop)) {
+    try {
+        if (std::holds_alternative<SweepRange>(request)) {
+            return decode_answer(crew_.next());
+        }
+        const auto& point = std::get<PointRequest>(request);
+        collect_draws(point.index, drawn_);
+        return summarise(point);
+    } catch (const Stopped&) {
         return std::nullopt;
     }
-    return summarise(point);
 }
 
 Answer Evaluator::summarise(const PointRequest& request)
@@ -286,7 +306,7 @@ Answer Evaluator::summarise(const PointRequest& request)
     return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_, fleets, confidence_.safe)};
 }
 
-std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, const Stop& stop)
+std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)
 {
     const Rung& rung = model_.scenario.search.confirm;
     std::vector<Need> needs;
@@ -296,14 +316,16 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
     DrawnPoints drawn;
     submit_draws(needs, Purpose::confirm, drawn);
     std::vector<Prediction> predictions;
-    for (const std::uint64_t index : points) {
-        if (!collect_draws(index, drawn, stop)) {
-            return std::nullopt;
+    try {
+        for (const std::uint64_t index : points) {
+            collect_draws(index, drawn);
+            const Point point = model_.designs.space().point(index);
+            predictions.push_back(bench_.of(model_.designs.hardware(point))
+                                      .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,
+                                                 model_.sampler(Purpose::confirm), confidence_));
         }
-        const Point point = model_.designs.space().point(index);
-        predictions.push_back(bench_.of(model_.designs.hardware(point))
-                                  .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,
-                                             model_.sampler(Purpose::confirm), confidence_));
+    } catch (const Stopped&) {
+        return std::nullopt;
     }
     return predictions;
 }

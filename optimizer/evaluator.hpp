@@ -10,10 +10,10 @@
 #include "search/strategy.hpp"
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
@@ -46,7 +46,12 @@ struct StudyModel {
 /// The work of one rank: an item in, its result out. Keeps predictors of its own.
 class Worker {
 public:
-    explicit Worker(const StudyModel& model) : model_(model), bench_(model.scenario, model.problem) {}
+    /// `pause` is called within long items; what it throws passes through.
+    explicit Worker(
+        const StudyModel& model, Pause pause = [] {})
+        : model_(model), bench_(model.scenario, model.problem), pause_(std::move(pause))
+    {
+    }
     Message operator()(const Message& bytes);
 
     /// Bounds of the feasible points in a range, and the reasons of the others.
@@ -55,6 +60,7 @@ public:
 private:
     const StudyModel& model_;
     HardwareBench bench_;
+    Pause pause_;
 };
 
 /// Rank 0's side: cuts requests into items, merges results in the order of the requests.
@@ -64,11 +70,8 @@ public:
     Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
-    /// Asked between items of draws, which take a second or so; empty: never.
-    using Stop = std::function<bool()>;
-
-    /// The answer to the oldest request that has none yet; nothing when `stop` turned true before it was there, and no more then.
-    std::optional<Answer> next(const Stop& stop = {});
+    /// The answer to the oldest request that has none yet; nothing when the run is to stop, and no more then.
+    std::optional<Answer> next();
     /// All that the draws of the last point answered say of it.
     const Prediction& prediction() const { return prediction_; }
 
@@ -77,8 +80,8 @@ public:
     /// Fleets that the top rung needs for an upper limit of every objective among so many points; fewer exclude nothing.
     int fleets_for_limits(std::uint64_t points) const;
 
-    /// Draws of these points on the confirm stream, and all they say; nothing when `stop` turned true before the end.
-    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points, const Stop& stop = {});
+    /// Draws of these points on the confirm stream, and all they say; nothing when the run is to stop before the end.
+    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);
 
     std::uint64_t draws_made() const { return draws_made_; }
 
@@ -98,7 +101,7 @@ private:
     };
 
     void submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn);
-    bool collect_draws(std::uint64_t point, DrawnPoints& drawn, const Stop& stop);
+    void collect_draws(std::uint64_t point, DrawnPoints& drawn);
     Answer summarise(const PointRequest& request);
 
     const StudyModel& model_;

@@ -39,7 +39,8 @@ Estimate without_limits(Estimate estimate)
 
 }  // namespace
 
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs)
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs,
+                        const Pause& pause)
 {
     const Rung& top = model.scenario.search.rungs.back();
     const DrawRange range{0, std::min(sample_fleets, top.fleets), top.steps};
@@ -50,6 +51,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     DrawnSample sample;
     const std::size_t count = std::min(sample_plans, feasible.size());
     for (std::size_t i = 0; i < count; ++i) {
+        pause();
         const Bound& bound = feasible[i * feasible.size() / count];
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
@@ -64,11 +66,11 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     return sample;
 }
 
-Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample)
+Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause)
 {
     Rehearsal rehearsal;
     rehearsal.plans.assign(plan.rungs.size(), 0);
-    Worker worker(model);
+    Worker worker(model, pause);
     Archive archive;
     std::map<std::uint64_t, std::vector<double>> bounds;
     const auto answer = [&](const PointRequest& request) {
@@ -90,6 +92,7 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     };
     const Stopwatch time;
     while (const auto requests = plan.chosen.strategy->ask()) {
+        pause();
         if (time.seconds() > most_s) {
             return rehearsal;
         }
@@ -113,7 +116,7 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     return rehearsal;
 }
 
-std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal)
+std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause)
 {
     constexpr std::size_t timed = 64;
     double drawn = 0.0;
@@ -127,6 +130,7 @@ std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehears
     for (const auto& [index, draws] : rehearsal.drawn) {
         before += draws;
         while (costs.size() < timed && before > (static_cast<double>(costs.size()) + 0.5) / timed * drawn) {
+            pause();
             const Point point = model.designs.space().point(index);
             Predictor& predictor = bench.of(model.designs.hardware(point));
             const std::clock_t start = std::clock();  // of all threads: what else runs does not count

@@ -19,7 +19,8 @@ struct DrawnSample {
     };
     std::vector<Plan> plans;
 };
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs);
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs,
+                        const Pause& pause);
 
 struct Rehearsal {
     bool ended = false;                                   // false: given up after some seconds
@@ -31,10 +32,10 @@ struct Rehearsal {
 };
 
 /// Sweeps are really made. A plan's values are its bounds times what one of the sample's plans (chosen by the plan's index) shows.
-Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample);
+Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause);
 
 /// Core-seconds of one step draw, measured on some of the plans that the rehearsal drew, each picked as often as it was drawn: their mean
 /// is that of all draws.
-std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal);
+std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);
 
 }  // namespace prismopt

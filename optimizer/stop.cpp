@@ -22,7 +22,7 @@ void catch_stop_signals()
     sigaction(SIGTERM, &action, nullptr);
 }
 
-StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time)
+StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team) : team_(team)
 {
     if (max_time) {
         deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(*max_time);
@@ -31,8 +31,18 @@ StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time)
 
 std::optional<std::string> StopRequest::reason() const
 {
-    if (caught != 0) {
-        return caught == SIGUSR1 ? "SIGUSR1" : "SIGTERM";
+    if (team_.rank() != 0) {
+        if (signal_ == 0 && caught != 0) {
+            signal_ = caught;
+            team_.pass_on(signal_);
+        }
+        return std::nullopt;
+    }
+    if (signal_ == 0) {
+        signal_ = caught != 0 ? static_cast<int>(caught) : team_.passed_on().value_or(0);
+    }
+    if (signal_ != 0) {
+        return signal_ == SIGUSR1 ? "SIGUSR1" : "SIGTERM";
     }
     if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
         return "--max-time";

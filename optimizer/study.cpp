@@ -95,7 +95,7 @@ public:
             if (!answer) {
                 keep([this] { journal_.sync(); });
                 draws_.save();
-                return stopped_;
+                return stop_.reason();
             }
             strategy_->tell({&*answer, 1});
             archive_.add({&*answer, 1});
@@ -146,10 +146,10 @@ public:
     std::optional<std::string> confirm(Results& results)
     {
         const std::vector<std::uint64_t> indices = strategy_->front();
-        const auto predictions = evaluator_.confirm(indices, [this] { return stop_now(); });
+        const auto predictions = evaluator_.confirm(indices);
         if (!predictions) {
             draws_.save();
-            return *stopped_ + " before the front was confirmed";
+            return *stop_.reason() + " before the front was confirmed";
         }
         for (std::size_t i = 0; i < indices.size(); ++i) {
             results.front.push_back(front_point(model_, indices[i], (*predictions)[i]));
@@ -214,16 +214,10 @@ private:
         log_warning(short_ladder_text(top_fleets_, archive_.feasible(), fleets));
     }
 
-    bool stop_now()
-    {
-        stopped_ = stop_.reason();
-        return stopped_.has_value();
-    }
-
     /// Nothing when the search is to stop.
     std::optional<Answer> next_answer()
     {
-        if (stop_now()) {
+        if (stop_.reason()) {
             return std::nullopt;
         }
         const Request request = asked_.front();
@@ -233,7 +227,7 @@ private:
             if (known.drawn) drawn_.insert_or_assign(known.drawn->index, std::move(*known.drawn));
             return known.answer;
         }
-        auto answer = evaluator_.next([this] { return stop_now(); });
+        auto answer = evaluator_.next();
         if (answer) {
             const auto* evaluation = std::get_if<Evaluation>(&*answer);
             if (evaluation == nullptr) {
@@ -274,8 +268,7 @@ private:
     StudyJournal& journal_;
     DrawStore draws_;
     const StopRequest& stop_;
-    std::optional<std::string> stopped_;  // why
-    std::deque<Request> asked_;           // not answered yet
+    std::deque<Request> asked_;  // not answered yet
     std::uint64_t asked_count_ = 0;
     std::uint64_t answered_ = 0;
 };
@@ -370,23 +363,24 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
 
 }  // namespace
 
-StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options)
+StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options)
 {
-    const StopRequest stop(options.max_time);
+    const StopRequest stop(options.max_time, team);
     std::optional<StudyJournal> journal;  // on rank 0
-    StudyEnd end{true, {}};               // where there is nothing to search
+    StudyEnd end{.complete = true, .results = {}, .nothing_to_do = true};
     Message record;
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
-            Scenario asked = read();
-            check_output(asked, options);
-            const bool tunes = tunes_hardware(asked);
-            journal.emplace(journal_path(options.out), asked, options.resume);
-            if (tunes) {
-                add_tuned_hardware(asked, *journal, stop);
+            if (std::optional<Scenario> asked = read()) {
+                check_output(*asked, options);
+                const bool tunes = tunes_hardware(*asked);
+                journal.emplace(journal_path(options.out), *asked, options.resume);
+                if (tunes) {
+                    add_tuned_hardware(*asked, *journal, stop);
+                }
+                record = study_record(*asked);
             }
-            record = study_record(asked);
         } catch (const TuningStopped& stopped) {
             journal->sync();
             end = stopped_tuning(*stop.reason(), stopped.what(), options);
@@ -397,7 +391,8 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
             }
         }
     }
-    record = team.broadcast(std::move(record));  // empty: rank 0 refused or was stopped, everybody goes home
+    // Empty: rank 0 refused, was stopped or has nothing to do. The others may get the signal meanwhile.
+    record = team.broadcast(std::move(record), [&] { stop.reason(); });
     if (refusal) {
         std::rethrow_exception(refusal);
     }
@@ -405,9 +400,10 @@ StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, co
         return end;
     }
     const Scenario scenario = scenario_from(record);
-    const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{});
+    const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{}, [&] { stop.reason(); });
     const StudyModel model(scenario, NoiseTables::decode(tables));
-    Crew crew(team, Worker(model));
+    std::optional<Crew> made;
+    Crew& crew = made.emplace(team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); });
     if (team.rank() != 0) {
         crew.serve();
         return {true, {}};

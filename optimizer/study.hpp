@@ -22,13 +22,14 @@ struct StudyOptions {
 };
 
 struct StudyEnd {
-    bool complete = false;  // false: stopped, to be resumed
-    Results results;        // on rank 0
+    bool complete = false;       // false: stopped, to be resumed
+    Results results;             // on rank 0
+    bool nothing_to_do = false;  // and so no results
 };
 
-/// Runs the search on all ranks of the team; each calls it, and rank 0 reads the scenario.
+/// Runs the search on all ranks of the team; each calls it, and rank 0 reads the scenario (nothing: there is nothing to do).
 /// Throws InputError on rank 0 (before any search) when the scenario is wrong, or the output is taken or cannot be written;
 /// and when nothing in the space is feasible, with the nearest miss.
-StudyEnd run_study(const std::function<Scenario()>& read, Communicator& team, const StudyOptions& options);
+StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options);
 
 }  // namespace prismopt

@@ -72,14 +72,22 @@ std::uint64_t study_hash(const Scenario& scenario)
 
 namespace {
 
-/// Throws InputError when a file is no results file: then no search of ours has ended there.
-void refuse_no_results(const std::string& path)
+/// Throws InputError when a file is no results file, or that of a search which had not finished.
+void check_finished(const std::string& path)
 {
+    const std::string remedy =
+        fmt::format("give the --out of a search that was stopped, or its journal, {}", journal_path("OUT"));
+    bool provisional = false;
     try {
-        read_results(path);
+        provisional = read_results(path).provisional;
     } catch (const InputError& error) {
-        throw InputError(fmt::format("nothing to resume: {}\ngive the --out of a search that was stopped, or its journal, {}",
-                                     error.what(), journal_path("OUT")));
+        throw InputError(fmt::format("nothing to resume: {}\n{}", error.what(), remedy));
+    }
+    if (provisional) {
+        throw InputError(
+            fmt::format("{}: its search was stopped, and its journal {} is not there to resume from; copy the journal "
+                        "beside it, or search again with --force",
+                        path, journal_path(path)));
     }
 }
 
@@ -168,14 +176,13 @@ Scenario scenario_from(std::span<const std::byte> record)
     return scenario;
 }
 
-Scenario journaled_scenario(const std::string& path)
+std::optional<Scenario> journaled_scenario(const std::string& path)
 {
     const std::string journal = journal_path(results_path_of(path));
     if (!file_exists(journal)) {
         if (file_exists(results_path_of(path))) {
-            refuse_no_results(results_path_of(path));
-            throw InputError(fmt::format("{}: nothing to resume: the search has ended (there is no {}); see prismopt report {}",
-                                         path, journal, results_path_of(path)));
+            check_finished(results_path_of(path));
+            return std::nullopt;
         }
         throw InputError(
             fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "

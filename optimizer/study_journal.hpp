@@ -34,9 +34,9 @@ std::uint64_t study_hash(const Scenario& scenario);
 Message study_record(const Scenario& scenario);
 Scenario scenario_from(std::span<const std::byte> record);
 
-/// The scenario of a journal, as it was read, with its seed. `path`: a results file or its journal. Throws InputError when
-/// there is nothing to resume.
-Scenario journaled_scenario(const std::string& path);
+/// The scenario of a journal, as it was read, with its seed; nothing where only the results of a search that has finished are left.
+/// `path`: a results file or its journal. Throws InputError when there is neither.
+std::optional<Scenario> journaled_scenario(const std::string& path);
 
 /// Throws InputError when the results file that a resumed search would replace is there and of another study. One that cannot be
 /// read is for the search to replace.

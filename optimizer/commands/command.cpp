@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/nearest.hpp"
+#include "io/quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -136,6 +137,38 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
         throw InputError(fmt::format("prismopt {} needs a {}; see prismopt {} --help", command, positional.name, command));
     }
     return values;
+}
+
+void add_max_time_option(po::options_description& options, const char* does)
+{
+    options.add_options()("max-time", po::value<std::string>()->value_name("TIME"), does);
+}
+
+std::optional<std::chrono::duration<double>> max_time_of(const po::variables_map& values)
+{
+    if (values.count("max-time") == 0) {
+        return std::nullopt;
+    }
+    const std::string text = values["max-time"].as<std::string>();
+    const auto time = parse_quantity<Seconds>(text, "55 min");
+    if (const auto* complaint = std::get_if<Complaint>(&time)) {
+        throw InputError(fmt::format("--max-time {} {}", text, complaint->text()));
+    }
+    const double seconds = std::get<Seconds>(time).si;
+    if (seconds <= 0.0) {
+        throw InputError(fmt::format("--max-time {} leaves no time to work; write for example \"55 min\"", text));
+    }
+    constexpr double for_ever_s = 1e9;  // a clock's range ends at about 9e9 s
+    return std::chrono::duration<double>(std::min(seconds, for_ever_s));
+}
+
+Pause stop_after(const po::variables_map& values, const Call& call)
+{
+    return [stop = StopRequest(max_time_of(values), call.team)] {
+        if (const auto why = stop.reason()) {
+            throw Stopped(fmt::format("stopped by {} before the end; nothing is kept: give it more time", *why));
+        }
+    };
 }
 
 void add_seed_option(po::options_description& options)

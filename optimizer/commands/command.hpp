@@ -4,9 +4,11 @@
 
 #include "io/scenario.hpp"
 #include "optimizer/communicator.hpp"
+#include "optimizer/stop.hpp"
 
 #include <boost/program_options.hpp>
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -91,6 +93,12 @@ std::optional<boost::program_options::variables_map> parse_options(const std::st
                                                                    const boost::program_options::options_description& options,
                                                                    const Positional& positional,
                                                                    const std::vector<std::string>& words, const Call& call);
+
+/// The option --max-time, and its value.
+void add_max_time_option(boost::program_options::options_description& options, const char* does);
+std::optional<std::chrono::duration<double>> max_time_of(const boost::program_options::variables_map& values);
+/// For commands that have no state to keep: throws Stopped, with the next step for the user, when --max-time is over.
+Pause stop_after(const boost::program_options::variables_map& values, const Call& call);
 
 /// The option --seed, and its value in place of the scenario's.
 void add_seed_option(boost::program_options::options_description& options);

@@ -92,7 +92,7 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const JournalContents contents = read_journal(path);
-    const Scenario scenario = journaled_scenario(path);
+    const Scenario scenario = *journaled_scenario(path);
     const JournalCount count = count_records(contents);
     if (json) {
         const nlohmann::ordered_json described{{"format", "prismopt journal"},

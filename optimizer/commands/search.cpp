@@ -7,7 +7,6 @@
 
 #include "io/export/trainer.hpp"
 #include "io/nearest.hpp"
-#include "io/quantity.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
 #include "io/scenario_trainer.hpp"
@@ -27,26 +26,7 @@ namespace {
 
 void add_stop_options(po::options_description& options)
 {
-    options.add_options()("max-time", po::value<std::string>()->value_name("TIME"),
-                          "stop after this wall-clock time with a resumable state, for example \"55 min\"");
-}
-
-std::optional<std::chrono::duration<double>> max_time(const po::variables_map& values)
-{
-    if (values.count("max-time") == 0) {
-        return std::nullopt;
-    }
-    const std::string text = values["max-time"].as<std::string>();
-    const auto time = parse_quantity<Seconds>(text, "55 min");
-    if (const auto* complaint = std::get_if<Complaint>(&time)) {
-        throw InputError(fmt::format("--max-time {} {}", text, complaint->text()));
-    }
-    const double seconds = std::get<Seconds>(time).si;
-    if (seconds <= 0.0) {
-        throw InputError(fmt::format("--max-time {} leaves no time to work; write for example \"55 min\"", text));
-    }
-    constexpr double for_ever_s = 1e9;  // a clock's range ends at about 9e9 s
-    return std::chrono::duration<double>(std::min(seconds, for_ever_s));
+    add_max_time_option(options, "stop after this wall-clock time with a resumable state, for example \"55 min\"");
 }
 
 std::string strategy_help() { return fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")); }
@@ -104,15 +84,21 @@ void warn_of_pinning(const Call& call)
 }
 
 /// Runs the study and says how it ended.
-int run(const std::function<Scenario()>& read, const StudyOptions& options, const Call& call)
+int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions& options, const Call& call)
 {
     warn_of_pinning(call);
     const StudyEnd end = run_study(read, call.team, options);
-    if (call.team.rank() != 0) {
+    if (call.team.rank() != 0 || end.nothing_to_do) {
         return exit_done;
     }
     if (!end.complete) {
         log_warning(end.results.study.outcome.text);
+        if (Communicator::launched()) {
+            log_info(
+                fmt::format("exit code {}: the checkpoint is complete; mpirun may call this an aborted job, which it is not (see "
+                            "docs/launch.md; mpirun -q does not)",
+                            exit_call_again));
+        }
         return exit_call_again;
     }
     fmt::print("{}\nresults: {}\n", text_report(end.results), options.out);
@@ -144,9 +130,9 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     study.out =
         values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
-    study.max_time = max_time(*values);
+    study.max_time = max_time_of(*values);
     study.command_line = call.command_line;
-    const auto read = [&] {
+    const auto read = [&]() -> std::optional<Scenario> {
         Scenario scenario = read_scenario(path);
         if (values->count("runnable-by") > 0) {
             scenario = with_trainer(scenario, (*values)["runnable-by"].as<std::string>());
@@ -157,8 +143,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     };
     if ((*values)["dry-run"].as<bool>()) {
         if (call.team.rank() == 0) {
-            const Scenario scenario = read();
-            fmt::print("{}", dry_run_text(scenario));
+            const Scenario scenario = *read();
+            fmt::print("{}", dry_run_text(scenario, stop_after(*values, call)));
         }
         return exit_done;
     }
@@ -175,13 +161,18 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
     }
     StudyOptions study;
     study.resume = true;
-    study.max_time = max_time(*values);
+    study.max_time = max_time_of(*values);
     study.command_line = call.command_line;
     const std::string path = (*values)["FILE"].as<std::string>();
     study.out = results_path_of(path);
     const auto read = [&] {
-        Scenario scenario = journaled_scenario(path);
-        refuse_results_of_another_study(scenario, study.out);
+        std::optional<Scenario> scenario = journaled_scenario(path);
+        if (scenario) {
+            refuse_results_of_another_study(*scenario, study.out);
+        } else {
+            log_info(fmt::format("{}: the search has finished, so there is nothing left to do; see prismopt report {}", study.out,
+                                 study.out));
+        }
         return scenario;
     };
     return run(read, study, call);

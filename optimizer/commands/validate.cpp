@@ -26,10 +26,10 @@ struct Count {
     std::uint64_t looked_at = 0;
 };
 
-Count count_in(const StudyModel& model, std::vector<SweepRange> ranges)
+Count count_in(const StudyModel& model, std::vector<SweepRange> ranges, const Pause& pause)
 {
     Count count;
-    Worker worker(model);
+    Worker worker(model, pause);
     for (SweepRange& range : ranges) {
         range.keep = kept_bounds / ranges.size();
         count.archive.add(std::vector<Answer>{worker.sweep(range)});
@@ -39,14 +39,14 @@ Count count_in(const StudyModel& model, std::vector<SweepRange> ranges)
 }
 
 /// By a sample where the space is large; that one finds nothing feasible is no proof.
-Count count_space(const StudyModel& model)
+Count count_space(const StudyModel& model, const Pause& pause)
 {
     const std::uint64_t size = model.designs.space().size();
-    Count count = count_in(model, spread_ranges(size, most_counted));
+    Count count = count_in(model, spread_ranges(size, most_counted), pause);
     if (count.archive.feasible() == 0 && count.looked_at < size) {
         log_warning(fmt::format("none of {} raw tuples spread over the space is feasible; looking at each of {}",
                                 grouped(count.looked_at), grouped(size)));
-        count = count_in(model, spread_ranges(size, size));
+        count = count_in(model, spread_ranges(size, size), pause);
     }
     return count;
 }
@@ -57,6 +57,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("json", po::bool_switch(), "one JSON object instead of text");
+    add_max_time_option(options, "give up after this wall-clock time, for example \"1 min\"");
     const auto values = parse_options("validate", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -64,7 +65,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
-    const Count count = count_space(model);
+    const Count count = count_space(model, stop_after(*values, call));
     const Archive& archive = count.archive;
     const std::uint64_t looked_at = count.looked_at;
     if (archive.feasible() == 0) {

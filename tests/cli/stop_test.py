@@ -17,6 +17,7 @@ from support import CALL_AGAIN, DONE, CliTest
 HEADER_BYTES = 48  # two copies of 24
 RECORD_HEAD_BYTES = 12
 TIMEOUT_S = 100
+MOST_WAIT_S = 8  # for a stop that takes a second where nothing else runs, and for writing the results
 
 
 class Stop(CliTest):
@@ -413,14 +414,65 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         (self.folder / "study.h5").rename(self.folder / "others.h5")
         self.assert_resumes_to_the_end()
 
-    def test_resume_of_nothing(self):
-        small = pathlib.Path(support.SMALL)
-        self.output("search", small, "--out", "done.h5")
+    def test_resume_of_a_finished_search_is_done(self):
+        self.output("search", support.SMALL, "--out", "done.h5")
         before = (self.folder / "done.h5").read_bytes()
-        for file in ("done.h5", "done.h5.journal"):
-            self.assertRegex(self.refusal("resume", file), r"nothing to resume: the search has ended .*prismopt report done\.h5")
+        for file, ranks in (("done.h5", 0), ("done.h5.journal", 0), ("done.h5", 2)):
+            finished = self.run_program("resume", file, ranks=ranks)
+            self.assertEqual(finished.returncode, DONE, finished.stderr)
+            self.assertRegex(finished.stderr, r"done\.h5: the search has finished.*prismopt report done\.h5")
         self.assertEqual((self.folder / "done.h5").read_bytes(), before)
+
+    def test_resume_of_nothing(self):
         self.assertRegex(self.refusal("resume", "none.h5"), r"none\.h5: nothing to resume: there is neither .*none\.h5\.journal; give")
+        self.output("search", self.toml, "--out", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
+        self.journal.unlink()
+        self.assertIn("its journal study.h5.journal is not there", self.refusal("resume", "study.h5"))
+
+    def slow_sweep(self):
+        """The bounds of a part of this space take a minute: steps have tens of thousands of microbatches."""
+        toml = self.scenario("slow.toml", global_batch="65536", layers="64", pp="[1, 2, 4, 8]", v="[1, 2, 4, 8]", microbatch="[1, 2, 4, 8]",
+                             order='["tp-pp-dp", "tp-dp-pp"]', dp_overlap='["on", "off"]')
+        recomputed = f"recomputed_layers = {list(range(33))}"
+        return self.write(toml.read_text().replace("[space]\n", f"[space]\n{recomputed}\n"), "slow.toml")
+
+    def test_max_time_holds_within_a_part_of_the_sweep(self):
+        toml = self.slow_sweep()
+        search = ("search", toml, "--out", "study.h5")
+        for arguments, ranks, code in ((search, 0, CALL_AGAIN), (("resume", "study.h5"), 3, CALL_AGAIN),
+                                       ((*search, "--dry-run"), 0, support.FAILURE), (("validate", toml), 0, support.FAILURE)):
+            with self.subTest(arguments):
+                start = time.monotonic()
+                finished = self.run_program(*arguments, "--max-time", "1 s", ranks=ranks)
+                self.assertLess(time.monotonic() - start, 1 + MOST_WAIT_S)
+                self.assertEqual(finished.returncode, code, finished.stderr)
+                self.assertIn("stopped by --max-time", finished.stderr)
+        self.assertTrue(self.journal.exists())
+
+    def test_a_signal_to_any_rank_stops_all(self):
+        toml = self.slow_sweep()
+        for name, (signal_, whom) in {"of a worker": (signal.SIGTERM, 2), "of rank 0": (signal.SIGUSR1, 0)}.items():
+            with self.subTest(name):
+                process = self.start_and_wait("search", toml, "--out", "study.h5", "--force", grow=1, ranks=3)
+                time.sleep(1)  # into the sweep
+                os.kill(ranks_of(process)[whom], signal_)
+                start = time.monotonic()
+                code, errors = self.end(process)
+                self.assertLess(time.monotonic() - start, MOST_WAIT_S)
+                self.assertEqual(code, CALL_AGAIN, errors)
+                self.assertRegex(errors, rf"stopped by {signal_.name}; .*continue with: prismopt resume study\.h5")
+                self.assertRegex(errors, "exit code 75: the checkpoint is complete")
+
+    def test_a_signal_to_a_worker_stops_the_tuning(self):
+        toml = self.tuned()
+        text = toml.read_text().replace("tune_fleets = 1280", "tune_fleets = 128000")
+        process = self.start_and_wait("search", self.write(text, "tuned.toml"), "--out", "study.h5", grow=len(text) * 2, ranks=2)
+        os.kill(ranks_of(process)[1], signal.SIGTERM)
+        start = time.monotonic()
+        code, errors = self.end(process)
+        self.assertLess(time.monotonic() - start, MOST_WAIT_S)
+        self.assertEqual(code, CALL_AGAIN, errors)
+        self.assertRegex(errors, "stopped by SIGTERM; tuning: ")
 
 
     def test_resume_of_a_foreign_file(self):
@@ -447,6 +499,17 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         self.journal.write_bytes(journal)
         self.assertRegex(self.output("inspect", "study.h5.journal"), r'journal of "small" .*undamaged')
         self.assert_resumes_to_the_end(ranks=2)
+
+
+def ranks_of(process):
+    """Process ids under mpirun, by rank."""
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True)
+    ranks = {}
+    for pid in map(int, children.stdout.split()):
+        rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", pathlib.Path(f"/proc/{pid}/environ").read_bytes())
+        if rank:
+            ranks[int(rank[1])] = pid
+    return ranks
 
 
 def records_of(journal):

@@ -43,7 +43,8 @@ replicas_simulated = 2
     }
 
     Communicator team_;
-    Crew crew_{team_, Worker(model())};
+    std::function<bool()> stop_ = [] { return false; };
+    Crew crew_{team_, Worker(model()), [this] { return stop_(); }};
     Evaluator evaluator_{model(), crew_, model().scenario.search.rungs};
 
     std::vector<Evaluation> ask(const std::vector<Request>& requests)
@@ -111,7 +112,7 @@ TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
     EXPECT_EQ(evaluation.objectives[2].value, searched.memory.total().si);
 
     const std::vector<std::uint64_t> front{points[0], points[7]};
-    const auto confirmed = evaluator_.confirm(front, [] { return false; });
+    const auto confirmed = evaluator_.confirm(front);
     ASSERT_TRUE(confirmed);
     ASSERT_EQ(confirmed->size(), 2U);
     for (std::size_t i = 0; i < front.size(); ++i) {
@@ -126,10 +127,23 @@ TEST_F(EvaluatorTest, StopsBetweenPointsOfTheFront)
 {
     const std::vector<std::uint64_t> points = feasible_points();
     int asked = 0;
-    EXPECT_FALSE(evaluator_.confirm(points, [&asked] { return ++asked > 2; }));
-    EXPECT_EQ(asked, 3);
+    stop_ = [&asked] { return ++asked > 4; };  // before and behind each item
+    EXPECT_FALSE(evaluator_.confirm(points));
+    EXPECT_EQ(asked, 5);
     EXPECT_GE(evaluator_.draws_made(), 2U * 384U);
     EXPECT_LT(evaluator_.draws_made(), points.size() * 384U);  // points come in lots, but not all at once
+}
+
+TEST_F(EvaluatorTest, GivesUpASweep)
+{
+    int asked = 0;
+    Worker worker(model(), [&asked] {
+        if (++asked > 3) {
+            throw Stopped("enough");
+        }
+    });
+    EXPECT_THROW(worker.sweep({0, model().designs.space().size()}), Stopped);
+    EXPECT_EQ(asked, 4);
 }
 
 TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)

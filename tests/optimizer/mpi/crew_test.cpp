@@ -6,7 +6,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <functional>
+#include <optional>
 #include <thread>
 
 namespace prismopt {
@@ -175,6 +178,65 @@ TEST(Crew, ReleaseDropsWhatIsOutstanding)
     EXPECT_EQ(crew.outstanding(), 0u);
     for (const Crew::Account& account : crew.accounts()) {
         EXPECT_LE(account.items, 1u);  // the item that a worker has begun, not the second it holds
+    }
+}
+
+/// Works for half a minute, unless it is given up.
+void work_long(Crew& crew)
+{
+    const auto start = Clock::now();
+    while (seconds_since(start) < 30.0) {
+        crew.pause();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+/// Every rank gives up what it is at, and nobody waits for more than a moment.
+void expect_prompt_end(const Crew::Stop& stop, const std::function<void()>& while_working)
+{
+    team().broadcast({});
+    std::optional<Crew> made;
+    Crew& crew = made.emplace(
+        team(),
+        [&](const Message& item) {
+            while_working();
+            work_long(*made);
+            return item;
+        },
+        stop);
+    const auto start = Clock::now();
+    if (team().rank() != 0) {
+        crew.serve();
+    } else {
+        for (int i = 0; i < 3 * team().size(); ++i) {
+            crew.submit(message_of(i));
+        }
+        EXPECT_THROW(crew.next(), Stopped);
+        crew.release();
+    }
+    EXPECT_LT(seconds_since(start), 3.0);
+}
+
+TEST(Crew, GivesUpLongItemsWhenItIsToStop)
+{
+    const auto start = Clock::now();
+    expect_prompt_end([&] { return team().rank() == 0 && seconds_since(start) > 0.3; }, [] {});
+}
+
+/// The signal of any rank stops all of them.
+TEST(Crew, StopsByASignalToAnyRank)
+{
+    catch_stop_signals();
+    const StopRequest request(std::nullopt, team());
+    const int last = team().size() - 1;
+    expect_prompt_end([&] { return request.reason().has_value(); },
+                      [&] {
+                          if (team().rank() == last) {
+                              std::raise(SIGUSR1);
+                          }
+                      });
+    if (team().rank() == 0) {
+        EXPECT_EQ(request.reason(), "SIGUSR1");
     }
 }
 
