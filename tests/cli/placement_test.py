@@ -60,9 +60,10 @@ class Placement(CliTest):
         self.assertIn("is of another cluster: it has 7 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 7)))
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
-                                                            "--design", DESIGN + " spares=5"))
+                                                            "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
         self.assertIn("no node is known to be slow; give --nodes FILE", refusal("--seat-nodes", self.folder / "seats.csv"))
-        self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp"))
+        self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp",
+                                                              code=support.INFEASIBLE))
 
     def test_scale_curve(self):
         curve = json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--scale-curve", "--draws", 128, "--json"))

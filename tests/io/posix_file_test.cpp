@@ -59,7 +59,7 @@ TEST(ReplaceFile, SaysWhetherThePathIsWrong)
 {
     const TemporaryFolder folder;
     std::filesystem::create_directory(folder.file("folder"));
-    for (const std::string path : {folder.file("none/a"), folder.file("folder"), folder.file(std::string(300, 'x'))}) {
+    for (const std::string& path : {folder.file("none/a"), folder.file("folder"), folder.file(std::string(300, 'x'))}) {
         const auto error = failure(path, "text");
         ASSERT_TRUE(error) << path;
         EXPECT_TRUE(error->wrong_path()) << path;
