@@ -81,11 +81,19 @@ std::vector<std::string> catalog_variabilities() { return names(variabilities); 
 std::vector<std::string> catalog_stacks() { return names(stacks); }
 std::vector<std::string> catalog_powers() { return names(powers); }
 
-Accelerator catalog_accelerator(const std::string& name) { return named(accelerators, name, accelerator_fields()); }
+/// The entry of that name, which knows from then on whose numbers it began with.
+template <class Kind>
+Kind traced(Kind entry)
+{
+    entry.catalog_entry = entry.name;
+    return entry;
+}
+
+Accelerator catalog_accelerator(const std::string& name) { return traced(named(accelerators, name, accelerator_fields())); }
 
 Workload catalog_workload(const std::string& name) { return named(workloads, name, network_fields()); }
 
-NetworkTier catalog_link(const std::string& name) { return named(links, name, link_fields()); }
+NetworkTier catalog_link(const std::string& name) { return traced(named(links, name, link_fields())); }
 
 SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, stack_fields()); }
 

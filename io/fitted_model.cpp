@@ -73,6 +73,7 @@ FittedModel read_fit(Table table)
     if (scatter.size() != run_kinds) {
         matrix.fail(complaint);
     }
+    model.unmeasured = table.at("unmeasured", "unmeasured = 0.25").number(scatter_range);
     return model;
 }
 

@@ -37,6 +37,7 @@ struct FittedModel {
     std::vector<FittedConstant> constants;
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms
     std::vector<double> scatter;     // [kind]: 1.96 times as much holds 95 % of |log(measured / predicted)|
+    double unmeasured = 0.0;         // what accelerators add to it whose shares of the peak are not their own but another's
 };
 
 /// The catalog's. Throws InputError when fit.toml is not as jobs/fit_constants writes it.

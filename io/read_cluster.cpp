@@ -266,8 +266,9 @@ const Fields<Cluster>& cluster_fields()
                  {{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return accelerator_fields(); }}}},
                 [](const Value& value, Cluster& cluster, Keys) {
                     Table changes = value.table("{ memory = \"96 GB\" }");
+                    const Accelerator of_catalog = cluster.accelerator;
                     accelerator_fields().read_whole(changes, Keys::some, cluster.accelerator);
-                    cluster.accelerator.name += " (changed)";
+                    cluster.accelerator.name += cluster.accelerator == of_catalog ? "" : " (changed)";
                 })
             .custom({"stack",
                      "software stack of the catalog; unless given: that of the reference measurements",

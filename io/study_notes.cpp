@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace prismopt {
 
@@ -14,11 +15,11 @@ StudyNotes study_notes(const Results& results)
 {
     try {
         const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
-        const bool fitted = std::any_of(results.front.begin(), results.front.end(),
-                                        [](const FrontPoint& point) { return point.model_fitted > 0.0; });
+        const bool has_intervals = std::any_of(results.front.begin(), results.front.end(),
+                                               [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;
         notes.phases = static_cast<int>(scenario.phases.size());
-        notes.mixtures = fitted ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "";
+        notes.mixtures = has_intervals ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "";
         notes.price = gpu_price_text(scenario);
         notes.model = scenario.workload.name;
         notes.parameters = scenario.workload.parameters();

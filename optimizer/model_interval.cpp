@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <utility>
 
 namespace prismopt {
 
@@ -55,16 +58,20 @@ void scale_stack(Cluster& cluster, const std::string& key, double factor)
     }
 }
 
-/// Whether a tier has a link's numbers, under the stack: a scenario names its tiers as it likes.
-bool is_link(const NetworkTier& tier, const std::string& link, const SoftwareStack& stack)
+/// The link that a tier was made from, or whose numbers it has: a scenario names its tiers as it likes. Empty: of none.
+std::string link_of(const NetworkTier& tier, const SoftwareStack& stack)
 {
-    const std::vector<std::string> links = catalog_links();
-    if (std::find(links.begin(), links.end(), link) == links.end()) {
-        return false;
+    if (!tier.catalog_entry.empty()) {
+        return tier.catalog_entry;
     }
-    const NetworkTier of_catalog = under(catalog_link(link), stack);
-    return tier.bandwidth.si == of_catalog.bandwidth.si && tier.efficiency == of_catalog.efficiency &&
-           tier.latency.si == of_catalog.latency.si;
+    for (const std::string& link : catalog_links()) {
+        const NetworkTier of_catalog = under(catalog_link(link), stack);
+        if (tier.bandwidth.si == of_catalog.bandwidth.si && tier.efficiency == of_catalog.efficiency &&
+            tier.latency.si == of_catalog.latency.si) {
+            return link;
+        }
+    }
+    return {};
 }
 
 bool has(const FittedConstant& constant, const std::string& entry)
@@ -72,20 +79,132 @@ bool has(const FittedConstant& constant, const std::string& entry)
     return std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end();
 }
 
-/// Step without noise; zero: the plan cannot run.
-double step_s(const Setting& setting, const Cluster& cluster, const ParallelPlan& plan)
+double& constant_of(NetworkTier& tier, const std::string& key) { return is(key, "latency") ? tier.latency.si : tier.efficiency; }
+
+/// 0 to 1, as unlike_catalog() says.
+double unlikeness(std::initializer_list<std::pair<double, double>> now_and_before)
 {
-    PlanCompiler compiler({setting.workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders});
-    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-    return std::holds_alternative<Infeasible>(compiled) ? 0.0 : noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s;
+    const double full = std::log(2.0);
+    double farthest = 0.0;
+    for (const auto& [now, before] : now_and_before) {
+        if (now != before) {
+            farthest = std::max(farthest, now > 0.0 && before > 0.0 ? std::abs(std::log(now / before)) : full);
+        }
+    }
+    return std::min(1.0, farthest / full);
+}
+
+/// Of the constant that a tier has under this key.
+double unlike_link(const NetworkTier& tier, const std::string& key, const SoftwareStack& stack)
+{
+    const std::string name = link_of(tier, stack);
+    if (name.empty()) {
+        return 1.0;
+    }
+    const NetworkTier link = under(catalog_link(name), stack);
+    return is(key, "latency") ? unlikeness({{tier.latency.si, link.latency.si}})
+                              : unlikeness({{tier.bandwidth.si, link.bandwidth.si},
+                                            {tier.efficiency, link.efficiency},
+                                            {tier.in_network, link.in_network},
+                                            {tier.point_to_point, link.point_to_point}});
+}
+
+bool tiers_differ(const Cluster& cluster)
+{
+    return std::any_of(cluster.tiers.begin(), cluster.tiers.end(), [&cluster](const NetworkTier& tier) {
+        return unlike_link(tier, "efficiency", cluster.stack) > 0.0 || unlike_link(tier, "latency", cluster.stack) > 0.0;
+    });
+}
+
+/// The cluster as the catalog has its accelerator and links.
+Cluster as_in_catalog(Cluster cluster)
+{
+    Accelerator& accelerator = cluster.accelerator;
+    if (!accelerator.catalog_entry.empty()) {
+        accelerator = under(catalog_accelerator(accelerator.catalog_entry), cluster.stack);
+    }
+    for (NetworkTier& tier : cluster.tiers) {
+        if (!tier.catalog_entry.empty()) {
+            const NetworkTier link = under(catalog_link(tier.catalog_entry), cluster.stack);
+            tier.bandwidth = link.bandwidth;
+            tier.efficiency = link.efficiency;
+            tier.latency = link.latency;
+            tier.in_network = link.in_network;
+            tier.point_to_point = link.point_to_point;
+        }
+    }
+    return cluster;
+}
+
+/// Whether the accelerator's share for products is among the fitted constants: without it the fit says nothing of it.
+bool knows(const FittedModel& model, const Accelerator& accelerator)
+{
+    return std::any_of(model.constants.begin(), model.constants.end(), [&accelerator](const FittedConstant& constant) {
+        return is(constant.key, "gemm") && has(constant, accelerator.catalog_entry);
+    });
+}
+
+/// Logarithms of a plan's step time without noise, by cluster.
+class StepTimes {
+public:
+    StepTimes(const Setting& setting, const ParallelPlan& plan) : setting_(setting), plan_(plan), base_(at(setting.cluster)) {}
+
+    bool finite() const { return std::isfinite(base_); }
+    /// By the logarithm of a constant: `moved` has it exp(-difference) times as large. Zero where such a plan cannot run.
+    double gradient(const Cluster& moved) const
+    {
+        const double there = at(moved);
+        return std::isfinite(there) ? (base_ - there) / difference : 0.0;
+    }
+
+private:
+    double at(const Cluster& cluster) const
+    {
+        constexpr double no_memory_limit = -1e3;
+        PlanCompiler compiler({setting_.workload, setting_.phase, cluster, setting_.noise, no_memory_limit, setting_.orders});
+        const auto compiled = compiler.compile(plan_, CompileFor::noise_free_step);
+        return std::holds_alternative<Infeasible>(compiled)
+                   ? std::numeric_limits<double>::quiet_NaN()
+                   : std::log(noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s);
+    }
+
+    const Setting& setting_;
+    const ParallelPlan& plan_;
+    double base_;
+};
+
+/// What tiers that have other numbers than their link, or no link, add to the variance: so much that they are known as badly as the
+/// least known link.
+double variance_of_tiers(const Cluster& cluster, const StepTimes& times, const FittedModel& model)
+{
+    const std::size_t n = model.constants.size();
+    double variance = 0.0;
+    for (const char* key : {"efficiency", "latency"}) {
+        for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+            const std::string link = link_of(cluster.tiers[t], cluster.stack);
+            double own = 0.0;
+            double least_known = 0.0;
+            for (std::size_t k = 0; k < n; ++k) {
+                if (is(model.constants[k].key, key)) {
+                    const double of_constant = model.covariance[k * n + k];
+                    own = has(model.constants[k], link) ? of_constant : own;
+                    least_known = std::max(least_known, of_constant);
+                }
+            }
+            const double share = unlike_link(cluster.tiers[t], key, cluster.stack);
+            if (share > 0.0) {
+                Cluster moved = cluster;
+                constant_of(moved.tiers[t], key) *= std::exp(-difference);
+                variance += std::pow(share * times.gradient(moved), 2.0) * std::max(0.0, least_known - own);
+            }
+        }
+    }
+    return variance;
 }
 
 }  // namespace
 
-ModelInterval interval_of(double deviation)
-{
-    return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation), true};
-}
+ModelInterval interval_of(double deviation) { return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation)}; }
 
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
 {
@@ -93,41 +212,55 @@ Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
         scale_stack(cluster, constant.key, factor);
         return cluster;
     }
-    if (has(constant, cluster.accelerator.name)) {
+    if (has(constant, cluster.accelerator.catalog_entry)) {
         scale_accelerator(cluster.accelerator, constant.key, factor);
         return cluster;
     }
     for (NetworkTier& tier : cluster.tiers) {
-        const bool its = std::any_of(constant.entries.begin(), constant.entries.end(),
-                                     [&](const std::string& link) { return is_link(tier, link, cluster.stack); });
-        if (its) {
-            (is(constant.key, "latency") ? tier.latency.si : tier.efficiency) *= factor;
+        if (has(constant, link_of(tier, cluster.stack))) {
+            constant_of(tier, constant.key) *= factor;
         }
     }
     return cluster;
 }
 
-bool knows(const FittedModel& model, const Cluster& cluster)
+double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack)
 {
-    return std::any_of(model.constants.begin(), model.constants.end(), [&cluster](const FittedConstant& constant) {
-        return is(constant.key, "gemm") && has(constant, cluster.accelerator.name);
-    });
+    if (accelerator.catalog_entry.empty()) {
+        return 1.0;
+    }
+    const Accelerator entry = under(catalog_accelerator(accelerator.catalog_entry), stack);
+    const Efficiency& now = accelerator.efficiency;
+    const Efficiency& before = entry.efficiency;
+    return unlikeness({{accelerator.peak_bf16.si, entry.peak_bf16.si},
+                       {accelerator.peak_fp32.si, entry.peak_fp32.si},
+                       {accelerator.peak_tf32.si, entry.peak_tf32.si},
+                       {accelerator.peak_fp8.si, entry.peak_fp8.si},
+                       {accelerator.peak_fp4.si, entry.peak_fp4.si},
+                       {accelerator.multiprocessors, entry.multiprocessors},
+                       {accelerator.memory_bandwidth.si, entry.memory_bandwidth.si},
+                       {accelerator.host_link.si, entry.host_link.si},
+                       {accelerator.host_memory_bandwidth.si, entry.host_memory_bandwidth.si},
+                       {accelerator.launch.si, entry.launch.si},
+                       {now.gemm, before.gemm},
+                       {now.gemm_low, before.gemm_low},
+                       {now.attention, before.attention},
+                       {now.attention_backward, before.attention_backward},
+                       {now.memory, before.memory}});
 }
 
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
-    const double base_s = step_s(setting, setting.cluster, plan);
-    if (base_s <= 0.0) {
+    const StepTimes times(setting, plan);
+    if (!times.finite()) {
         return 0.0;
     }
     const std::size_t n = model.constants.size();
     std::vector<double> gradient(n, 0.0);
     for (std::size_t k = 0; k < n; ++k) {
-        const Cluster moved = scaled(setting.cluster, model.constants[k], std::exp(-difference));
-        const double moved_s = step_s(setting, moved, plan);
-        gradient[k] = moved_s > 0.0 ? std::log(base_s / moved_s) / difference : 0.0;
+        gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
     }
-    double variance = 0.0;
+    double variance = variance_of_tiers(setting.cluster, times, model);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
@@ -138,12 +271,20 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
 
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
-    if (!knows(model, setting.cluster)) {
-        const double error = setting.cluster.accelerator.model_error;
-        return {1.0 - error, 1.0 + error, false};
+    const Accelerator& accelerator = setting.cluster.accelerator;
+    const double unlike = knows(model, accelerator) ? unlike_catalog(accelerator, setting.cluster.stack) : 1.0;
+    double constants = constants_deviation(setting, plan, model);
+    if (unlike > 0.0 || tiers_differ(setting.cluster)) {
+        const Cluster before = as_in_catalog(setting.cluster);
+        constants = std::max(constants, constants_deviation({setting.workload, setting.phase, before, setting.noise,
+                                                             setting.memory_headroom, setting.orders},
+                                                            plan, model));
     }
-    const double constants = constants_deviation(setting, plan, model);
-    return interval_of(std::hypot(constants, model.scatter[static_cast<std::size_t>(kind_of(setting.workload))]));
+    const double scatter = model.scatter[static_cast<std::size_t>(kind_of(setting.workload))];
+    const double declared = std::log1p(accelerator.model_error) / two_sided_95;
+    ModelInterval interval = interval_of(std::max(declared, std::hypot(constants, scatter, unlike * model.unmeasured)));
+    interval.fitted = unlike == 0.0;
+    return interval;
 }
 
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)

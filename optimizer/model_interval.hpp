@@ -9,11 +9,20 @@ namespace prismopt {
 
 inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the normal law
 
-/// 95 % limits of a measured mean over the predicted one.
+/// 95 % prediction interval of a measured mean, relative to the predicted one.
+///
+/// It is that of the deviation hypot(constants, scatter, unmeasured) of the logarithm, where
+/// - constants: the uncertainty of the fitted constants, of the catalog's entries from which the machine was made. A machine whose
+///   numbers were changed has the larger of its own and of the machine's before the change;
+/// - scatter: that of measured runs of this kind about the fitted model;
+/// - unmeasured: how far the model was off on accelerators that it was not fitted to (FittedModel::unmeasured), for an accelerator
+///   that no fit knows; for one whose numbers were changed the share unlike_catalog() of it.
+/// It is never narrower than the error that the accelerator declares (model_error). So no change of a number that the catalog has makes a
+/// prediction more certain: nobody has measured the machine that the change describes.
 struct ModelInterval {
     double low = 1.0;
     double high = 1.0;
-    bool fitted = false;  // from the fit's covariance and scatter; else the error that the accelerator declares
+    bool fitted = false;  // the fit had runs of this accelerator, as it is
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };
@@ -22,18 +31,21 @@ struct ModelInterval {
 ModelInterval interval_of(double deviation);
 
 /// The cluster with a constant `factor` times as large, where it is one of the cluster's: of its accelerator or stack by name, of
-/// a tier by its numbers. Otherwise as it is.
+/// a tier by its link or its numbers. Otherwise as it is.
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
 
-/// Whether the accelerator's share for products is among the fitted constants: without it the fit says nothing of it.
-bool knows(const FittedModel& model, const Cluster& cluster);
+/// How far an accelerator's numbers that kernel times rest on are from the catalog's entry that it was made from: 0 where they are equal, 1
+/// where one is a factor of two away (as between two generations) or further, and where it was made from none. In between it is
+/// proportional to the logarithm of the farthest.
+double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack);
 
 /// Standard deviation of the logarithm of a plan's step time without noise, as far as the fitted constants are uncertain: by the
 /// delta method, sqrt(g C g) with the gradient g of log(step time) by the constants' logarithms, in differences. Source: Cox,
-/// "Delta method", Encyclopedia of Biostatistics (2005). Zero for plans that cannot run.
+/// "Delta method", Encyclopedia of Biostatistics (2005). A tier with other numbers than its link, or of no link, is known as badly as
+/// the least known link. Zero for plans that cannot run.
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// The interval of a plan: its constants' deviation and the scatter of runs of its kind about the fitted model, independent.
+/// The interval of a plan.
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
 /// The same of a plan in its first phase.

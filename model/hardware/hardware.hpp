@@ -31,6 +31,8 @@ struct Efficiency {
     double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
 };
 
+    bool operator==(const Efficiency&) const = default;
+
 struct Accelerator {
     std::string name;
     FlopsPerSecond peak_bf16;  // dense, without sparsity; of 16-bit numbers
@@ -41,7 +43,7 @@ struct Accelerator {
     Watts power;     // board limit
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
-    double model_error = 0.0;  // relative: error to expect of the mean model; the catalog says from what
+    double model_error = 0.0;  // relative: the model interval is never narrower than this
     // Dense peaks of other numbers; zero: the accelerator has no such products.
     FlopsPerSecond peak_fp32{0.0};
     FlopsPerSecond peak_tf32{0.0};
@@ -53,6 +55,10 @@ struct Accelerator {
     BytesPerSecond host_memory_bandwidth{0.0};
 
     /// Peak of dense products; zero where the accelerator has none in this precision.
+    std::string catalog_entry{};  // whose numbers these are, or were before some were changed; empty: of no entry
+
+    bool operator==(const Accelerator&) const = default;
+
     FlopsPerSecond peak(Precision precision) const;
 };
 
@@ -101,6 +107,8 @@ struct NetworkTier {
     Law regime{};       // one draw a step, scales all that crosses this tier
 
     bool circuit() const { return aggregate.si > 0.0; }
+    std::string catalog_entry{};  // link whose numbers these are, or were before some were changed; empty: of no entry
+
     /// What of the bandwidth large collectives reach, after what is sent again.
     double reached() const;
 };

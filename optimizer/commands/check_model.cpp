@@ -63,7 +63,7 @@ nlohmann::json to_json(const CheckedRun& c)
             {"error", 100.0 * c.relative_error()},
             {"model_low_s", c.predicted_s * c.interval.low},
             {"model_high_s", c.predicted_s * c.interval.high},
-            {"model_interval", c.interval.fitted ? "fitted" : "declared"},
+            {"model_interval", c.interval.fitted ? "fitted" : "extrapolated"},
             {"bubble", c.bubble},
             {"exposed_communication", c.exposed_communication},
             {"memory_bytes", c.memory_bytes},

@@ -259,7 +259,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, of.plan, fitted);
-        of.mixtures = of.model.fitted ? mixtures_text(fitted, model.problem.workload, model.problem.cluster) : "";
+        of.mixtures = mixtures_text(fitted, model.problem.workload, model.problem.cluster);
         write_step(*values, model.problem, of.plan, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

@@ -83,7 +83,8 @@ std::string limits(const Estimate& e, double unit)
 
 const char* origin(const ModelInterval& model)
 {
-    return model.fitted ? "95 % by the fit's covariance and scatter" : "the error that the accelerator declares (not fitted)";
+    return model.fitted ? "95 % by the fit's covariance and scatter"
+                        : "95 %, widened: no measured run is of this accelerator as described";
 }
 
 void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
@@ -174,7 +175,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     if (p.infeasible) {
         return json;
     }
-    json["model_interval"] = of.model.fitted ? "fitted" : "declared";
+    json["model_interval"] = of.model.fitted ? "fitted" : "extrapolated";
     if (!of.mixtures.empty()) {
         json["model_interval_of_mixtures"] = of.mixtures;
     }

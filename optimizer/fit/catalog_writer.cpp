@@ -100,7 +100,10 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "that 95 %\n"
         "# of the rows of sources that were left out of the fit are inside their limits. `mixtures`: rows of mixtures of "
         "experts, "
-        "on what.\n\n";
+        "on what.\n"
+        "# `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak are another's; holds 95 % of the "
+        "rows of\n"
+        "# each measured accelerator, predicted by the shares of each of the others.\n\n";
     text += fmt::format(
         "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
         "{:.3f}\n",
@@ -117,7 +120,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const FitConstant& constant : fit.constants) {
         text += fmt::format("    [\"{}\"],\n", fmt::join(constant.sections, "\", \""));
     }
-    text += fmt::format("]\nscatter = [{:.4f}]\n", fmt::join(fit.scatter, ", "));
+    text += fmt::format("]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n", fmt::join(fit.scatter, ", "), fit.unmeasured);
     text += "covariance = [\n";
     const std::size_t n = fit.constants.size();
     for (std::size_t i = 0; i < n; ++i) {

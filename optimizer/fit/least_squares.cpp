@@ -154,9 +154,6 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
     return rows;
 }
 
-namespace {
-
-/// The value that a share of the weights does not exceed.
 double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share)
 {
     std::sort(values_and_weights.begin(), values_and_weights.end());
@@ -173,6 +170,8 @@ double weighted_quantile(std::vector<std::pair<double, double>> values_and_weigh
     }
     return values_and_weights.empty() ? 0.0 : values_and_weights.back().first;
 }
+
+namespace {
 
 /// By kind of run: what 95 % of the rows' |log(measured / predicted)| stay below, over 1.96: the errors have longer tails than the
 /// normal law, and their limits count. Rows have their weights, so that no source decides alone; all rows where there are none of
@@ -283,9 +282,15 @@ std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, con
 }
 
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseByProfile& noise)
+                                    const NoiseByProfile& noise, const std::string& lender)
 {
-    const Machines machines = machines_at(constants, logarithms(constants));
+    Machines machines = machines_at(constants, logarithms(constants));
+    if (!lender.empty()) {
+        const Efficiency lent = machines.accelerators.at(lender).efficiency;
+        for (auto& [name, accelerator] : machines.accelerators) {
+            accelerator.efficiency = lent;
+        }
+    }
     std::vector<double> times(rows.size());
     const auto count = static_cast<std::ptrdiff_t>(rows.size());
     for (std::ptrdiff_t i = 0; i < count; ++i) {

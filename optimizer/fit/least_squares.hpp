@@ -6,6 +6,8 @@
 #include "model/noise/noise_tables.hpp"
 #include "optimizer/fit/constants.hpp"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
@@ -24,6 +26,7 @@ struct Fit {
     std::vector<double> deviation;       // standard deviations of their logarithms
     std::vector<double> covariance;      // [i * constants + j], of logarithms
     std::vector<double> scatter;         // [kind of run]: of log(measured / predicted), as in FittedModel
+    double unmeasured = 0.0;             // as in FittedModel
     double cost = 0.0;                   // sum of squares, with the priors'
     int evaluations = 0;
 };
@@ -37,9 +40,12 @@ std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const s
 Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
                   int most_steps);
 
-/// Mean step times that these constants give the rows.
+/// Mean step times that these constants give the rows. `lender`: an accelerator whose shares of the peak all take instead of their own.
 std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
-                                    const NoiseByProfile& noise);
+                                    const NoiseByProfile& noise, const std::string& lender = "");
+
+/// The value that a share of the weights does not exceed; zero of none.
+double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share);
 
 /// A row that was left out of a fit: |log(measured / predicted)|, and the standard deviations that were expected of it.
 struct LeftOut {

@@ -94,9 +94,9 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     EXPECT_THAT(text_report(mixture), HasSubstr(begin));
     EXPECT_EQ(study_notes(sample_of("small.toml")).mixtures, "");
     for (FrontPoint& point : mixture.front) {
-        point.model_fitted = 0.0;  // the interval is what the accelerator declares
+        point.model_fitted = 0.0;  // of an accelerator that was not measured: no less to be warned of
     }
-    EXPECT_EQ(study_notes(mixture).mixtures, "");
+    EXPECT_THAT(study_notes(mixture).mixtures, StartsWith(begin));
 }
 
 TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)

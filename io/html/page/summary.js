@@ -56,7 +56,7 @@ function errorTexts(point) {
         sampling: low === null || high === null ? "unbounded (too few draws for an upper limit)" : between(low, high, places),
         samplingOf: "95 % confidence interval, assuming the model is exact",
         model: modelLow === null ? null : between(value * modelLow, value * modelHigh, 3),
-        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "the error declared in the accelerator's catalog entry",
+        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "95 % prediction interval, widened: no measured run of this accelerator as described",
     };
 }
 

@@ -1,0 +1,71 @@
+#include "optimizer/fit/left_out_accelerators.hpp"
+
+#include "optimizer/model_interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]: with whom it shares a constant
+
+Families families(const std::vector<FitConstant>& constants)
+{
+    Families families;
+    for (const FitConstant& constant : constants) {
+        if (constant.file == "accelerators.toml" && constant.key != "launch") {  // one launch for all
+            for (const std::string& entry : constant.sections) {
+                families[entry].insert(constant.sections.begin(), constant.sections.end());
+            }
+        }
+    }
+    return families;
+}
+
+}  // namespace
+
+std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+{
+    const Families related = families(fit.constants);
+    std::map<std::string, std::vector<FittedRow>> measured;
+    for (const FittedRow& row : rows) {
+        measured[row.run.cluster.accelerator.name].push_back(row);
+    }
+    std::vector<BorrowedShares> pairs;
+    for (const auto& [name, own] : measured) {
+        for (const auto& [other, unused] : measured) {
+            if (related.at(name).contains(other)) {
+                continue;
+            }
+            BorrowedShares& pair = pairs.emplace_back();
+            pair.measured = name;
+            pair.shares_of = other;
+            const std::vector<double> times = predicted_times(own, fit.constants, noise, other);
+            for (std::size_t i = 0; i < own.size(); ++i) {
+                const double error = std::log(times[i] / own[i].run.measured_s);
+                const double scatter = fit.scatter[static_cast<std::size_t>(kind_of(own[i].run.workload))];
+                pair.errors.push_back(error);
+                pair.needed.push_back(std::sqrt(std::max(0.0, std::pow(error / two_sided_95, 2.0) - scatter * scatter)));
+                pair.weight.push_back(own[i].weight * own[i].weight);
+            }
+        }
+    }
+    return pairs;
+}
+
+double unmeasured_deviation(const std::vector<BorrowedShares>& pairs)
+{
+    std::vector<std::pair<double, double>> needed;
+    for (const BorrowedShares& pair : pairs) {
+        for (std::size_t i = 0; i < pair.needed.size(); ++i) {
+            needed.emplace_back(pair.needed[i], pair.weight[i]);
+        }
+    }
+    return weighted_quantile(needed, 0.95);
+}
+
+}  // namespace prismopt
