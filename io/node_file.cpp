@@ -29,17 +29,18 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
 {
     const std::vector<CsvRow> rows = parse_csv(text, path);
     const auto nodes = static_cast<std::size_t>(cluster.nodes());
-    if (rows.size() != nodes) {
+    if (rows.size() > nodes) {
         throw InputError(
-            fmt::format("{}: is of another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} a node); give a line for "
-                        "each node",
+            fmt::format("{}: is of another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} a node); give at most one "
+                        "line for each node",
                         path, rows.size(), nodes, cluster.gpus, cluster.gpus_per_node()));
     }
-    std::vector<double> factors(nodes, 0.0);
+    std::vector<double> factors(nodes, cluster.unlisted_factor());
+    std::vector<bool> listed(nodes, false);
     for (std::size_t row = 0; row < rows.size(); ++row) {
         const std::string place = fmt::format("{}:{}", path, row + 2);
         const auto node = number<std::size_t>(rows[row].text("node"));
-        if (!node || *node >= nodes || factors[*node] != 0.0) {
+        if (!node || *node >= nodes || listed[*node]) {
             throw InputError(fmt::format("{}: node '{}' is no node or is given twice; number the {} nodes from 0", place,
                                          rows[row].text("node"), nodes));
         }
@@ -50,6 +51,7 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
                             rows[row].text("factor"), smallest, largest));
         }
         factors[*node] = *factor;
+        listed[*node] = true;
     }
     return factors;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Nodes that are known: a table of comma separated values with the columns node (from 0, each once) and factor (how many times as long
-/// it computes as the accelerator of the cluster would).
+/// Nodes that are known: a table of comma separated values with the columns node (from 0, each at most once) and factor (how many times as
+/// long it computes as the accelerator of the cluster would). Those left out are as unlisted_nodes of the cluster says.
 
 #include "model/hardware/hardware.hpp"
 

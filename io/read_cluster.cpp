@@ -119,11 +119,10 @@ const Fields<SlowNode>& slow_node_fields()
     return fields;
 }
 
-/// Nodes that are not listed have factor one.
 std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
 {
     constexpr std::string_view example = "[{ node = 3, factor = 1.2 }]";
-    std::vector<double> factors(cluster.nodes(), 1.0);
+    std::vector<double> factors(cluster.nodes(), cluster.unlisted_factor());
     std::vector<bool> named(factors.size(), false);
     for (const Value& element : list.list(example)) {
         Table table = element.table("{ node = 3, factor = 1.2 }");
@@ -286,6 +285,8 @@ const Fields<Cluster>& cluster_fields()
             .required()
             .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the hierarchy of tiers")
             .custom({"slow_nodes", "nodes that are known to be slow", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
+            .choice("unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
+                    "what nodes are that slow_nodes or a file of nodes leaves out: drawn, or as fast as the accelerator of the catalog")
             .text("name", &Cluster::name, "my-cluster", "name of the cluster in reports");
     return fields;
 }

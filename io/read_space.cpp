@@ -231,7 +231,7 @@ void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
 
 void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
 {
-    if (!study.cluster.nodes_known()) {
+    if (!study.cluster.nodes_listed()) {
         order.place.fail({"needs known nodes", "no node of the cluster is known to be slow",
                           "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
     }

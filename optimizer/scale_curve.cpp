@@ -60,7 +60,7 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
     s.phases.resize(1);  // the curve is of its steps
     s.phases.front().global_batch = s.phases.front().global_batch / plan.dp * p.dp;
     if (gpus > s.cluster.gpus) {
-        if (s.cluster.nodes_known()) {
+        if (s.cluster.nodes_listed()) {
             return fmt::format("the cluster whose nodes are known has {} GPUs", s.cluster.gpus);
         }
         s.cluster.gpus = gpus;
@@ -70,7 +70,7 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
     s.memory_headroom = no_memory_limit;
     s.reliability = {};  // of steps, not of the run
     p.checkpoint_interval = {};
-    if (!s.cluster.nodes_known()) {
+    if (!s.cluster.nodes_listed()) {
         p.spares = as_configured;
     }
     return result;

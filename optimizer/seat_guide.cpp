@@ -28,9 +28,9 @@ double SeatGuide::operator()(std::span<const float> nodes)
 
 double SeatGuide::step(int replica)
 {
-    std::vector<float> factors(graph_.stages());
+    std::vector<double> factors(graph_.stages());
     for (int stage = 0; stage < graph_.stages(); ++stage) {
-        factors[stage] = graph_.known_factor(replica, stage);
+        factors[stage] = graph_.mean_factor(replica, stage);
     }
     const auto known = known_.find(factors);
     if (known != known_.end()) {

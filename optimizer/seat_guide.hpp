@@ -25,7 +25,7 @@ private:
 
     ExecutionGraph graph_;
     double fastest_s_ = 1.0;
-    std::map<std::vector<float>, double> known_;  // factors by stage: the step
+    std::map<std::vector<double>, double> known_;  // factors by stage: the step
 };
 
 }  // namespace prismopt

@@ -52,6 +52,9 @@ std::string ranges(const std::vector<int>& nodes)
 std::string slowest(const std::vector<int>& nodes, const std::vector<double>& factors)
 {
     const int node = *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
+    if (factors[static_cast<std::size_t>(node)] == Cluster::drawn_node) {
+        return "none of them is known";
+    }
     return fmt::format("the slowest, {}, takes {:.4g} times as long", node, factors[static_cast<std::size_t>(node)]);
 }
 
@@ -96,7 +99,7 @@ nlohmann::json hardware_json(const Launch& launch)
 /// Which known nodes the predicted times are of.
 std::string nodes_text(const Launch& launch)
 {
-    if (!launch.cluster.nodes_known()) {
+    if (!launch.cluster.nodes_listed()) {
         return "";
     }
     const std::vector<double>& factors = launch.cluster.node_factors;
@@ -116,7 +119,7 @@ std::string nodes_text(const Launch& launch)
 /// [place]: its node, and the nodes that stay out; null where no node is known.
 nlohmann::json nodes_json(const Launch& launch)
 {
-    if (!launch.cluster.nodes_known()) {
+    if (!launch.cluster.nodes_listed()) {
         return {};
     }
     const std::vector<int> in_job = nodes_in_order(launch.plan, launch.cluster);

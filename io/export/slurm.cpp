@@ -134,7 +134,7 @@ Exported slurm_script(const Launch& launch)
     text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.cluster.gpus_per_node(), launch.cluster.tiers.front().name,
                                     hosts)
                       : "";
-    text += launch.cluster.nodes_known() ? known_nodes : "";
+    text += launch.cluster.nodes_listed() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";
     text +=
         "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "

@@ -7,6 +7,7 @@
 #include "model/noise/distribution.hpp"
 #include "model/units.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,9 @@ struct Efficiency {
     double attention_backward = 0.0;
     double memory = 0.0;    // elementwise kernels, against memory bandwidth
     double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
-};
 
     bool operator==(const Efficiency&) const = default;
+};
 
 struct Accelerator {
     std::string name;
@@ -54,11 +55,11 @@ struct Accelerator {
     BytesPerSecond host_link{0.0};
     BytesPerSecond host_memory_bandwidth{0.0};
 
-    /// Peak of dense products; zero where the accelerator has none in this precision.
     std::string catalog_entry{};  // whose numbers these are, or were before some were changed; empty: of no entry
 
     bool operator==(const Accelerator&) const = default;
 
+    /// Peak of dense products; zero where the accelerator has none in this precision.
     FlopsPerSecond peak(Precision precision) const;
 };
 
@@ -106,12 +107,18 @@ struct NetworkTier {
     double loss = 0.0;  // share of packets that arrive nowhere
     Law regime{};       // one draw a step, scales all that crosses this tier
 
-    bool circuit() const { return aggregate.si > 0.0; }
     std::string catalog_entry{};  // link whose numbers these are, or were before some were changed; empty: of no entry
 
+    bool circuit() const { return aggregate.si > 0.0; }
     /// What of the bandwidth large collectives reach, after what is sent again.
     double reached() const;
 };
+
+/// What nodes are like that nobody has measured: luck, as on any cluster of the kind, or as the catalog's accelerator.
+enum class UnlistedNodes { drawn, nominal };
+template <>
+inline constexpr auto names_of<UnlistedNodes> =
+    std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"}, {UnlistedNodes::nominal, "nominal"}});
 
 struct Cluster {
     std::string name;
@@ -122,9 +129,19 @@ struct Cluster {
     SoftwareStack stack;               // already part of `accelerator`
     bool flat_collectives = false;     // one ring through all members, also across circuits
     KernelSpeeds speed;                // of a what-if: faster kernels hide less, and what is hidden behind them shows
-    std::vector<double> node_factors;  // [node]: how much longer each computes, where that is known; empty: drawn by fleet
+    std::vector<double> node_factors;  // [node]: how much longer each computes, or drawn_node; empty: all are drawn
+    UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // of lists of node factors
 
-    bool nodes_known() const { return !node_factors.empty(); }
+    static constexpr double drawn_node = 0.0;  // its factor and its GPUs' are drawn by fleet
+
+    bool nodes_listed() const { return !node_factors.empty(); }
+    /// All of them.
+    bool nodes_known() const
+    {
+        return nodes_listed() && std::find(node_factors.begin(), node_factors.end(), drawn_node) == node_factors.end();
+    }
+    /// Of nodes that a list of factors leaves out.
+    double unlisted_factor() const { return unlisted_nodes == UnlistedNodes::nominal ? 1.0 : drawn_node; }
     int gpus_per_node() const { return tiers.front().group_gpus; }
     int nodes() const { return gpus / gpus_per_node(); }
     /// GPUs that the tiers below the first circuit join; 0: there are no circuits.

@@ -14,17 +14,17 @@ namespace {
 std::vector<int> unlike_replicas(const ExecutionGraph& graph)
 {
     constexpr std::size_t most = 16;
-    std::map<std::vector<float>, int> kinds;  // factors by stage: a replica
+    std::map<std::vector<double>, int> kinds;  // factors by stage: a replica
     for (int replica = 0; !graph.node.empty() && replica < graph.placement.replicas; ++replica) {
-        std::vector<float> factors;
+        std::vector<double> factors;
         for (int stage = 0; stage < graph.stages(); ++stage) {
-            factors.push_back(graph.known_factor(replica, stage));
+            factors.push_back(graph.mean_factor(replica, stage));
         }
         kinds.try_emplace(std::move(factors), replica);
     }
-    std::vector<std::pair<float, int>> sums;
+    std::vector<std::pair<double, int>> sums;
     for (const auto& [factors, replica] : kinds) {
-        sums.emplace_back(-std::accumulate(factors.begin(), factors.end(), 0.0F), replica);
+        sums.emplace_back(-std::accumulate(factors.begin(), factors.end(), 0.0), replica);
     }
     std::sort(sums.begin(), sums.end());
     sums.resize(std::min(most, sums.size()));

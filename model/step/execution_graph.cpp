@@ -226,11 +226,14 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.dp_overlap = plan.dp_overlap;
     graph.group =
         setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
-    if (cluster.nodes_known()) {
-        // Of a node's slowest GPU, which all in it wait for: neither GPUs nor nodes are drawn.
-        graph.group = QuantileTable([](double, bool) { return 1.0; });
+    if (cluster.nodes_listed()) {
+        // A known factor is of a node's slowest GPU, which all in it wait for: neither its GPUs nor itself are drawn.
         for (const int node : nodes_in_order(plan, cluster)) {
             graph.node.push_back(static_cast<float>(cluster.node_factors[node]));
+        }
+        if (!std::any_of(graph.node.begin(), graph.node.end(),
+                         [](float f) { return f == static_cast<float>(Cluster::drawn_node); })) {
+            graph.group = QuantileTable([](double, bool) { return 1.0; });
         }
     }
     graph.group_mean = graph.group.mean();
@@ -292,14 +295,17 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
 
 }  // namespace
 
-float ExecutionGraph::known_factor(int replica, int stage) const
+double ExecutionGraph::mean_factor(int replica, int stage) const
 {
     if (node.empty()) {
-        return 1.0F;
+        return group_mean;
     }
     const int first = placement.group(replica, stage) * placement.tp;
-    const auto begin = node.begin() + first / placement.gpus_per_node;
-    return *std::max_element(begin, node.begin() + (first + placement.tp - 1) / placement.gpus_per_node + 1);
+    double slowest = 0.0;
+    for (int place = first / placement.gpus_per_node; place <= (first + placement.tp - 1) / placement.gpus_per_node; ++place) {
+        slowest = std::max(slowest, drawn(place) ? group_mean : static_cast<double>(node[place]));
+    }
+    return slowest;
 }
 
 const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)

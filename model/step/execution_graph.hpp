@@ -39,7 +39,8 @@ struct ExecutionGraph {
     std::vector<float> ahead_s;  // [stage]: by which its next step begins before that of the first; empty: all begin together
     int exchange_tier = 0;       // of the network, that gradients cross, where tiers have regimes
     QuantileTable group;         // persistent factor of a tensor parallel group
-    std::vector<float> node;     // factors of the job's nodes where they are known, in the order of placement; empty: drawn
+    std::vector<float>
+        node;  // factors of the job's nodes in the order of placement, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
     CoupledLaw coupled;  // where replicas are coupled
 
@@ -51,8 +52,9 @@ struct ExecutionGraph {
         return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
     }
     const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
-    /// Known factor of what serves a stage of a replica: of the slowest of its nodes; one where nodes are drawn.
-    float known_factor(int replica, int stage) const;
+    bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
+    /// Mean factor of what serves a stage of a replica, at least: of the slowest of its known nodes, and of those that are drawn.
+    double mean_factor(int replica, int stage) const;
 };
 
 /// What a plan is made into: the graph, and the memory it needs.

@@ -12,7 +12,7 @@ int slowest_replica(const ExecutionGraph& graph)
     for (int replica = 0; !graph.node.empty() && replica < graph.placement.replicas; ++replica) {
         double sum = 0.0;
         for (int stage = 0; stage < graph.stages(); ++stage) {
-            sum += static_cast<double>(graph.known_factor(replica, stage));
+            sum += graph.mean_factor(replica, stage);
         }
         if (sum > most) {
             most = sum;
@@ -27,10 +27,9 @@ double optimizer_time(const ExecutionGraph& graph)
     const int replica = slowest_replica(graph);
     double longest = 0.0;
     for (int stage = 0; stage < graph.stages(); ++stage) {
-        longest = std::max(longest, static_cast<double>(graph.optimizer_s[stage]) *
-                                        static_cast<double>(graph.known_factor(replica, stage)));
+        longest = std::max(longest, static_cast<double>(graph.optimizer_s[stage]) * graph.mean_factor(replica, stage));
     }
-    return graph.group_mean * longest;
+    return longest;
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ public:
         duration_.resize(parts * graph.passes());
         for (std::size_t i = 0; i < duration_.size(); ++i) {
             const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
-            const double known = replica ? static_cast<double>(graph.known_factor(*replica, stage)) : 1.0;
-            duration_[i] = mean_duration(graph.law[i], graph.group_mean * known * (stage == slow_stage ? slowness : 1.0));
+            const double factor = replica ? graph.mean_factor(*replica, stage) : graph.group_mean;
+            duration_[i] = mean_duration(graph.law[i], factor * (stage == slow_stage ? slowness : 1.0));
         }
         gate_.resize(parts);
         for (int stage = 0; stage < graph.stages(); ++stage) {
@@ -96,9 +96,9 @@ public:
     double gate(int part) const { return gate_[part]; }
 
 private:
-    static double mean_duration(const OpLaw& law, double group_mean)
+    static double mean_duration(const OpLaw& law, double factor)
     {
-        return static_cast<double>(law.compute_s) * group_mean + static_cast<double>(law.communication_s);
+        return static_cast<double>(law.compute_s) * factor + static_cast<double>(law.communication_s);
     }
 
     const ExecutionGraph& graph_;

@@ -41,7 +41,7 @@ int standing_by(const ParallelPlan& plan) { return std::max(plan.spares, 0); }
 
 std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
-    if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_known()) {
+    if (plan.node_order != NodeOrder::as_listed && !cluster.nodes_listed()) {
         return Infeasible{
             Reason::no_known_nodes,
             "node_order=" + std::string(name(plan.node_order)) + " needs slow_nodes of the cluster, or --nodes FILE", 0.0};
@@ -59,7 +59,8 @@ std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& 
 
 std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster)
 {
-    const std::vector<double>& factor = cluster.node_factors;
+    std::vector<double> factor = cluster.node_factors;
+    std::replace(factor.begin(), factor.end(), Cluster::drawn_node, 1.0);
     const auto slower = [&factor](int a, int b) { return factor[a] > factor[b]; };
     std::vector<int> nodes(factor.size());
     std::iota(nodes.rbegin(), nodes.rend(), 0);  // of equal ones the last listed stand by

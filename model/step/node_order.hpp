@@ -19,7 +19,7 @@ int nodes_used(const ParallelPlan& plan, const Cluster& cluster);
 std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& cluster);
 
 /// [place in the order of placement]: its node. The job has the first nodes of the cluster's list, after `spares` of the slowest
-/// (of equal ones the last) were left to stand by. What a spare slows when it replaces a failed node is left out. The plan must have no node_problem().
+/// (of equal ones the last) were left to stand by; drawn nodes count as nominal in this. What a spare slows when it replaces a failed node is left out. The plan must have no node_problem().
 std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster);
 
 /// One fleet's nodes, known: law of the node times the slowest of its GPUs.

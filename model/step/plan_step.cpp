@@ -161,17 +161,14 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
         scale(graph_.group(0), at.compute, same);
         std::fill_n(factors.begin(), groups, same);
     }
-    if (!graph_.node.empty()) {
-        for (int node = 0; node < plan_.nodes(); ++node) {
-            Floats known;
-            std::fill_n(known.at, lanes, graph_.node[node]);
-            spread_over_groups(factors, node, known);
-        }
-    } else if (at.noise.node_varies) {
-        const int nodes = plan_.nodes();
-        for (int node = 0; node < nodes; ++node) {
-            spread_over_groups(factors, node, at.node[node]);
-        }
+    if (graph_.node.empty() && !at.noise.node_varies) {
+        return;
+    }
+    Floats mean;
+    std::fill_n(mean.at, lanes, 1.0F);
+    for (int node = 0; node < plan_.nodes(); ++node) {
+        const Floats* drawn = !graph_.drawn(node) ? nullptr : at.noise.node_varies ? &at.node[node] : &mean;
+        spread_over_groups(factors, node, drawn, at.compute);
     }
 }
 
@@ -181,26 +178,34 @@ Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
     return factor(factors, seat.replica, seat.stage);
 }
 
-/// A group on one node takes the node's factor; one that spans several takes the largest.
-void PlanStep::spread_over_groups(std::vector<Floats>& factors, int node, const Floats& node_factor)
+/// A group on one node takes the node's factor; one that spans several takes the largest. A known one stands for its GPUs, too.
+/// `drawn`: null where it is known.
+void PlanStep::spread_over_groups(std::vector<Floats>& factors, int node, const Floats* drawn, const Floats& compute)
 {
     const Placement& place = graph_.placement;
     if (place.tp <= place.gpus_per_node) {
         const int per_node = place.gpus_per_node / place.tp;
         const int end = std::min((node + 1) * per_node, stages_ * members_);
         for (int g = node * per_node; g < end; ++g) {
-            multiply(node_factor, factor_of_group(factors, g));
+            Floats& own = factor_of_group(factors, g);
+            drawn != nullptr ? multiply(*drawn, own) : scale(graph_.node[node], compute, own);
         }
         return;
     }
     const int span = place.tp / place.gpus_per_node;
     if (node % span == 0) {
-        widest_ = node_factor;
+        widest_ = Floats{};
+        slowest_known_ = 0.0F;
+    }
+    if (drawn != nullptr) {
+        wait_for(*drawn, widest_);
     } else {
-        wait_for(node_factor, widest_);
+        slowest_known_ = std::max(slowest_known_, graph_.node[node]);
     }
     if (node % span == span - 1) {
-        multiply(widest_, factor_of_group(factors, node / span));
+        Floats& own = factor_of_group(factors, node / span);
+        multiply(widest_, own);  // zero where none is drawn
+        wait_for_scaled(slowest_known_, compute, own);
     }
 }
 

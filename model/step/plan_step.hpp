@@ -80,7 +80,7 @@ private:
     Floats& factor_of_group(std::vector<Floats>& factors, int group) const;
     void take_factors(const BlockStep& at, std::vector<Floats>& factors);
     void take_persistent(const BlockStep& at, std::vector<Floats>& factors);
-    void spread_over_groups(std::vector<Floats>& factors, int node, const Floats& node_factor);
+    void spread_over_groups(std::vector<Floats>& factors, int node, const Floats* drawn, const Floats& compute);
     void keep_optimizer_time(std::vector<Floats>& factors);
     void take_collectives(const BlockStep& at);
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
@@ -100,7 +100,8 @@ private:
     PipelineRun run_;  // points into this object: it stays where it is
     Floats slowest_;   // of the replicas so far
     Floats optimizer_;
-    Floats widest_;                      // largest factor of the nodes that a group spans
+    Floats widest_;                      // largest factor of the drawn nodes that a group spans
+    float slowest_known_ = 0.0F;         // the same of those that are known
     std::vector<Floats> gathered_;       // [part]: time at which its parameters are there
     std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
     std::vector<Floats> chosen_factor_;  // [simulated * stages + stage], of coupled replicas [member of those * stages + stage]

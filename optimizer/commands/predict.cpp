@@ -19,6 +19,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace po = boost::program_options;
@@ -140,7 +142,9 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
         return std::nullopt;
     }
     if (!of.nodes_known) {
-        throw InputError("--seat-nodes: no node is known to be slow; give --nodes FILE, or slow_nodes in [cluster]");
+        throw InputError(
+            "--seat-nodes: not all nodes are known; list each in --nodes FILE or in slow_nodes of [cluster], or say there "
+            "unlisted_nodes = \"nominal\"");
     }
     SeatsWritten result{values["seat-nodes"].as<std::string>(),
                         seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
@@ -237,6 +241,11 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.space = scenario.space;
     of.hardware = chosen.hardware;
     of.price = chosen.price;
+    const std::vector<double>& factors = scenario.cluster.node_factors;
+    of.cluster_nodes = scenario.cluster.nodes();
+    of.listed_nodes =
+        static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
+    of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(plan, scenario.cluster) - std::max(0, plan.spares));
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
     if (!infeasible) {

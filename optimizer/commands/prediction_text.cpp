@@ -188,6 +188,8 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
     json["run"] = run_json(p);
+    json["listed_nodes"] = of.listed_nodes;
+    json["idle_nodes"] = of.idle_nodes;
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -231,7 +233,10 @@ void print_text(const PlanPrediction& of)
         fmt::print("infeasible: {}\n", p.infeasible->text());
         return;
     }
-    fmt::print("quantiles over {}\n", population(of.nodes_known));
+    fmt::print("quantiles over {}{}\n", population(of.nodes_known),
+               of.listed_nodes > 0 && !of.nodes_known
+                   ? fmt::format("; {} of {} nodes are known, the others are drawn", of.listed_nodes, of.cluster_nodes)
+                   : "");
     if (of.seats) {
         print_seats(*of.seats);
     }

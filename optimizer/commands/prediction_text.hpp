@@ -31,6 +31,9 @@ struct PlanPrediction {
     std::string price = {};     // of a GPU-hour, and where it is from
     SpaceSettings space = {};   // that designs are written for
     std::string hardware = {};  // at what the scenario's knobs stand; empty: there is no choice
+    int listed_nodes = 0;       // of the cluster, whose factors are known
+    int cluster_nodes = 0;
+    int idle_nodes = 0;  // of the cluster, neither at work nor spares
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

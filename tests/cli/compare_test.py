@@ -21,7 +21,7 @@ class Compare(CliTest):
 
     def test_a_fleet_beside_known_nodes_is_warned_of(self):
         self.output("search", support.SMALL, "--out", "fleet.h5")
-        self.output("search", self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.2 }]'), "--out", "slow.h5")
+        self.output("search", self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.2 }]\nunlisted_nodes = "nominal"'), "--out", "slow.h5")
         text = self.output("compare", "fleet.h5", "slow.h5")
         self.assertIn("Warning: these quantiles are taken over different things: A over the fleet ", text)
         self.assertRegex(text, r"(?m)^training_time_p99, min .* %, over other nodes$")

@@ -53,15 +53,33 @@ class Placement(CliTest):
         self.assertEqual(p["seats"]["step_p99_bound_s"], p["seats"]["seated_step_p99_s"])
         self.assertFalse(p["seats"]["ended_by_budget"])
 
+    def test_nodes_that_are_not_listed_are_drawn(self):
+        """One node at 1.0001 changes about nothing; that the others are nominal must be said."""
+        def p99(lines):
+            toml = self.scenario(gpu_price=f'"1.50 USD/h"{lines}')
+            p = json.loads(self.output("predict", toml, "--design", DESIGN, "--json", "--draws", 8192))
+            return p["quantiles_of"], p["listed_nodes"], p["training_time_s"]["p99"]
+
+        listed = "\nslow_nodes = [{ node = 1, factor = 1.0001 }]"
+        plain, one = p99(""), p99(listed)
+        nominal = p99(listed + '\nunlisted_nodes = "nominal"')
+        self.assertEqual((plain[:2], one[:2], nominal[:2]), (("fleet", 0), ("fleet", 1), ("this cluster", 8)))
+        self.assertLess(nominal[2], 0.99 * plain[2])
+        self.assertLess(abs(plain[2] - one[2]), 0.4 * (plain[2] - nominal[2]))  # the others of the job's four nodes vary as before
+        half = self.nodes_file([1.0001] * 2)
+        p = json.loads(self.output("predict", self.scenario(), "--design", DESIGN, "--json", "--nodes", half))
+        self.assertEqual((p["quantiles_of"], p["listed_nodes"]), ("fleet", 2))
+
     def test_refusals(self):
         def refusal(*more):
             return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
 
-        self.assertIn("is of another cluster: it has 7 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 7)))
+        self.assertIn("is of another cluster: it has 9 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 9)))
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
-        self.assertIn("no node is known to be slow; give --nodes FILE", refusal("--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("not all nodes are known", refusal("--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("not all nodes are known", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
         self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp",
                                                               code=support.INFEASIBLE))
 
@@ -83,7 +101,7 @@ class Placement(CliTest):
         self.assertEqual([size["gpus"] for size in curve["left_out"]], [65536, 131072])
 
     def test_export_names_the_nodes_of_the_job(self):
-        slow = self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.3 }]',
+        slow = self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.3 }]\nunlisted_nodes = "nominal"',
                              sharding='["zero1"]\nspares = [1]\nnode_order = ["as-listed", "packed"]', pp="[1]")
         self.output("search", slow, "--out", "slow.h5")
         plan = json.loads(self.output("export", "slow.h5", "--target", "json"))

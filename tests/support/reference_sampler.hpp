@@ -67,25 +67,23 @@ private:
 
     double node_factor(int node) const
     {
-        if (!graph_.node.empty()) {
-            return graph_.node[node];
-        }
         const auto n = static_cast<std::uint32_t>(node);
         return noise_.node(words(0, shared_by_replicas, n / 4, Stream::node)[n % 4]);
     }
 
+    /// Of the slowest node: a known factor is of the node and its GPUs, else both are drawn.
     double persistent_factor(int stage) const
     {
         const Placement& at = graph_.placement;
         const auto group = static_cast<std::uint32_t>(at.group(replica_, stage));
-        const double factor = graph_.group(words(0, shared_by_replicas, group / 4, Stream::gpu)[group % 4]);
+        const double gpus = graph_.group(words(0, shared_by_replicas, group / 4, Stream::gpu)[group % 4]);
         const int first = at.gpu(replica_, stage) / at.gpus_per_node;
         const int last = (at.gpu(replica_, stage) + at.tp - 1) / at.gpus_per_node;
-        double slowest_node = 0.0;
+        double slowest = 0.0;
         for (int node = first; node <= last; ++node) {
-            slowest_node = std::max(slowest_node, node_factor(node));
+            slowest = std::max(slowest, graph_.drawn(node) ? gpus * node_factor(node) : static_cast<double>(graph_.node[node]));
         }
-        return factor * slowest_node * common_compute_;
+        return slowest * common_compute_;
     }
 
     double compute_factor(int stage, int microbatch) const

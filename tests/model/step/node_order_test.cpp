@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace prismopt {
 namespace {
@@ -75,8 +76,8 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
         problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
         problem.cluster.node_factors[4 + slow] = 1.3;  // of the second replica
         const ExecutionGraph graph = graph_of(problem, plan_of(8, 4, 2));
-        EXPECT_FLOAT_EQ(graph.known_factor(1, slow), 1.3F);
-        EXPECT_FLOAT_EQ(graph.known_factor(0, slow), 1.0F);
+        EXPECT_FLOAT_EQ(graph.mean_factor(1, slow), 1.3F);
+        EXPECT_FLOAT_EQ(graph.mean_factor(0, slow), 1.0F);
         const SamplerOptions options{7, Purpose::confirm, 2};
         const auto draws = sample_steps(graph, problem.noise, {0, 64, 1}, options);
         for (const std::uint32_t fleet : {0U, 17U, 63U}) {
@@ -84,6 +85,46 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
             EXPECT_NEAR(draws[fleet], reference, 1e-5 * reference) << slow;  // single precision
         }
     }
+}
+
+/// The same where the other nodes are drawn, for tensor parallel groups of part of a node, of one, and of two.
+TEST(NodeOrder, DrawnNodesBesideAKnownOneAreWhatThePlainSimulationSays)
+{
+    const std::array wide{1, 2, 4, 8, 16};
+    Problem problem = example_problem(lively_variability(), 16, wide);
+    problem.cluster.node_factors.assign(problem.cluster.nodes(), Cluster::drawn_node);
+    problem.cluster.node_factors[3] = 1.1;
+    for (const int tp : {4, 8, 16}) {
+        const ExecutionGraph graph = graph_of(problem, plan_of(tp, 4, 2));
+        EXPECT_GT(graph.group_mean, 1.0);
+        EXPECT_EQ(graph.mean_factor(0, 0), graph.group_mean);
+        const SamplerOptions options{7, Purpose::confirm, 2};
+        const auto draws = sample_steps(graph, problem.noise, {0, 64, 1}, options);
+        for (const std::uint32_t fleet : {0U, 17U, 63U}) {
+            const double reference = ReferenceStep(graph, problem.noise, options, fleet, 0).seconds();
+            EXPECT_NEAR(draws[fleet], reference, 1e-5 * reference) << tp;  // single precision
+        }
+        EXPECT_LT(noise_free_step(graph).step_s, std::accumulate(draws.begin(), draws.end(), 0.0) / 64.0);
+    }
+}
+
+/// A list of one node that is hardly slow changes hardly anything: the others are as they were, on the same draws.
+TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
+{
+    Problem problem = example_problem(lively_variability(), 256, widths);
+    const ParallelPlan plan = plan_of(8, 8, 8);
+    const auto p99 = [&] {
+        std::vector<double> draws = sample_steps(graph_of(problem, plan), problem.noise, {0, 1024, 1}, {3, Purpose::confirm, 8});
+        std::nth_element(draws.begin(), draws.begin() + 10, draws.end(), std::greater{});
+        return draws[10];
+    };
+    const double drawn = p99();
+    problem.cluster.node_factors.assign(problem.cluster.nodes(), Cluster::drawn_node);
+    problem.cluster.node_factors[5] = 1.0001;
+    EXPECT_NEAR(p99(), drawn, 0.002 * drawn);
+    problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
+    problem.cluster.node_factors[5] = 1.0001;
+    EXPECT_LT(p99(), 0.99 * drawn);  // whose nodes are all nominal
 }
 
 /// A node so hot that it outweighs the loss head's stage has a path that no slow GPU's is like: simulating it with few other
