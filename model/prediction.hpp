@@ -71,7 +71,7 @@ struct RunOutlook {
     int spare_gpus = 0;         // held for replacement; not those of enough_spares
     Seconds deadline{};         // zero: none
     Estimate miss_probability;  // that the training takes longer; NaN without a deadline
-    Estimate energy_j;          // of mean training time, spares as if they trained
+    Estimate energy_j;          // of mean training time; what waits draws idle power
     Estimate carbon_kg;
 };
 

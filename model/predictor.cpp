@@ -149,7 +149,12 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
-    bound.energy_j = held * power_per_gpu(problem_.power, problem_.cluster.accelerator.power).si * bound.training_s;
+    double trained_gpu_s = 0.0;
+    for (const RunPart& part : run) {
+        trained_gpu_s += part.gpus * part.productive_s.front();
+    }
+    const double held_gpu_s = held * bound.training_s;
+    bound.energy_j = energy(problem_, held_gpu_s, std::max(0.0, held_gpu_s - trained_gpu_s));
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
     return bound;
 }

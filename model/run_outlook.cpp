@@ -40,7 +40,31 @@ void share_out_losses(const Prediction& result, RunOutlook& run)
     run.waiting_s = scale * waiting;
 }
 
+/// Mean GPU-seconds in which GPUs compute: the work, and what of it is done again.
+double training_gpu_s(std::span<const RunPart> parts, const Histories& histories)
+{
+    double seconds = 0.0;
+    for (const RunPart& part : parts) {
+        double sum = 0.0;
+        for (const double productive : part.productive_s) {
+            sum += productive;
+        }
+        seconds += part.gpus * sum / static_cast<double>(part.productive_s.size());
+    }
+    for (const CauseLoss& loss : histories.cause) {
+        seconds += loss.rework_gpu_s;
+    }
+    return seconds;
+}
+
 }  // namespace
+
+double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s)
+{
+    const Watts board = problem.cluster.accelerator.power;
+    return (held_gpu_s - waiting_gpu_s) * training_power(problem.power, board).si +
+           waiting_gpu_s * idle_power(problem.power, board).si;
+}
 
 int spare_gpus(const FailureModel& model, const Cluster& cluster)
 {
@@ -92,8 +116,9 @@ RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const
         run.miss_probability = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
     }
     share_out_losses(result, run);
-    const double held = result.gpus + run.spare_gpus;
-    run.energy_j = held * power_per_gpu(problem.power, problem.cluster.accelerator.power).si * result.training.mean;
+    const double held_gpu_s = (result.gpus + run.spare_gpus) * result.training.mean.value;
+    const double waiting_gpu_s = std::max(0.0, held_gpu_s - training_gpu_s(parts, histories));
+    run.energy_j = (energy(problem, held_gpu_s, waiting_gpu_s) / result.training.mean.value) * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;
     return run;
 }

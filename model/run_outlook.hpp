@@ -13,6 +13,9 @@ namespace prismopt {
 /// GPUs of the nodes that wait; none of enough_spares.
 int spare_gpus(const FailureModel& model, const Cluster& cluster);
 
+/// Joules of GPUs that are held for so long, waiting for a part of it: for nodes, restarts and checkpoints, or as spares.
+double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s);
+
 /// Checkpoints and failures with which the run, or a part of it, does not end. A run that is shorter than the interval between
 /// checkpoints writes none.
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);

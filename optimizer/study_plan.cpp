@@ -25,6 +25,27 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     return goal;
 }
 
+/// A job that waits for repairs while the cluster has idle nodes surprises whoever reads its time.
+void warn_of_idle_nodes(const Scenario& scenario)
+{
+    if (scenario.space.spares.size() > 1) {
+        return;  // who compares numbers of spares knows of them
+    }
+    const int spares = scenario.space.spares.front();
+    const std::vector<Cause> causes = all_causes(scenario.reliability);
+    const bool replaced = spares != enough_spares &&
+                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
+    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    const int idle =
+        scenario.cluster.nodes() - (smallest + scenario.cluster.gpus_per_node() - 1) / scenario.cluster.gpus_per_node() - spares;
+    if (replaced && idle > 0) {
+        log_warning(
+            fmt::format("jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace failed ones; "
+                        "raise spares if they may",
+                        smallest, spares, idle));
+    }
+}
+
 }  // namespace
 
 /// The exact search prunes by limits, each of which costs confidence, so it climbs the scenario's few rungs. A race halves its
@@ -46,6 +67,7 @@ StudyPlan plan_study(const StudyModel& model)
         }
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
+    warn_of_idle_nodes(model.scenario);
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
             log_warning(fmt::format("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <cmath>
 
 namespace prismopt {
@@ -96,7 +98,7 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
                d.p99.value * model.high / unit, origin(model));
 }
 
-void print_run(const Prediction& p)
+void print_run(const Prediction& p, int idle_nodes)
 {
     const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
@@ -118,6 +120,12 @@ void print_run(const Prediction& p)
         fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
                    row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
                    row.loss.waiting_gpu_s / gpu_hour);
+    }
+    const bool waits =
+        std::any_of(run.losses.begin(), run.losses.end(), [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
+    if (waits && idle_nodes > 0) {
+        fmt::print("  the job waits while {} idle nodes of the cluster are not used as spares; set spares to have them\n",
+                   idle_nodes);
     }
     if (run.deadline.si > 0.0) {
         fmt::print("longer than {} with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n", time_text(run.deadline.si),
@@ -180,6 +188,8 @@ nlohmann::json to_json(const PlanPrediction& of)
         json["model_interval_of_mixtures"] = of.mixtures;
     }
     json["quantiles_of"] = quantiles_of(of.nodes_known);
+    json["listed_nodes"] = of.listed_nodes;
+    json["idle_nodes"] = of.idle_nodes;
     json["step_time_s"] = to_json(p.step, of.model);
     json["training_time_s"] = to_json(p.training, of.model);
     json["noise_free_step_time_s"] = p.noise_free_step_s;
@@ -188,8 +198,6 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
     json["run"] = run_json(p);
-    json["listed_nodes"] = of.listed_nodes;
-    json["idle_nodes"] = of.idle_nodes;
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -250,7 +258,7 @@ void print_text(const PlanPrediction& of)
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p);
+    print_run(p, of.idle_nodes);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",

@@ -531,6 +531,8 @@ TEST(ScenarioRefuses, BadFailures)
         "\"60 day\" to [objectives]");
     EXPECT_EQ(refusal("[space]", "[power]\ncarbon = 2\n[space]", 1),
               "carbon = 2 has no unit (needs carbon dioxide per energy); write \"2 kg/kWh\"");
+    EXPECT_THAT(refusal("[space]", "[power]\nidle_share = 0.95\n[space]", 1), HasSubstr("is more than boards draw that train"));
+    EXPECT_EQ(refusal("[space]", "[power]\nboard_share = 0.1\n[space]", 1), "accepted");
 }
 
 TEST(ScenarioRefuses, WhatIsNotToml)

@@ -277,6 +277,7 @@ TEST(Scenario, ReadsPowerDeadlineAndAxesOfTheRun)
                                                   "checkpoint_interval = [\"1 h\", \"10 min\"]\nspares = [4, 0]"),
                                              "x.toml");
     EXPECT_EQ(scenario.power.pue, 1.2);
+    EXPECT_EQ(scenario.power.idle_share, 0.2);
     EXPECT_DOUBLE_EQ(scenario.power.carbon.si, 0.48 / 3.6e6);
     EXPECT_EQ(scenario.space.spares, (std::vector<int>{0, 4}));
     ASSERT_EQ(scenario.space.checkpoint_interval.size(), 2U);

@@ -199,12 +199,16 @@ TEST(Predictor, TellsLossesDeadlineAndEnergy)
 {
     Problem problem = noisy_steps();
     problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};
-    problem.power = {"test", 0.5, Watts{100.0}, 2.0, CarbonIntensity{1e-7}};
+    problem.power = {"test", 0.5, 0.1, Watts{100.0}, 2.0, CarbonIntensity{1e-7}};
     Predictor first(problem);
     const Prediction p = predict(first, 1024, 2, 1);
     ASSERT_EQ(p.run.losses.size(), 1U);
     EXPECT_GT(p.run.losses[0].loss.failures, 0.0);
-    EXPECT_DOUBLE_EQ(p.run.energy_j.value, p.gpus * 2.0 * (0.5 * 400.0 + 100.0) * p.training.mean.value);
+    const double down_gpu_s = p.run.checkpoint_gpu_s + p.run.losses[0].loss.down_gpu_s;
+    const double computing_gpu_s = p.gpus * p.training.mean.value - down_gpu_s;
+    EXPECT_GT(down_gpu_s, 0.005 * computing_gpu_s);
+    EXPECT_NEAR(p.run.energy_j.value / (2.0 * (0.5 * 400.0 + 100.0) * computing_gpu_s + 2.0 * (0.1 * 400.0 + 100.0) * down_gpu_s),
+                1.0, 1e-9);
     EXPECT_DOUBLE_EQ(p.run.carbon_kg.value, 1e-7 * p.run.energy_j.value);
     const double lost = p.run.checkpoint_gpu_s + p.run.losses[0].loss.rework_gpu_s + p.run.losses[0].loss.down_gpu_s;
     EXPECT_NEAR(lost / (p.gpus * p.training.mean.value), 1.0 - p.ettr, 1e-9);
@@ -217,6 +221,24 @@ TEST(Predictor, TellsLossesDeadlineAndEnergy)
     EXPECT_NEAR(half.value, 0.5, 1e-3);
     EXPECT_LT(half.low, 0.5 - 0.02);
     EXPECT_GT(half.high, 0.5 + 0.02);
+}
+
+/// A job that waits for repairs most of its time draws little more than idle power, and no more than its bound says.
+TEST(Predictor, WaitsAtIdlePower)
+{
+    Problem problem = noisy_steps();
+    problem.power = {"test", 0.9, 0.1, Watts{0.0}, 1.0, CarbonIntensity{1e-7}};
+    Cause cause{"node", PerSecond{1.0 / 86400.0}, RateOf::node};
+    cause.repair = Seconds{20.0 * 86400.0};
+    problem.reliability.causes = {cause};
+    problem.reliability.spares = 0;
+    Predictor predictor(problem);
+    const Prediction p = predict(predictor, 1024, 2, 1);
+    EXPECT_LT(p.ettr, 0.2);
+    const double held_gpu_s = p.gpus * p.training.mean.value;
+    EXPECT_GT(p.run.energy_j.value, 0.1 * 400.0 * held_gpu_s);
+    EXPECT_LT(p.run.energy_j.value, (0.1 + 0.2 * 0.8) * 400.0 * held_gpu_s);
+    EXPECT_LE(std::get<NoiseFree>(predictor.bound(small_plan())).energy_j, p.run.energy_j.value);
 }
 
 /// Spares are paid for; a slower or faster machine lately widens the training time.
