@@ -286,7 +286,8 @@ const Fields<Cluster>& cluster_fields()
             .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the hierarchy of tiers")
             .custom({"slow_nodes", "nodes that are known to be slow", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
             .choice("unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
-                    "what nodes are that slow_nodes or a file of nodes leaves out: drawn, or as fast as the accelerator of the catalog")
+                    "what nodes are that slow_nodes or a file of nodes leaves out: drawn, or as fast as the accelerator of the "
+                    "catalog")
             .text("name", &Cluster::name, "my-cluster", "name of the cluster in reports");
     return fields;
 }

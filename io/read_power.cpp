@@ -7,8 +7,8 @@ namespace prismopt {
 namespace {
 
 constexpr Range share_range{"share of the board's power limit that training draws", 0, 1, "0.9", Range::Ends::open_low};
-constexpr Range idle_range{"share of the board's power limit that waiting draws: for a node, a restart, a checkpoint, or as a spare", 0,
-                           1, "0.2"};
+constexpr Range idle_range{
+    "share of the board's power limit that waiting draws: for a node, a restart, a checkpoint, or as a spare", 0, 1, "0.2"};
 constexpr Range pue_range{"power of the building over that of its computers", 1, 10, "1.1"};
 
 }  // namespace

@@ -205,8 +205,9 @@ std::string answer(const Results& results, const StudyNotes& notes)
     if (std::isfinite(point.model_low)) {
         text += fmt::format("  model error     p99 {} {} ({})\n",
                             interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
-                            point.model_fitted > 0.0 ? "95 % prediction interval from the fit to measured runs"
-                                                     : "95 % prediction interval, widened: no measured run of this accelerator as described");
+                            point.model_fitted > 0.0
+                                ? "95 % prediction interval from the fit to measured runs"
+                                : "95 % prediction interval, widened: no measured run of this accelerator as described");
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
     }
     return text + "\n";

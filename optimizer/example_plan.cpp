@@ -2,6 +2,7 @@
 
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
+#include "optimizer/space_estimate.hpp"
 #include "optimizer/spread_ranges.hpp"
 
 #include <optional>
@@ -14,11 +15,19 @@ std::string example_design(const Scenario& scenario)
     const StudyModel model(scenario);
     Worker worker(model);
     std::optional<Bound> best;
+    const auto take = [&best](const Bound& bound) {
+        if (!best || bound.objectives.front() < best->objectives.front()) {
+            best = bound;
+        }
+    };
     for (const SweepRange& range : spread_ranges(model.designs.space().size(), most_looked_at)) {
         for (const Bound& bound : worker.sweep(range).feasible) {
-            if (!best || bound.objectives.front() < best->objectives.front()) {
-                best = bound;
-            }
+            take(bound);
+        }
+    }
+    if (!best && model.designs.space().size() > most_looked_at) {
+        for (const SpaceEstimate::Plan& plan : estimate_space(model, [] {}).plans) {
+            take(plan.bound);
         }
     }
     if (!best) {

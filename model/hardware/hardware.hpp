@@ -117,8 +117,8 @@ struct NetworkTier {
 /// What nodes are like that nobody has measured: luck, as on any cluster of the kind, or as the catalog's accelerator.
 enum class UnlistedNodes { drawn, nominal };
 template <>
-inline constexpr auto names_of<UnlistedNodes> =
-    std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"}, {UnlistedNodes::nominal, "nominal"}});
+inline constexpr auto names_of<UnlistedNodes> = std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"},
+                                                                                     {UnlistedNodes::nominal, "nominal"}});
 
 struct Cluster {
     std::string name;

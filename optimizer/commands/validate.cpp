@@ -2,7 +2,7 @@
 
 #include "io/scenario.hpp"
 #include "optimizer/evaluator.hpp"
-#include "optimizer/log.hpp"
+#include "optimizer/space_estimate.hpp"
 #include "optimizer/spread_ranges.hpp"
 #include "optimizer/study_plan.hpp"
 #include "search/archive.hpp"
@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <optional>
 
 namespace prismopt {
 
@@ -38,19 +39,6 @@ Count count_in(const StudyModel& model, std::vector<SweepRange> ranges, const Pa
     return count;
 }
 
-/// By a sample where the space is large; that one finds nothing feasible is no proof.
-Count count_space(const StudyModel& model, const Pause& pause)
-{
-    const std::uint64_t size = model.designs.space().size();
-    Count count = count_in(model, spread_ranges(size, most_counted), pause);
-    if (count.archive.feasible() == 0 && count.looked_at < size) {
-        log_warning(fmt::format("none of {} raw tuples spread over the space is feasible; looking at each of {}",
-                                grouped(count.looked_at), grouped(size)));
-        count = count_in(model, spread_ranges(size, size), pause);
-    }
-    return count;
-}
-
 }  // namespace
 
 int validate_command(const std::vector<std::string>& words, const Call& call)
@@ -65,13 +53,17 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
-    const Count count = count_space(model, stop_after(*values, call));
+    const Pause pause = stop_after(*values, call);
+    const Count count = count_in(model, spread_ranges(size, most_counted), pause);
     const Archive& archive = count.archive;
     const std::uint64_t looked_at = count.looked_at;
-    if (archive.feasible() == 0) {
+    const bool whole = looked_at == size;
+    if (archive.feasible() == 0 && whole) {
         refuse_infeasible(scenario, archive);
     }
-    const bool whole = looked_at == size;
+    // Raw tuples spread over a large space may miss what is feasible; branches that its rules allow find more of it.
+    const std::optional<SpaceEstimate> sample =
+        archive.feasible() == 0 ? std::optional(estimate_space(model, pause)) : std::nullopt;
     const double scale = static_cast<double>(size) / static_cast<double>(looked_at);
     const auto in_all = [&](std::uint64_t seen) {
         return whole ? seen : static_cast<std::uint64_t>(std::llround(scale * static_cast<double>(seen)));
@@ -79,6 +71,13 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     if ((*values)["json"].as<bool>()) {
         nlohmann::json json{
             {"valid", true}, {"raw_tuples", size}, {"looked_at", looked_at}, {"feasible", in_all(archive.feasible())}};
+        if (sample) {
+            json["feasible"] = std::llround(sample->feasible.value);
+            json["plans_sampled"] = sample->judged;
+        }
+        if (sample && sample->plans.empty()) {
+            json["feasible_share_below"] = sample->share_below();
+        }
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : archive.rejected()) {
             json["rejected"][rejected.reason] = in_all(rejected.count);
@@ -91,7 +90,13 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     };
     fmt::print("{}: valid\n{:>16} raw tuples{}\n", scenario.path, size,
                whole ? "" : fmt::format(", {} of them looked at", grouped(looked_at)));
-    fmt::print("{:>16} feasible\n", told(archive.feasible()));
+    if (sample) {
+        fmt::print("{}\n", sample->plans.empty()
+                               ? none_found_text(*sample)
+                               : fmt::format("{:>16} feasible", fmt::format("about {:.3g}", sample->feasible.value)));
+    } else {
+        fmt::print("{:>16} feasible\n", told(archive.feasible()));
+    }
     for (const Rejected& rejected : archive.rejected()) {
         if (rejected.count > 0) {
             fmt::print("{:>16} rejected: {}\n", told(rejected.count), rejected.reason);
