@@ -1,10 +1,12 @@
 #include "io/completion.hpp"
 #include "io/front_columns.hpp"
+#include "io/front_ties.hpp"
 #include "io/report.hpp"
 #include "io/results_schema.hpp"
 #include "io/study_notes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -67,10 +69,10 @@ std::string header(const Results& results)
             line += fmt::format(",{}", with_units(objective_column(objective.name), limit, objective.units));
         }
     }
-    return line + ",training_time_p90_s,done_p50,done_p90,done_p99\n";
+    return line + ",training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
 }
 
-std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes)
+std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
@@ -89,7 +91,8 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
         line += fields(objective);
     }
     const auto done = completions(point.prediction.training, notes.start);
-    return line + fmt::format(",{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date);
+    return line + fmt::format(",{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
+                              fmt::join(tied, " "));
 }
 
 }  // namespace
@@ -98,8 +101,9 @@ std::string front_csv(const Results& results)
 {
     std::string text = header(results);
     const StudyNotes notes = study_notes(results);
-    for (const FrontPoint& point : results.front) {
-        text += row(results, point, notes);
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        text += row(results, results.front[i], notes, tied[i]);
     }
     return text;
 }

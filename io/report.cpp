@@ -3,6 +3,7 @@
 #include "io/aligned.hpp"
 #include "io/completion.hpp"
 #include "io/date.hpp"
+#include "io/front_ties.hpp"
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
 #include "io/space_counts.hpp"
@@ -16,6 +17,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <set>
 
 namespace prismopt {
 
@@ -213,32 +215,33 @@ std::string answer(const Results& results, const StudyNotes& notes)
     return text + "\n";
 }
 
-bool equal_in_objectives(const FrontPoint& a, const FrontPoint& b)
+/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of one member and
+/// those after it that tie with it and are in no group yet.
+std::string ties_text(const Results& results)
 {
-    return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(), b.objectives.end(),
-                      [](const Estimate& one, const Estimate& other) { return one.value == other.value; });
-}
-
-/// Plans with equal objectives, such as those that differ only in the memory they leave free.
-std::string ties(const Results& results)
-{
+    const std::vector<std::vector<std::uint64_t>> others = ties(results.front);
     std::vector<std::string> groups;
-    std::vector<bool> told(results.front.size(), false);
+    std::set<std::uint64_t> named;
     for (std::size_t i = 0; i < results.front.size(); ++i) {
-        std::vector<std::uint64_t> group;
-        for (std::size_t j = i; j < results.front.size(); ++j) {
-            if (!told[j] && equal_in_objectives(results.front[i], results.front[j])) {
-                told[j] = true;
-                group.push_back(results.front[j].index);
+        if (named.contains(results.front[i].index)) {
+            continue;
+        }
+        std::vector<std::uint64_t> group{results.front[i].index};
+        for (const std::uint64_t other : others[i]) {
+            if (named.insert(other).second) {
+                group.push_back(other);
             }
         }
         if (group.size() > 1) {
+            named.insert(group.front());
             groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
         }
     }
     return groups.empty() ? ""
-                          : fmt::format("Ties (all objectives are equal): points {}. Choose among them by the other columns.\n",
-                                        fmt::join(groups, ", "));
+                          : fmt::format(
+                                "Ties (all objectives are equal within the sampling error): points {}. Choose among "
+                                "them by the other columns.\n",
+                                fmt::join(groups, ", "));
 }
 
 std::string front_section(const Results& results, const StudyNotes& notes)
@@ -256,7 +259,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
             "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
             "it.\n";
     }
-    text += ties(results);
+    text += ties_text(results);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=

@@ -3,6 +3,7 @@
 #include "io/completion.hpp"
 #include "io/date.hpp"
 #include "io/front_columns.hpp"
+#include "io/front_ties.hpp"
 #include "io/named_points.hpp"
 #include "io/plan_words.hpp"
 #include "io/results_schema.hpp"
@@ -174,8 +175,10 @@ std::string report_json(const Results& results, const std::string& file)
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);
     json["front"] = Json::array();
-    for (const FrontPoint& point : results.front) {
-        json["front"].push_back(front_point(results, point, notes));
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        json["front"].push_back(front_point(results, results.front[i], notes));
+        json["front"].back()["ties_with"] = tied[i];
     }
     json["scenario_toml"] = results.study.scenario_text;
     return json.dump(1) + "\n";

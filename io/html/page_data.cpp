@@ -3,6 +3,7 @@
 #include "io/completion.hpp"
 #include "io/date.hpp"
 #include "io/front_columns.hpp"
+#include "io/front_ties.hpp"
 #include "io/html/packed.hpp"
 #include "io/named_points.hpp"
 #include "io/plan_words.hpp"
@@ -265,8 +266,12 @@ Json study_json(const ReportedStudy& study)
     for (const Axis& axis : results.axes) {
         json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
     }
-    for (const FrontPoint& point : results.front) {
-        json["front"].push_back(front_point(results, point, notes));
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        json["front"].push_back(front_point(results, results.front[i], notes));
+        for (const std::uint64_t other : tied[i]) {
+            json["front"].back()["ties_with"].push_back(std::to_string(other));
+        }
     }
     for (const RunStudy& run : study.runs) {
         json["front"][run.position]["run"] = run_json(run);

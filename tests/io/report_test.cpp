@@ -106,8 +106,10 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.index = 22;
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
-    EXPECT_THAT(text_report(results),
-                HasSubstr("\nTies (all objectives are equal): points 30 = 22. Choose among them by the other columns.\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
+    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",22\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",30\n"));
 }
 
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
@@ -226,8 +228,9 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
     EXPECT_THAT(csv[1], HasSubstr(",2.5,0.92,1.08,1,"));
     EXPECT_THAT(
         csv[0],
-        EndsWith(",objective_gpus,objective_gpus_low,objective_gpus_high,training_time_p90_s,done_p50,done_p90,done_p99"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,4968000,,,"));
+        EndsWith(
+            ",objective_gpus,objective_gpus_low,objective_gpus_high,training_time_p90_s,done_p50,done_p90,done_p99,ties_with"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,4968000,,,,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));

@@ -2,8 +2,8 @@
 
 const kept = (study) => study.front.filter((point) => !point.dominated && point.objectives.every(([value]) => Number.isFinite(value)));
 
-/// Other plans of the front with equal objectives.
-const tiesOf = (point) => kept(point.study).filter((other) => other !== point && other.objectives.every(([value], k) => value === point.objectives[k][0]));
+/// Other plans of the front whose objectives are equal within the sampling error.
+const tiesOf = (point) => kept(point.study).filter((other) => (point.ties_with ?? []).includes(other.id));
 
 const namedPoint = (study, name) => study.front.find((point) => point.id === study.named[name]) ?? null;
 

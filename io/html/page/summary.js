@@ -82,7 +82,7 @@ function limitText(point) {
 
 function marginText(point) {
     const tied = tiesOf(point);
-    if (tied.length > 0) return `${point.label} ties with ${tied.map((other) => other.label).join(", ")}: all objectives are equal, so choose by the other columns of the table.`;
+    if (tied.length > 0) return `${point.label} ties with ${tied.map((other) => other.label).join(", ")}: all objectives are equal within the sampling error, so choose by the other columns of the table.`;
     const others = kept(point.study).filter((other) => other !== point).sort((a, b) => a.objectives[0][0] - b.objectives[0][0]);
     if (others.length === 0) return "";
     const [next] = others;
