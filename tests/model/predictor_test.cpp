@@ -228,7 +228,9 @@ TEST(Predictor, WaitsAtIdlePower)
 {
     Problem problem = noisy_steps();
     problem.power = {"test", 0.9, 0.1, Watts{0.0}, 1.0, CarbonIntensity{1e-7}};
-    Cause cause{"node", PerSecond{1.0 / 86400.0}, RateOf::node};
+    Cause cause;
+    cause.name = "node";
+    cause.rate = PerSecond{1.0 / 86400.0};
     cause.repair = Seconds{20.0 * 86400.0};
     problem.reliability.causes = {cause};
     problem.reliability.spares = 0;

@@ -55,7 +55,7 @@ TEST(SpaceEstimate, AgreesWithTheWholeSpace)
     }
     EXPECT_NEAR(stands_for, estimate.feasible.value, 1e-9 * stands_for);
 
-    const std::vector<Bound> front = improved_front(model, {estimate.plans.front().bound});
+    const std::vector<Bound> front = improved_front(model, {estimate.plans.front().bound}, [] {});
     std::vector<std::vector<double>> bounds;
     for (const Bound& bound : whole.feasible) {
         bounds.push_back(bound.objectives);

@@ -76,8 +76,8 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
         problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
         problem.cluster.node_factors[4 + slow] = 1.3;  // of the second replica
         const ExecutionGraph graph = graph_of(problem, plan_of(8, 4, 2));
-        EXPECT_FLOAT_EQ(graph.mean_factor(1, slow), 1.3F);
-        EXPECT_FLOAT_EQ(graph.mean_factor(0, slow), 1.0F);
+        EXPECT_NEAR(graph.mean_factor(1, slow), 1.3, 1e-6);
+        EXPECT_NEAR(graph.mean_factor(0, slow), 1.0, 1e-6);
         const SamplerOptions options{7, Purpose::confirm, 2};
         const auto draws = sample_steps(graph, problem.noise, {0, 64, 1}, options);
         for (const std::uint32_t fleet : {0U, 17U, 63U}) {
