@@ -52,13 +52,19 @@ class DryRun(CliTest):
         self.assertRegex(self.output("search", "study.toml", "--dry-run"), r"has 128 fleets, too few .* give it \d+ or more\n272 plans drawn")
         self.assertNotIn("too few", self.output("search", self.scenario(), "--dry-run"))
 
-    LARGE = {"gpus": "{ from = 1, to = 64, step = 1 }", "tp": "[1, 2, 4, 8]\ncp = [1, 2, 4]", "pp": "[1, 2, 3, 4, 5, 6, 7, 8]",
+    LARGE = {"gpus": "{ from = 1, to = 64, step = 1 }", "tp": "[1, 2, 4, 8]", "cp": "[1, 2, 4]", "pp": "[1, 2, 3, 4, 5, 6, 7, 8]",
              "v": "[1, 2, 3, 4, 8]", "microbatch": "[1, 2, 3, 4, 5, 6, 7, 8]", "schedule": '["gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_v"]',
              "recompute": '["none", "selective", "full"]', "sharding": '["none", "zero1", "zero2", "zero3"]', "split": '["layers", "slots"]',
              "dp_overlap": '["on", "off"]', "order": '["tp-pp-dp", "tp-dp-pp"]'}
 
+    def large(self, **changes):
+        """The small scenario with another space."""
+        path = self.scenario(**changes)
+        axes = "".join(f"{key} = {values}\n" for key, values in self.LARGE.items())
+        return self.write(re.sub(r"(?ms)^\[space\]$.*?(?=^\[)", lambda _: f"[space]\n{axes}\n", path.read_text()))
+
     def test_a_large_space_is_estimated(self):
-        text = self.output("search", self.scenario(**self.LARGE), "--dry-run", "--strategy", "exact")
+        text = self.output("search", self.large(), "--dry-run", "--strategy", "exact")
         feasible = re.search(r"(?m)^about [\d.e+]+ \(([\d.e+]+) to ([\d.e+]+)\) plans are feasible", text)
         self.assertIsNotNone(feasible, text)
         counted = json.loads(self.output("validate", "study.toml", "--json"))
@@ -67,7 +73,7 @@ class DryRun(CliTest):
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
 
     def test_a_sample_never_claims_that_nothing_is_feasible(self):
-        toml = self.scenario(**self.LARGE, headroom=0.999)
+        toml = self.large(headroom=0.999)
         text = self.output("search", toml, "--dry-run")
         self.assertNotIn("none of the", text)
         found = re.search(r"no feasible plan among ([\d,]+) sampled; .* below ([\d.e-]+) %", text)
