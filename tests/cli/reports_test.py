@@ -24,7 +24,7 @@ class Reports(CliTest):
         self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0})
 
     def test_validate_estimates_a_large_space(self):
-        """By the places that a dry run looks at."""
+        """By places spread over it; tests of the dry run compare its own estimate with this one."""
         numbers = lambda last: str(list(range(1, last + 1)))
         toml = self.scenario(tp="[1, 2, 4, 8, 16]", pp=numbers(24), v=numbers(24), microbatch=numbers(4096))
         raw = 3 * 5 * 24 * 24 * 4096 * 3 * 2
@@ -35,8 +35,6 @@ class Reports(CliTest):
         self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
         text = self.output("validate", toml)
         self.assertRegex(text, rf"valid\n +{raw} raw tuples, [\d,]+ of them looked at\n +about [\d.e+]+ feasible\n")
-        share = float(re.search(r"([\d.]+) %  feasible", self.output("search", toml, "--dry-run"))[1])
-        self.assertAlmostEqual(100 * counts["feasible"] / raw, share, delta=0.00005 + 1e-9)
 
     def test_outputs_do_not_overwrite_each_other(self):
         self.output("search", support.SMALL)
