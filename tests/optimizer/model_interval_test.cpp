@@ -1,7 +1,7 @@
 #include "optimizer/model_interval.hpp"
 
 #include "io/scenario.hpp"
-#include "io/scenario_schema.hpp"
+#include "io/sections.hpp"
 #include "optimizer/check_model.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -149,16 +148,15 @@ Scenario overridden(const std::string& key, double value)
 
 TEST(ModelInterval, CasesHaveEveryKeyOfTheOverride)
 {
-    const auto schema = nlohmann::json::parse(scenario_schema());
-    const auto& keys = schema.at("properties").at("cluster").at("properties").at("accelerator_override").at("properties");
     std::set<std::string> all;
-    for (const auto& [key, kind] : keys.items()) {
-        const nlohmann::json shares = kind.value("properties", nlohmann::json::object());
-        for (const auto& [share, unused] : shares.items()) {
-            all.insert(key + "." + share);
+    for (const KeyInfo& key : accelerator_fields().keys()) {
+        const ValueShape& shape = key.shapes.front();
+        if (shape.kind != ValueShape::Kind::section) {
+            all.insert(key.key);
+            continue;
         }
-        if (!kind.contains("properties")) {
-            all.insert(key);
+        for (const KeyInfo& share : shape.section().keys()) {
+            all.insert(key.key + "." + share.key);
         }
     }
     std::set<std::string> cases;
