@@ -60,7 +60,7 @@ TEST(ScenarioRefuses, AbsentKeys)
     EXPECT_EQ(refusal("[[phase]]\ntokens = 3e11", "[[phase]]"),
               "[phase] has no 'tokens' (it must be given); add tokens = 15.6e12");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "layers = 4", -1),
-              "[workload] has no 'hidden' (it must be given); add model = \"deepseek-v3\", or hidden = 12288");
+              "[workload] has no 'hidden' (it must be given); add model = \"deepseek-v2\", or hidden = 12288");
     EXPECT_THAT(refusal("link = \"ib-hdr\"", "", -2), StartsWith("[tier] has no 'bandwidth' (it must be given); add link = "));
     EXPECT_THAT(refusal("profile = \"hpc-2024\"", "", -1),
                 AllOf(StartsWith("[variability] has no 'gpu' (it must be given); add profile = "),
