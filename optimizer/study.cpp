@@ -166,6 +166,7 @@ public:
         for (const std::uint64_t index : archive_.front()) {
             results.front.push_back(drawn_.at(index));
         }
+        add_model_intervals(model_, results.front);
         put_in_order(results.front);
     }
 
