@@ -90,7 +90,7 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"model_high", "1", "measured times over the mean model's: upper 95 % limit",
                             [](FrontPoint& p) -> double& { return p.model_high; }, 2},
         FrontColumn<double>{"model_fitted", "1",
-                            "1: these limits are of the fit to measured runs; 0: widened, no measured run is of this accelerator",
+                            "1: these limits are of the fit to measured runs; 0: widened, no measured run is of this hardware",
                             [](FrontPoint& p) -> double& { return p.model_fitted; }, 2, allowed_share},
     };
     return columns;

@@ -62,7 +62,7 @@ struct FrontPoint {
     // 95 % limits of measured times over the mean model's; NaN where not looked at (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    double model_fitted = 0.0;  // 1: from the fit's covariance and scatter; 0: widened, no measured run is of this accelerator
+    double model_fitted = 0.0;  // 1: from the fit's covariance and scatter; 0: widened, no measured run is of this hardware
 };
 
 struct ProgressPoint {

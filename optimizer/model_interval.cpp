@@ -3,6 +3,7 @@
 #include "model/phase.hpp"
 
 #include "io/scenario.hpp"
+#include "model/hardware/kernel_time.hpp"
 #include "model/step/mean_step.hpp"
 
 #include <algorithm>
@@ -144,17 +145,27 @@ bool knows(const FittedModel& model, const Accelerator& accelerator)
     });
 }
 
+/// Whether scaling the constant changes the cluster.
+bool uses(const Cluster& cluster, const FittedConstant& constant)
+{
+    return has(constant, cluster.stack.name) || has(constant, cluster.accelerator.catalog_entry) ||
+           std::any_of(cluster.tiers.begin(), cluster.tiers.end(),
+                       [&](const NetworkTier& tier) { return has(constant, link_of(tier, cluster.stack)); });
+}
+
 /// Logarithms of a plan's step time without noise, by cluster.
 class StepTimes {
 public:
     StepTimes(const Setting& setting, const ParallelPlan& plan) : setting_(setting), plan_(plan), base_(at(setting.cluster)) {}
 
     bool finite() const { return std::isfinite(base_); }
-    /// By the logarithm of a constant: `moved` has it exp(-difference) times as large. Zero where such a plan cannot run.
-    double gradient(const Cluster& moved) const
+    /// By the logarithm of a constant: `moved` has it exp(-difference) times as large.
+    double gradient(const Cluster& moved) const { return -change(moved) / difference; }
+    /// Zero where such a plan cannot run.
+    double change(const Cluster& moved) const
     {
         const double there = at(moved);
-        return std::isfinite(there) ? (base_ - there) / difference : 0.0;
+        return std::isfinite(there) ? there - base_ : 0.0;
     }
 
 private:
@@ -173,33 +184,36 @@ private:
     double base_;
 };
 
-/// What tiers that have other numbers than their link, or no link, add to the variance: so much that they are known as badly as the
-/// least known link.
-double variance_of_tiers(const Cluster& cluster, const StepTimes& times, const FittedModel& model)
+/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the step of
+/// a tier that is twice as slow.
+double variance_of_tiers(const Cluster& cluster, const StepTimes& times)
 {
-    const std::size_t n = model.constants.size();
+    constexpr double slower = 2.0;
     double variance = 0.0;
     for (const char* key : {"efficiency", "latency"}) {
         for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-            const std::string link = link_of(cluster.tiers[t], cluster.stack);
-            double own = 0.0;
-            double least_known = 0.0;
-            for (std::size_t k = 0; k < n; ++k) {
-                if (is(model.constants[k].key, key)) {
-                    const double of_constant = model.covariance[k * n + k];
-                    own = has(model.constants[k], link) ? of_constant : own;
-                    least_known = std::max(least_known, of_constant);
-                }
-            }
             const double share = unlike_link(cluster.tiers[t], key, cluster.stack);
             if (share > 0.0) {
                 Cluster moved = cluster;
-                constant_of(moved.tiers[t], key) *= std::exp(-difference);
-                variance += std::pow(share * times.gradient(moved), 2.0) * std::max(0.0, least_known - own);
+                constant_of(moved.tiers[t], key) *= is(key, "latency") ? slower : 1.0 / slower;
+                variance += std::pow(share * times.change(moved), 2.0);
             }
         }
     }
     return variance;
+}
+
+Workload in_16_bits(Workload workload)
+{
+    workload.precision = Precision::bf16;
+    return workload;
+}
+
+/// hypot(constants, scatter) of a plan on a cluster.
+double measured_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
+{
+    return std::hypot(constants_deviation(setting, plan, model),
+                      model.scatter[static_cast<std::size_t>(kind_of(setting.workload))]);
 }
 
 }  // namespace
@@ -258,9 +272,11 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
     const std::size_t n = model.constants.size();
     std::vector<double> gradient(n, 0.0);
     for (std::size_t k = 0; k < n; ++k) {
-        gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
+        if (uses(setting.cluster, model.constants[k])) {
+            gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
+        }
     }
-    double variance = variance_of_tiers(setting.cluster, times, model);
+    double variance = variance_of_tiers(setting.cluster, times);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
@@ -273,17 +289,26 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
 {
     const Accelerator& accelerator = setting.cluster.accelerator;
     const double unlike = knows(model, accelerator) ? unlike_catalog(accelerator, setting.cluster.stack) : 1.0;
-    double constants = constants_deviation(setting, plan, model);
-    if (unlike > 0.0 || tiers_differ(setting.cluster)) {
-        const Cluster before = as_in_catalog(setting.cluster);
-        constants = std::max(constants, constants_deviation({setting.workload, setting.phase, before, setting.noise,
-                                                             setting.memory_headroom, setting.orders},
-                                                            plan, model));
+    const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
+    double measured = 0.0;
+    const auto widen = [&](const Workload& workload, const Cluster& cluster) {
+        measured = std::max(measured, measured_deviation({workload, setting.phase, cluster, setting.noise,
+                                                          setting.memory_headroom, setting.orders},
+                                                         plan, model));
+    };
+    const auto widen_by_precision = [&](const Cluster& cluster) {
+        widen(setting.workload, cluster);
+        if (operand_bytes(setting.workload.precision) < 2.0) {
+            widen(in_16_bits(setting.workload), cluster);
+        }
+    };
+    widen_by_precision(setting.cluster);
+    if (!as_measured) {
+        widen_by_precision(as_in_catalog(setting.cluster));
     }
-    const double scatter = model.scatter[static_cast<std::size_t>(kind_of(setting.workload))];
     const double declared = std::log1p(accelerator.model_error) / two_sided_95;
-    ModelInterval interval = interval_of(std::max(declared, std::hypot(constants, scatter, unlike * model.unmeasured)));
-    interval.fitted = unlike == 0.0;
+    ModelInterval interval = interval_of(std::max(declared, std::hypot(measured, unlike * model.unmeasured)));
+    interval.fitted = as_measured;
     return interval;
 }
 

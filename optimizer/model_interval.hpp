@@ -12,9 +12,11 @@ inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the norma
 /// 95 % prediction interval of a measured mean, relative to the predicted one.
 ///
 /// It is that of the deviation hypot(constants, scatter, unmeasured) of the logarithm, where
-/// - constants: the uncertainty of the fitted constants, of the catalog's entries from which the machine was made. A machine whose
-///   numbers were changed has the larger of its own and of the machine's before the change;
-/// - scatter: that of measured runs of this kind about the fitted model;
+/// - constants: the uncertainty of the fitted constants, of the catalog's entries from which the machine was made, and of links with
+///   other numbers than the catalog's. A machine whose numbers were changed has the larger of its own and of the machine's before the
+///   change;
+/// - scatter: that of measured runs of this kind about the fitted model. Together with the constants it is at least that of the same
+///   plan in 16 bits, of which most measured runs are, where fewer are used;
 /// - unmeasured: how far the model was off on accelerators that it was not fitted to (FittedModel::unmeasured), for an accelerator
 ///   that no fit knows; for one whose numbers were changed the share unlike_catalog() of it.
 /// It is never narrower than the error that the accelerator declares (model_error). So no change of a number that the catalog has makes a
@@ -22,7 +24,7 @@ inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the norma
 struct ModelInterval {
     double low = 1.0;
     double high = 1.0;
-    bool fitted = false;  // the fit had runs of this accelerator, as it is
+    bool fitted = false;  // the fit had runs of this accelerator, as it is, and the catalog has the links, as they are
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };
@@ -41,8 +43,8 @@ double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack
 
 /// Standard deviation of the logarithm of a plan's step time without noise, as far as the fitted constants are uncertain: by the
 /// delta method, sqrt(g C g) with the gradient g of log(step time) by the constants' logarithms, in differences. Source: Cox,
-/// "Delta method", Encyclopedia of Biostatistics (2005). A tier with other numbers than its link, or of no link, is known as badly as
-/// the least known link. Zero for plans that cannot run.
+/// "Delta method", Encyclopedia of Biostatistics (2005). A tier with other numbers than its link, or of no link, adds what the step
+/// takes longer where that tier is twice as slow: by the share of unlike_catalog(), which is of links as of accelerators. Zero for plans that cannot run.
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
 /// The interval of a plan.

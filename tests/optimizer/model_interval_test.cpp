@@ -225,6 +225,38 @@ TEST(ModelInterval, IsNeverNarrowerWithOtherLinks)
         const ModelInterval changed = interval_of_scenario(scenario_with(h100, node));
         EXPECT_LE(changed.low, plain.low) << node;
         EXPECT_GE(changed.high, plain.high) << node;
+        EXPECT_FALSE(changed.fitted) << node;
+    }
+}
+
+/// A link that nobody has measured may be half as fast as described.
+TEST(ModelInterval, OfAnInventedLinkHasThatLinkAtHalfItsSpeed)
+{
+    const auto of_link = [](const char* bandwidth) {
+        const Scenario scenario =
+            scenario_with(h100, fmt::format("bandwidth = \"{}\"\nefficiency = 0.99\nlatency = \"1 us\"", bandwidth));
+        const StudyModel model(scenario);
+        const double step_s = std::get<NoiseFree>(Predictor(model.problem).bound(parse_design("", scenario))).step_s;
+        return std::pair(step_s, interval_of_scenario(scenario));
+    };
+    const auto [fast_s, fast] = of_link("450 GB/s");
+    const auto [slow_s, slow] = of_link("225 GB/s");
+    EXPECT_GT(std::log(fast.high), two_sided_95 * std::log(slow_s / fast_s));
+}
+
+/// Of dense networks and mixtures of experts: most measured runs are in 16 bits.
+TEST(ModelInterval, IsNeverNarrowerInFewerBits)
+{
+    for (const char* name : {"gpt-22b", "mixtral-8x7b"}) {
+        const auto in = [&](const char* precision) {
+            std::string text = scenario_with(h100).text;
+            text.replace(text.find("\"gpt-22b\""), 9, fmt::format("\"{}\"\nprecision = \"{}\"", name, precision));
+            return interval_of_scenario(parse_scenario(text, "interval.toml"));
+        };
+        const ModelInterval bf16 = in("bf16");
+        const ModelInterval fp8 = in("fp8");
+        EXPECT_LE(fp8.low, bf16.low) << name;
+        EXPECT_GE(fp8.high, bf16.high) << name;
     }
 }
 
