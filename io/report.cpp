@@ -3,6 +3,7 @@
 #include "io/aligned.hpp"
 #include "io/completion.hpp"
 #include "io/date.hpp"
+#include "io/deadline_risk.hpp"
 #include "io/front_ties.hpp"
 #include "io/plan_words.hpp"
 #include "io/reading_units.hpp"
@@ -107,8 +108,8 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
         deadline_shown = deadline_shown || objective.name == "miss_probability";
     }
     if (notes.deadline.si > 0.0 && !deadline_shown) {
-        columns.push_back(
-            {"miss probability", "", [](const FrontPoint& p) { return cell(p.prediction.run.miss_probability.value, {}, 2); }});
+        columns.push_back({"miss probability", "model exact",
+                           [](const FrontPoint& p) { return cell(p.prediction.run.miss_probability.value, {}, 2); }});
     }
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(),
@@ -180,12 +181,16 @@ std::string energy_text(const Prediction& prediction)
     return std::isfinite(joules) ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name) : "";
 }
 
-std::string risk_text(const Prediction& prediction, const StudyNotes& notes)
+std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 {
-    const double risk = prediction.run.miss_probability.value;
-    return notes.deadline.si > 0.0 && std::isfinite(risk)
-               ? fmt::format("; misses the deadline of {} with probability {:.2g}", time_text(notes.deadline.si), risk)
-               : "";
+    const double risk = point.prediction.run.miss_probability.value;
+    if (notes.deadline.si <= 0.0 || !std::isfinite(risk)) {
+        return "";
+    }
+    const auto with_error = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    return fmt::format("  deadline        missed after {} with probability {} were the model exact{}\n",
+                       time_text(notes.deadline.si), probability_text(risk),
+                       with_error ? "; " + deadline_risk_text(*with_error) : "");
 }
 
 /// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
@@ -200,8 +205,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
     std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
                                    p.gpus, results.provisional ? " (provisional)" : "");
     text += fmt::format("  training time   {}\n", when_text(point, notes));
-    text += fmt::format("  cost            {} {}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name, energy_text(p),
-                        risk_text(p, notes));
+    text += fmt::format("  cost            {} {}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name, energy_text(p));
+    text += risk_text(point, notes);
     text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
                         interval(low, high, places), unit.name);
     if (std::isfinite(point.model_low)) {
@@ -209,8 +214,10 @@ std::string answer(const Results& results, const StudyNotes& notes)
                             interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
                             point.model_fitted > 0.0
                                 ? "95 % prediction interval from the fit to measured runs"
-                                : "95 % prediction interval, widened: no measured run of this accelerator as described");
+                                : "95 % prediction interval, widened: no measured run of this hardware as described");
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
+    } else {
+        text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
     }
     return text + "\n";
 }

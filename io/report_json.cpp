@@ -2,6 +2,7 @@
 
 #include "io/completion.hpp"
 #include "io/date.hpp"
+#include "io/deadline_risk.hpp"
 #include "io/front_columns.hpp"
 #include "io/front_ties.hpp"
 #include "io/named_points.hpp"
@@ -135,6 +136,10 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     }
     for (const auto& column : front_estimates()) {
         json["estimates"][std::string(column.name)] = estimate(column.in(point));
+    }
+    if (const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high)) {
+        json["estimates"]["miss_probability"]["model_low"] = risk->low;
+        json["estimates"]["miss_probability"]["model_high"] = risk->high;
     }
     for (const auto& column : front_numbers()) {
         json["numbers"][std::string(column.name)] = number(column.in(point));

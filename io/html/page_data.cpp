@@ -2,6 +2,7 @@
 
 #include "io/completion.hpp"
 #include "io/date.hpp"
+#include "io/deadline_risk.hpp"
 #include "io/front_columns.hpp"
 #include "io/front_ties.hpp"
 #include "io/html/packed.hpp"
@@ -85,6 +86,8 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (const auto& column : front_numbers()) {
         json["numbers"][std::string(column.name)] = number(column.in(point));
     }
+    const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    json["risk_with_model_error"] = risk ? deadline_risk_text(*risk) : "";
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
                          {"training_time", quantiles(point.prediction.training.quantiles)}};
     return json;

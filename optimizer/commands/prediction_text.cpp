@@ -1,5 +1,6 @@
 #include "optimizer/commands/prediction_text.hpp"
 
+#include "io/deadline_risk.hpp"
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "optimizer/design_text.hpp"
@@ -44,7 +45,7 @@ nlohmann::json to_json(const MemoryUse& memory)
 }
 
 /// GPU-hours are what is lost; lists are by cause.
-nlohmann::json run_json(const Prediction& p)
+nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
 {
     const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
@@ -63,6 +64,10 @@ nlohmann::json run_json(const Prediction& p)
         json["miss_probability"] = run.miss_probability.value;
         json["miss_probability_low"] = run.miss_probability.low;
         json["miss_probability_high"] = run.miss_probability.high;
+        if (const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high)) {
+            json["miss_probability_model_low"] = risk->low;
+            json["miss_probability_model_high"] = risk->high;
+        }
     }
     json["causes"] = nlohmann::json::array();
     for (const NamedLoss& row : run.losses) {
@@ -86,7 +91,7 @@ std::string limits(const Estimate& e, double unit)
 const char* origin(const ModelInterval& model)
 {
     return model.fitted ? "95 % by the fit's covariance and scatter"
-                        : "95 %, widened: no measured run is of this accelerator as described";
+                        : "95 %, widened: no measured run is of this hardware as described";
 }
 
 void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
@@ -98,7 +103,7 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
                d.p99.value * model.high / unit, origin(model));
 }
 
-void print_run(const Prediction& p, int idle_nodes)
+void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
 {
     const RunOutlook& run = p.run;
     constexpr double gpu_hour = 3600.0;
@@ -128,8 +133,11 @@ void print_run(const Prediction& p, int idle_nodes)
                    idle_nodes);
     }
     if (run.deadline.si > 0.0) {
-        fmt::print("longer than {} with probability {:.3g} (95 % interval {:.3g} .. {:.3g})\n", time_text(run.deadline.si),
-                   run.miss_probability.value, run.miss_probability.low, run.miss_probability.high);
+        const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
+        fmt::print("longer than {} with probability {} (95 % interval {} .. {}) were the model exact{}\n",
+                   time_text(run.deadline.si), probability_text(run.miss_probability.value),
+                   probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
+                   risk ? "; " + deadline_risk_text(*risk) : "");
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
 }
@@ -197,7 +205,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["mfu"] = p.mfu;
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
-    json["run"] = run_json(p);
+    json["run"] = run_json(p, of.model);
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
@@ -258,7 +266,7 @@ void print_text(const PlanPrediction& of)
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p, of.idle_nodes);
+    print_run(p, of.model, of.idle_nodes);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",

@@ -42,7 +42,7 @@ function riskFact(point) {
     const [risk, low, high] = point.estimates.miss_probability;
     if (!deadline || risk === null) return null;
     return fact("Risk of missing the deadline", probabilityText(risk), `deadline: ${quantityText(deadline, "s")}`,
-        high > low ? `95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : null);
+        `were the model exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
 }
 
 /// By the draws and by the model; the latter is usually far larger.
@@ -55,18 +55,19 @@ function errorTexts(point) {
     return {
         sampling: low === null || high === null ? "unbounded (too few draws for an upper limit)" : between(low, high, places),
         samplingOf: "95 % confidence interval, assuming the model is exact",
-        model: modelLow === null ? null : between(value * modelLow, value * modelHigh, 3),
-        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "95 % prediction interval, widened: no measured run of this accelerator as described",
+        model: modelLow === null ? null : between(value * modelLow, value * modelHigh, 3), // null: a file of an older version
+        unknownModel: "model error: not in this file and not included; it is usually 15 to 30 %",
+        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "95 % prediction interval, widened: no measured run of this hardware as described",
     };
 }
 
 /// The wider of the two errors first.
 function sureFact(point) {
-    const { sampling, samplingOf, model, modelOf } = errorTexts(point);
+    const { sampling, samplingOf, model, modelOf, unknownModel } = errorTexts(point);
     const [value, low, high] = point.estimates.training_time_p99;
     const { model_low: modelLow, model_high: modelHigh } = point.numbers;
     const byDraws = model === null || low === null || high === null || high - low > value * (modelHigh - modelLow);
-    return fact("How sure: the p99 time may lie anywhere in", byDraws ? sampling : model, model === null ? null : `model error: ${model} (${modelOf})`,
+    return fact("How sure: the p99 time may lie anywhere in", byDraws ? sampling : model, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
         `sampling error: ${sampling} (${samplingOf})`);
 }
 

@@ -14,9 +14,9 @@ function plainTable(heads, rows) {
 function intervals(study) {
     const point = best(study);
     if (point === null) return null;
-    const { sampling, samplingOf, model, modelOf } = errorTexts(point);
+    const { sampling, samplingOf, model, modelOf, unknownModel } = errorTexts(point);
     return element("p", {}, `p99 training time of ${point.label}, ${quantityText(point.estimates.training_time_p99[0], "s", 4)}: sampling error: ${sampling} (${samplingOf})` +
-        (model === null ? "." : `; model error: ${model} (${modelOf}).`) + (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
+        (model === null ? `; ${unknownModel}.` : `; model error: ${model} (${modelOf}).`) + (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
 }
 
 function studyTrust(study) {
