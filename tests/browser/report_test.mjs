@@ -215,12 +215,32 @@ const tests = {
 
     async "a table that scrolls shows where there is more"(browser, urls) {
         const page = await open(browser, urls.rich, { viewport: { width: 400, height: 800 } });
-        const box = page.locator("#points .table-box");
-        const frame = page.locator("#points .table-frame");
+        const box = page.locator("#trust .table-box").first();
+        const frame = page.locator("#trust .table-frame").first();
         assert.match(await frame.getAttribute("class"), /more-right/);
         await box.evaluate((one) => { one.scrollLeft = one.scrollWidth; });
-        await page.waitForFunction(() => !document.querySelector("#points .table-frame").classList.contains("more-right"));
+        await page.waitForFunction(() => !document.querySelector("#trust .table-frame").classList.contains("more-right"));
         assert.match(await frame.getAttribute("class"), /more-left/);
+        await close(page);
+    },
+
+    async "plans can be read whole in wide and in narrow windows"(browser, urls) {
+        const page = await open(browser, urls.rich);
+        for (const width of [1400, 400]) {
+            await page.setViewportSize({ width, height: 900 });
+            const cut = await page.evaluate(() => [...document.querySelectorAll("#summary .table-box, #points .table-box")]
+                .filter((box) => box.scrollWidth > box.clientWidth).map((box) => `${box.closest("section").id}: ${box.scrollWidth} > ${box.clientWidth}`));
+            assert.deepEqual(cut, [], `${width} px`);
+        }
+        const labels = await page.locator("#summary-text .named tr[data-point]").first().locator("td[data-label]").evaluateAll((all) => all
+            .filter((one) => getComputedStyle(one, "::before").display === "block").map((one) => one.dataset.label.split(" ")[0]));
+        for (const name of ["p99", "cost", "energy", "misses"]) assert.ok(labels.includes(name), `${name} in ${labels}`);
+        await close(page);
+    },
+
+    async "the risk of missing the deadline includes the model's error"(browser, urls) {
+        const page = await open(browser, urls.rich);
+        assert.match(await page.locator("#summary-text .fact").filter({ hasText: "Risk" }).textContent(), /were the model exact.*with the model's error between .* % and .* %/s);
         await close(page);
     },
 
@@ -289,7 +309,7 @@ const tests = {
     },
 
     async "one sheet is printed, and the rest where it is asked for"(browser, urls) {
-        for (const name of ["small", "rich", "stopped", "one"]) {
+        for (const name of ["small", "rich", "stopped", "one", "all", "both"]) {
             for (const colorScheme of ["light", "dark"]) {
                 const page = await open(browser, urls[name], { colorScheme });
                 const sheets = async () => (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString("latin1").match(/\/Type \/Page\b/g).length;
@@ -421,7 +441,7 @@ const tests = {
 
     async "several studies share a page"(browser, urls) {
         const page = await open(browser, urls.both);
-        assert.equal(await page.locator("h1").textContent(), "A small beside B small");
+        assert.match(await page.locator("h1").textContent(), /^gpt-small, 10 B tokens on .*A small \(small\.h5\).* beside B small \(other\.h5\)/);
         assert.match(await page.locator("#gains-text").textContent(), /B against A.*intervals (apart|overlap).*the axes are the same/s);
         const series = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.map((one) => one.name));
         assert.ok(series.includes("front of A small") && series.includes("front of B small"));

@@ -92,6 +92,22 @@ function setTheme(dark) {
     for (const { draw } of charts.values()) draw();
 }
 
+/// The zoom at which what is printed fits one sheet: by its height where the style of paper holds on the screen, too.
+function fitOfPaper(paper) {
+    const print = [...document.styleSheets[0].cssRules].find((rule) => rule instanceof CSSMediaRule && rule.conditionText === "print");
+    const style = element("style", {}, [...print.cssRules].map((rule) => rule.cssText).join("\n"));
+    document.head.append(style);
+    let fit = 1;
+    for (const least = 0.6; fit > least; fit -= 0.02) {
+        document.documentElement.style.setProperty("--fit", fit);
+        document.body.style.width = `${paper.width / fit}px`;
+        if (document.body.getBoundingClientRect().height <= paper.height) break;
+    }
+    style.remove();
+    document.body.style.width = "";
+    return fit;
+}
+
 /// On paper pages are white, and charts as wide as the paper; what follows the first page only where the reader asks for it.
 function startPrinting() {
     let dark = false;
@@ -100,13 +116,15 @@ function startPrinting() {
     all.addEventListener("change", mark);
     mark();
     document.getElementById("print").addEventListener("click", () => window.print());
-    const paper = { width: 708, tall: 260 }; // px between the margins of A4; as in the style of paper
+    const paper = { width: 708, height: 1030, tall: 260 }; // px between the margins of A4; as in the style of paper
     window.addEventListener("beforeprint", () => {
+        const fit = all.checked ? 1 : fitOfPaper(paper);
+        document.documentElement.style.setProperty("--fit", fit);
         dark = document.documentElement.dataset.theme === "dark";
         if (dark) setTheme(false);
         for (const [id, { chart }] of charts) {
             const place = document.getElementById(id);
-            chart?.resize({ width: paper.width, height: place.classList.contains("tall") ? paper.tall : place.clientHeight || undefined });
+            chart?.resize({ width: paper.width / fit, height: place.classList.contains("tall") ? paper.tall : place.clientHeight || undefined });
             chart?.getZr().refreshImmediately(); // the sheet is printed before the next frame
         }
     });

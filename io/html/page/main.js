@@ -8,7 +8,10 @@ function startNavigation() {
 }
 
 const names = studies.map((study) => study.name).join(" beside ");
-const title = studies.length > 1 ? names : jobTitle(studies[0]);
+const jobs = new Set(studies.map(jobTitle));
+const title = studies.length === 1 ? jobTitle(studies[0])
+    : jobs.size === 1 ? `${[...jobs][0]}: ${studies.map(nameInFile).join(" beside ")}`
+        : studies.map((study) => `${nameInFile(study)}, ${jobTitle(study)},`).join(" beside ").replace(/,$/, "");
 document.title = `${title} – prismopt`;
 document.getElementById("title").textContent = title;
 document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +

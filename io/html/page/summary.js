@@ -1,6 +1,9 @@
 // The answer: when, at what cost and energy, with what risk, and how sure.
 
-/// `studies.length > 1`: named by letter.
+/// "A my (my.h5)", without folders.
+const nameInFile = (study) => `${study.name} (${study.file.split("/").at(-1)})`;
+
+/// What is trained, on what.
 function jobTitle(study) {
     const { job } = study;
     if (!job.model) return study.name;
@@ -87,9 +90,11 @@ function marginText(point) {
     const others = kept(point.study).filter((other) => other !== point).sort((a, b) => a.objectives[0][0] - b.objectives[0][0]);
     if (others.length === 0) return "";
     const [next] = others;
-    const more = next.objectives[0][0] / point.objectives[0][0] - 1;
+    const { units } = point.study.objectives[0];
+    const [value, other] = [point.objectives[0][0], next.objectives[0][0]];
+    const more = other / value - 1;
     if (more === 0) return `${next.label} is as good in this objective.`;
-    return `Next on the front: ${next.label}, ${more < 0.0005 ? "less than 0.1 %" : percent(more)} more` +
+    return `Next on the front: ${next.label} with ${quantityText(other, units)}, ${quantityText(other - value, units)} (${more < 0.0005 ? "less than 0.1 %" : percent(more)}) more` +
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
@@ -124,17 +129,18 @@ function namedTable(study) {
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
     if (study.job.deadline_s) cells.push(["misses deadline", (point) => probabilityText(point.estimates.miss_probability[0])]);
     if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
+    const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
         `${point.design}${point.hardware ? `; hardware: ${point.hardware}` : ""}`));
-    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans worth naming" }, element("table", { class: "named" },
+    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans worth naming" }, element("table", { class: "named stacks" },
         element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
         element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },
-            ...cells.map(([, of, text]) => element("td", { class: text ? "text" : null }, ...[of(point)].flat()))), words(point)]))));
+            ...cells.map((cell) => labelled(cell, point))), words(point)]))));
 }
 
 function studySummary(study) {
     const made = element("div", { class: "answer" });
-    if (studies.length > 1) made.append(element("h3", {}, `${study.name}: ${jobTitle(study)}`));
+    if (studies.length > 1) made.append(element("h3", {}, `${nameInFile(study)}: ${jobTitle(study)}`));
     const first = best(study);
     if (first === null) {
         made.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));

@@ -53,12 +53,12 @@ function tableColumns() {
 
 function cell(column, point) {
     if (column.text) {
-        const made = element("td", { class: column.wide ? (column.title === "plan" ? "text plan" : "text") : null }, column.text(point));
+        const made = element("td", { class: column.wide ? (column.title === "plan" ? "text plan" : "text") : null, "data-label": column.title }, column.text(point));
         if (column.title === "plan") for (const tag of point.tags) made.append(element("span", { class: "tag" }, tag));
         return made;
     }
     const [value, low, high] = point.estimates[column.metric.name];
-    const made = element("td", {}, digits(value / column.unit.size));
+    const made = element("td", { "data-label": column.title }, digits(value / column.unit.size));
     if (column.limits && high > low && low !== null) {
         made.append(element("br"), element("span", { class: "limits" }, `${digits(low / column.unit.size)} – ${digits(high / column.unit.size)}`));
     }
