@@ -142,7 +142,7 @@ void refuse_hybrids(const Value& model)
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const std::string_view line : lines) {
         if (text.find(line) != std::string::npos) {
-            model.fail({"is a hybrid of attention and state-space layers", "state-space layers are not modelled",
+            model.fail({"has state-space layers", "they are not modelled",
                         "choose a transformer, or describe one of the same size: layers, hidden, heads, ... (docs/scenario.md)"});
         }
     }

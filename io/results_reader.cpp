@@ -343,8 +343,8 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     if (version.empty() || version.front() != results_schema_major) {
         const std::string found = version.empty() ? "none" : std::to_string(version.front());
         throw InputError(path + " has schema version " + found + ", and this program reads version " +
-                         std::to_string(results_schema_major) + "; use prismopt " + root.get<std::string>("program_version") +
-                         ", which wrote it");
+                         std::to_string(results_schema_major) + "; use the build that wrote it: prismopt " +
+                         root.get<std::string>("program_version") + " (" + root.get<std::string>("git_commit") + ")");
     }
 }
 

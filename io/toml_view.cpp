@@ -168,7 +168,7 @@ std::string Value::choice(const std::vector<std::string>& names, std::string_vie
         const std::string near = nearest(chosen, names);
         fail({fmt::format("is not one of {}", listed(names)), std::string(why),
               (near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near)) +
-                  (otherwise.empty() ? "" : fmt::format(" Or {}", otherwise))});
+                  (otherwise.empty() ? "" : fmt::format("{} Or {}", near.empty() ? "." : "", otherwise))});
     }
     return chosen;
 }
@@ -200,7 +200,9 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
 
 std::optional<Value> Table::find(std::string_view key)
 {
-    known_.emplace_back(key);
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+        known_.emplace_back(key);
+    }
     const auto child =
         std::find_if(node_->children.begin(), node_->children.end(), [&](const TomlNode& node) { return node.key == key; });
     if (child == node_->children.end()) {

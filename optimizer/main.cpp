@@ -80,6 +80,8 @@ prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc
                                                                     : prismopt::Communicator();
 }
 
+constexpr const char* output_text = "standard output cannot be written; check where it goes, and that there is space";
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -99,7 +101,7 @@ int main(int argc, char** argv)
     try {
         const int code = dispatch(words, {command_line, team});
         if (std::fflush(stdout) != 0) {
-            throw std::runtime_error("standard output cannot be written; check where it goes, and that there is space");
+            throw std::runtime_error(output_text);
         }
         return code;
     } catch (const prismopt::InputError& error) {
@@ -111,7 +113,7 @@ int main(int argc, char** argv)
         prismopt::print_error(error.what());
         return prismopt::exit_infeasible;
     } catch (const std::exception& error) {
-        prismopt::print_error(fmt::format("rank {}: {}", team.rank(), error.what()));
+        prismopt::print_error(fmt::format("rank {}: {}", team.rank(), std::ferror(stdout) != 0 ? output_text : error.what()));
         if (team.size() > 1) {
             team.abort(prismopt::exit_failure);
         }

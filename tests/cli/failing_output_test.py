@@ -32,6 +32,14 @@ class FailingOutput(CliTest):
             if code != DONE:
                 self.assertEqual(self.run_with(*arguments, stdout=subprocess.DEVNULL, prepare=closed(2)).returncode, code)
 
+    def test_a_full_disk_behind_standard_output_is_named(self):
+        self.output("search", support.SMALL, "--out", "small.h5")
+        for arguments in (("report", "small.h5", "--json"), ("manual",)):
+            with self.subTest(arguments), open("/dev/full", "w") as full:
+                told = self.run_with(*arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(told.returncode, FAILURE)
+                self.assertIn("standard output cannot be written; check", told.stderr)
+
     def test_no_file_takes_the_place_of_a_closed_stream(self):
         found = self.run_with("search", support.SMALL, "--out", "small.h5", prepare=closed(0, 2), stdout=subprocess.PIPE)
         self.assertEqual(found.returncode, DONE)

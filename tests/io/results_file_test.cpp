@@ -368,8 +368,9 @@ TEST(ResultsFile, RefusesOtherHdf5FilesAndNewerSchemas)
     const Hdf5Object root = Hdf5Object::create_in_memory();
     root.set<std::string>("filetype", "prismopt results");
     root.set<std::string>("program_version", "9.9");
+    root.set<std::string>("git_commit", "0123abc");
     root.set_list<std::int32_t>("schema_version", {results_schema_major + 1, 0});
-    EXPECT_THAT(save(root), AllOf(HasSubstr("schema version 2"), HasSubstr("use prismopt 9.9")));
+    EXPECT_THAT(save(root), AllOf(HasSubstr("schema version 2"), HasSubstr("prismopt 9.9 (0123abc)")));
 }
 
 TEST(ResultsFile, RefusesAFileThatLacksAGroup)
