@@ -74,8 +74,7 @@ void Progress::show(const Archive& archive, const State& state)
 {
     const double now = elapsed();
     shown_s_ = now;
-    const std::size_t evaluated = archive.evaluations().size();
-    const bool sweeping = evaluated == 0;
+    const bool sweeping = archive.evaluations().empty();
     const std::uint64_t waiting = state.asked - state.answered;
     if (sweeping != sweeping_) {
         sweeping_ = sweeping;
@@ -85,9 +84,9 @@ void Progress::show(const Archive& archive, const State& state)
     if (sweeping) {
         text += fmt::format("{} of {} parts of the space looked at", state.answered, state.asked);
     } else {
-        text += fmt::format("{} evaluated, {} pruned, {} left, front {}, hypervolume {:.4f}, {:.3g} draws/s", evaluated,
-                            state.pruned, state.open, archive.front().size(), curve_.empty() ? 0.0 : curve_.back().hypervolume,
-                            static_cast<double>(state.draws) / now);
+        text += fmt::format("{} excluded by their bound, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
+                            state.pruned, state.evaluated, state.open, archive.front().size(),
+                            curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
     text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);

@@ -19,9 +19,11 @@ public:
 
     /// What is shown beside the archive.
     struct State {
-        std::uint64_t draws = 0;     // made
-        std::uint64_t pruned = 0;    // plans that a bound excluded
-        std::uint64_t open = 0;      // plans neither evaluated to the end nor excluded
+        std::uint64_t draws = 0;  // made
+        // Of the feasible plans, each in one of these, as in Outcome:
+        std::uint64_t evaluated = 0;
+        std::uint64_t pruned = 0;
+        std::uint64_t open = 0;
         std::uint64_t answered = 0;  // requests
         std::uint64_t asked = 0;     // requests
         double idle_share = 0.0;     // of the ranks

@@ -247,6 +247,7 @@ private:
     {
         const Outcome outcome = strategy_->outcome();
         progress_.show(archive_, {.draws = evaluator_.draws_made(),
+                                  .evaluated = outcome.evaluated,
                                   .pruned = outcome.pruned,
                                   .open = outcome.open,
                                   .answered = answered_,
