@@ -150,11 +150,16 @@ const Fields<SearchSettings>& search_fields()
                     })
             .integer("max_evaluations", &SearchSettings::max_evaluations, evaluations_range)
             .number("confidence", &SearchSettings::confidence, confidence_range)
-            .custom({"rungs",
-                     "fidelities of successive halving: random samples of GPUs, and steps drawn in each",
-                     "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
-                     {ladder}},
-                    [](const Value& value, SearchSettings& search, Keys) { search.rungs = read_rungs(value); })
+            .custom(
+                {"rungs",
+                 "fidelities of successive halving: random samples of GPUs, and steps drawn in each; where none are given, an "
+                 "exact search raises the last to what limits of its objectives need, 16384 at most",
+                 "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
+                 {ladder}},
+                [](const Value& value, SearchSettings& search, Keys) {
+                    search.rungs = read_rungs(value);
+                    search.rungs_given = true;
+                })
             .custom(
                 {"confirm", "draws that estimate the front again, on a fresh random stream", std::string(rung_example), {rung}},
                 [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })

@@ -37,6 +37,7 @@ struct SearchSettings {
     std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
     std::vector<Rung> rungs{{64, 2},
                             {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
+    bool rungs_given = false;            // else an exact search may add fleets to the last rung
     Rung confirm{2048, 4};               // the front, on a fresh random stream
     double confidence = 0.95;            // of the whole study's pruning
     int part = 1;                        // of the space, searched by this job

@@ -46,15 +46,20 @@ std::string sweep_text(const std::string& sweep_s, double feasible)
         sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
 }
 
-std::string ladder_text(const StudyModel& model, const StudyPlan& plan, double feasible)
+/// Sizes the ladder as the search will.
+std::string size_ladder(const StudyModel& model, StudyPlan& plan, double feasible)
 {
     Communicator alone;
     Crew nobody(alone, [](const Message& item) { return item; });
     const auto plans = static_cast<std::uint64_t>(feasible);
     const int needed = Evaluator(model, nobody, plan.rungs).fleets_for_limits(plans);
-    return plan.chosen.name == "exact" && needed > plan.rungs.back().fleets
-               ? short_ladder_text(plan.rungs.back().fleets, plans, needed) + "\n"
-               : "";
+    int& top = plan.rungs.back().fleets;
+    const int sized = fleets_of_top_rung(model.scenario.search, plan.chosen.name, top, needed);
+    if (sized > top) {
+        top = sized;
+        return raised_ladder_text(top, plans) + "\n";
+    }
+    return plan.chosen.name == "exact" && needed > top ? short_ladder_text(top, plans, needed) + "\n" : "";
 }
 
 std::string expected_text(const char* at_least, const Estimated& looking_s, const Estimated& draws,
@@ -75,9 +80,9 @@ constexpr const char* not_known_text =
 std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible,
                            double tuple_s, const Pause& pause)
 {
+    std::string text = size_ladder(model, plan, feasible);
     const std::size_t rungs = plan.rungs.size();
-    const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), static_cast<int>(rungs), pause);
-    std::string text = ladder_text(model, plan, feasible);
+    const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
     const char* at_least = found.ended ? "" : "at least ";
     text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",
@@ -90,8 +95,8 @@ std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::v
 }
 
 /// Feasible plans that the upper confidence limits of the best ones do not exclude: they are what an exhaustive strategy draws.
-Estimated left_to_draw(const StudyModel& model, const SpaceEstimate& estimate, const std::vector<Bound>& best, int rungs,
-                       std::vector<Bound>& left, const Pause& pause)
+Estimated left_to_draw(const StudyModel& model, const SpaceEstimate& estimate, const std::vector<Bound>& best,
+                       const std::vector<Rung>& rungs, std::vector<Bound>& left, const Pause& pause)
 {
     const DrawnSample sample = draw_sample(model, best, static_cast<std::uint64_t>(estimate.feasible.value), rungs, pause);
     std::vector<std::vector<double>> limits;
@@ -187,10 +192,10 @@ std::string sampled_text(const StudyModel& model, const Pause& pause)
         return text + rehearsed_text(model, std::move(plan), bounds, estimate.feasible.value, tuple_s, pause);
     }
     text += sweep_text(sweep_s, estimate.feasible.value);
-    text += ladder_text(model, plan, estimate.feasible.value);
+    text += size_ladder(model, plan, estimate.feasible.value);
     std::vector<Bound> left;
     const std::vector<Bound> best = improved_front(model, bounds, pause);
-    const Estimated drawn = left_to_draw(model, estimate, best, static_cast<int>(plan.rungs.size()), left, pause);
+    const Estimated drawn = left_to_draw(model, estimate, best, plan.rungs, left, pause);
     const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
     const double confirming = static_cast<double>(best.size()) * draws_of(model.scenario.search.confirm);
     const double top = draws_of(plan.rungs.back());

@@ -79,6 +79,8 @@ public:
     void compare_at_once(std::uint64_t points);
     /// Fleets that the top rung needs for an upper limit of every objective among so many points; fewer exclude nothing.
     int fleets_for_limits(std::uint64_t points) const;
+    /// Before anything is drawn.
+    void set_top_fleets(int fleets) { rungs_.back().fleets = fleets; }
 
     /// Draws of these points on the confirm stream, and all they say; nothing when the run is to stop before the end.
     std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);

@@ -14,7 +14,7 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t sample_plans = 12;
-constexpr int sample_fleets = 2048;  // enough for limits among many plans
+constexpr int sample_fleets = 8192;  // enough for limits among many plans, of means too
 constexpr double most_s = 20.0;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -39,14 +39,14 @@ Estimate without_limits(Estimate estimate)
 
 }  // namespace
 
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs,
-                        const Pause& pause)
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
+                        const std::vector<Rung>& rungs, const Pause& pause)
 {
-    const Rung& top = model.scenario.search.rungs.back();
+    const Rung& top = rungs.back();
     const DrawRange range{0, std::min(sample_fleets, top.fleets), top.steps};
     Confidence confidence;
-    confidence.safe =
-        1.0 - (1.0 - model.confidence()) / (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs));
+    confidence.safe = 1.0 - (1.0 - model.confidence()) /
+                                (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs.size()));
     HardwareBench bench(model.scenario, model.problem);
     DrawnSample sample;
     const std::size_t count = std::min(sample_plans, feasible.size());

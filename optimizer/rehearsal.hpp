@@ -19,8 +19,8 @@ struct DrawnSample {
     };
     std::vector<Plan> plans;
 };
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared, int rungs,
-                        const Pause& pause);
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
+                        const std::vector<Rung>& rungs, const Pause& pause);
 
 struct Rehearsal {
     bool ended = false;                                   // false: given up after some seconds

@@ -190,7 +190,7 @@ private:
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
             evaluator_.compare_at_once(archive_.feasible());
-            warn_of_short_ladder();
+            size_ladder();
         }
         progress_.record(archive_);
         asked_count_ += requests.size();
@@ -204,15 +204,21 @@ private:
         evaluator_.submit(unknown);
     }
 
-    /// An exact search whose top rung supports no upper limits would draw everything.
-    void warn_of_short_ladder()
+    /// Once the sweep has counted the feasible plans. An exact search whose top rung supports no upper limits would draw everything.
+    void size_ladder()
     {
-        const int fleets = evaluator_.fleets_for_limits(archive_.feasible());
-        if (name_ != "exact" || warned_ || fleets <= top_fleets_ || archive_.feasible() < 2) {
+        if (name_ != "exact" || sized_ || archive_.feasible() < 2) {
             return;
         }
-        warned_ = true;
-        log_warning(short_ladder_text(top_fleets_, archive_.feasible(), fleets));
+        sized_ = true;
+        const int needed = evaluator_.fleets_for_limits(archive_.feasible());
+        const int top = fleets_of_top_rung(model_.scenario.search, name_, top_fleets_, needed);
+        if (top > top_fleets_) {
+            log_info(raised_ladder_text(top, archive_.feasible()));
+            evaluator_.set_top_fleets(top);
+        } else if (needed > top) {
+            log_warning(short_ladder_text(top, archive_.feasible(), needed));
+        }
     }
 
     /// Nothing when the search is to stop.
@@ -260,7 +266,7 @@ private:
     const StudyOptions& options_;
     std::string name_;
     int top_fleets_;
-    bool warned_ = false;
+    bool sized_ = false;
     bool end_ = false;  // nothing is left to ask
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;

@@ -69,12 +69,20 @@ StudyPlan plan_study(const StudyModel& model)
     }
     warn_of_idle_nodes(model.scenario);
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
-        if (model.objectives[k]->bound != nullptr && !model.bounded[k]) {
+        if (model.objectives[k]->bound == nullptr) {
+            log_warning(fmt::format("{} has no lower bound: no plan can be excluded without draws", model.objectives[k]->name));
+        } else if (!model.bounded[k]) {
             log_warning(fmt::format("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
                                     model.objectives[k]->name));
         }
     }
     return {std::move(chosen), std::move(rungs)};
+}
+
+int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, int top, int needed)
+{
+    const bool sizes_itself = strategy == "exact" && !search.rungs_given && needed <= most_default_fleets;
+    return sizes_itself ? std::max(top, needed) : top;
 }
 
 void refuse_infeasible(const Scenario& scenario, const Archive& archive)
@@ -111,9 +119,14 @@ std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
 {
     return fmt::format(
         "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no bound "
-        "can "
-        "exclude any; give it {} or more",
+        "can exclude any; give it {} or more",
         top, feasible, needed);
+}
+
+std::string raised_ladder_text(int top, std::uint64_t feasible)
+{
+    return fmt::format("the last rung draws {} fleets, which upper limits of these objectives need among {} feasible plans", top,
+                       feasible);
 }
 
 }  // namespace prismopt

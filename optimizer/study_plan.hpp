@@ -6,6 +6,7 @@
 #include "search/archive.hpp"
 #include "search/strategy.hpp"
 
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -17,11 +18,19 @@ struct StudyPlan {
 };
 StudyPlan plan_study(const StudyModel& model);
 
+/// Fleets of the last rung of an exact search whose upper limits need `needed`: as many where the scenario gives no rungs, up to
+/// most_default_fleets; otherwise `top` as it is.
+inline constexpr int most_default_fleets = 16384;
+int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, int top, int needed);
+
 /// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
 /// Of an exact search whose top rung has `top` fleets where upper limits among so many plans need `needed`.
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed);
+
+/// Of one whose top rung was given `top` fleets for these plans.
+std::string raised_ladder_text(int top, std::uint64_t feasible);
 
 /// What a single step a fleet does to quantiles of the training time (ProductiveTimes).
 inline constexpr const char* one_step_text =

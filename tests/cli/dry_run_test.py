@@ -52,6 +52,27 @@ class DryRun(CliTest):
         self.assertRegex(self.output("search", "study.toml", "--dry-run"), r"has 128 fleets, too few .* give it \d+ or more\n272 plans drawn")
         self.assertNotIn("too few", self.output("search", self.scenario(), "--dry-run"))
 
+    def test_a_default_ladder_suits_the_objectives(self):
+        """Limits of a mean need more fleets than those of a quantile."""
+        toml = self.scenario(minimise='["training_time_p99", "cost", "gpus", "energy"]')
+        toml.write_text(re.sub(r"(?m)^rungs = .*$", "", toml.read_text()))
+        text = self.output("search", toml, "--dry-run")
+        self.assertNotIn("too few", text)
+        fleets = int(re.search(r"the last rung draws (\d+) fleets, .* among 272 feasible plans", text)[1])
+        self.assertGreater(fleets, 2048)
+        found = self.run_program("search", toml, "--out", "study.h5")
+        self.assertEqual(found.returncode, support.DONE, found.stderr)
+        self.assertIn(f"the last rung draws {fleets} fleets", found.stderr)
+        with support.h5py.File(self.folder / "study.h5") as file:
+            self.assertGreater(int(file["study"].attrs["pruned"]), 0)
+            self.assertEqual(int(file["evaluations/draws"][()].max()), 2 * fleets)
+
+    def test_an_objective_without_a_bound_is_told(self):
+        toml = self.scenario(minimise='["training_time_p99", "miss_probability"]')
+        toml.write_text(toml.read_text().replace("[objectives]", '[objectives]\ndeadline = "2 h"'))
+        for arguments in (("--dry-run",), ("--out", "study.h5")):
+            self.assertRegex(self.run_program("search", toml, *arguments).stderr, r"miss_probability has no lower bound")
+
     LARGE = {"gpus": "{ from = 1, to = 64, step = 1 }", "tp": "[1, 2, 4, 8]", "cp": "[1, 2, 4]", "pp": "[1, 2, 3, 4, 5, 6, 7, 8]",
              "v": "[1, 2, 3, 4, 8]", "microbatch": "[1, 2, 3, 4, 5, 6, 7, 8]", "schedule": '["gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_v"]',
              "recompute": '["none", "selective", "full"]', "sharding": '["none", "zero1", "zero2", "zero3"]', "split": '["layers", "slots"]',
