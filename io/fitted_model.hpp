@@ -3,7 +3,7 @@
 /// What the catalog's fit (fit.toml) tells of its constants: which there are, how well they are known, and what they leave unexplained.
 
 #include "model/hardware/hardware.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 #include <string>
 #include <vector>

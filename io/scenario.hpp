@@ -9,7 +9,7 @@
 #include "model/phase.hpp"
 #include "model/plan_axes.hpp"
 #include "model/run/reliability.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -6,7 +6,7 @@
 #include "model/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "model/step/node_order.hpp"
-#include "model/workload/layout.hpp"
+#include "model/network/layout.hpp"
 #include "optimizer/design_text.hpp"
 
 #include <fmt/format.h>

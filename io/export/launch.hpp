@@ -9,7 +9,7 @@
 #include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/step/given_orders.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 #include <string>
 #include <variant>

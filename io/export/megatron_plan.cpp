@@ -1,6 +1,6 @@
 #include "io/export/megatron_plan.hpp"
 
-#include "model/workload/layout.hpp"
+#include "model/network/layout.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include "model/noise/grid_law.hpp"
 #include "model/noise/polynomial_pieces.hpp"
-#include "model/workload/layer_cost.hpp"
+#include "model/network/layer_cost.hpp"
 
 #include <map>
 #include <memory>

@@ -7,7 +7,7 @@
 #include "model/plan.hpp"
 #include "model/step/exchange.hpp"
 #include "model/step/placement.hpp"
-#include "model/workload/memory.hpp"
+#include "model/network/memory.hpp"
 
 namespace prismopt {
 
@@ -16,7 +16,7 @@ namespace prismopt {
 /// With overlap a chunk's gradients leave in buckets of one layer while its last backward pass goes on, and its parameters arrive
 /// in buckets while its first forward pass goes on (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's
 /// distributed optimizer). How much of it compute hides is found draw by draw (model/step/exchange.hpp); times are means.
-/// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/workload/layer_cost.hpp); here the first gather and the last
+/// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/network/layer_cost.hpp); here the first gather and the last
 /// reduction, which have nothing to hide behind, remain.
 class DataParallel {
 public:

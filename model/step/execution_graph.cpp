@@ -6,7 +6,7 @@
 #include "model/step/data_parallel.hpp"
 #include "model/step/mean_step.hpp"
 #include "model/step/node_order.hpp"
-#include "model/workload/memory.hpp"
+#include "model/network/memory.hpp"
 
 #include <algorithm>
 #include <array>

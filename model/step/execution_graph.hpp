@@ -14,9 +14,9 @@
 #include "model/step/op_law.hpp"
 #include "model/step/placement.hpp"
 #include "model/step/program.hpp"
-#include "model/workload/layer_cost.hpp"
-#include "model/workload/layout.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/network/layout.hpp"
+#include "model/network/workload.hpp"
 
 #include <map>
 #include <memory>

@@ -5,7 +5,7 @@
 #include "tests/support/coupled_graph.hpp"
 
 #include "model/step/execution_graph.hpp"
-#include "model/workload/layout.hpp"
+#include "model/network/layout.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 /// Published shapes and the hardware of plain numbers that tests of costs and memory share.
 
 #include "model/hardware/hardware.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 namespace prismopt {
 

@@ -1,4 +1,4 @@
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 namespace prismopt {
 

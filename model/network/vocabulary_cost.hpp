@@ -2,7 +2,7 @@
 
 /// The parts of a network that have its vocabulary: embedding, and head with the loss.
 
-#include "model/workload/part_times.hpp"
+#include "model/network/part_times.hpp"
 
 namespace prismopt {
 

@@ -1,4 +1,4 @@
-#include "model/workload/vocabulary_cost.hpp"
+#include "model/network/vocabulary_cost.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/workload/layer_sizes.hpp"
+#include "model/network/layer_sizes.hpp"
 
 namespace prismopt {
 

@@ -1,9 +1,9 @@
-#include "model/workload/layer_cost.hpp"
+#include "model/network/layer_cost.hpp"
 
-#include "model/workload/expert_cost.hpp"
-#include "model/workload/layer_activations.hpp"
-#include "model/workload/part_times.hpp"
-#include "model/workload/vocabulary_cost.hpp"
+#include "model/network/expert_cost.hpp"
+#include "model/network/layer_activations.hpp"
+#include "model/network/part_times.hpp"
+#include "model/network/vocabulary_cost.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "model/workload/layer_cost.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/network/workload.hpp"
 
 namespace prismopt {
 

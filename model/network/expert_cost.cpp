@@ -1,4 +1,4 @@
-#include "model/workload/expert_cost.hpp"
+#include "model/network/expert_cost.hpp"
 
 #include <algorithm>
 

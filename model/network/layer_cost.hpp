@@ -7,7 +7,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/noise/variability.hpp"
 #include "model/plan.hpp"
-#include "model/workload/workload.hpp"
+#include "model/network/workload.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "model/workload/memory.hpp"
+#include "model/network/memory.hpp"
 
 #include "tests/support/workload_shapes.hpp"
 

@@ -2,7 +2,7 @@
 
 /// The routed experts of a mixture: router, way to them, their products, way back.
 
-#include "model/workload/part_times.hpp"
+#include "model/network/part_times.hpp"
 
 namespace prismopt {
 

@@ -1,4 +1,4 @@
-#include "model/workload/layout.hpp"
+#include "model/network/layout.hpp"
 
 #include <gtest/gtest.h>
 

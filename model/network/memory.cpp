@@ -1,4 +1,4 @@
-#include "model/workload/memory.hpp"
+#include "model/network/memory.hpp"
 
 #include <algorithm>
 #include <vector>

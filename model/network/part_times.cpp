@@ -1,4 +1,4 @@
-#include "model/workload/part_times.hpp"
+#include "model/network/part_times.hpp"
 
 namespace prismopt {
 

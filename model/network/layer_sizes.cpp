@@ -1,4 +1,4 @@
-#include "model/workload/layer_sizes.hpp"
+#include "model/network/layer_sizes.hpp"
 
 #include "model/hardware/kernel_time.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/workload/layer_activations.hpp"
+#include "model/network/layer_activations.hpp"
 
 namespace prismopt {
 

@@ -3,7 +3,7 @@
 /// A pass over a part, put together kernel by kernel.
 
 #include "model/hardware/hardware.hpp"
-#include "model/workload/layer_cost.hpp"
+#include "model/network/layer_cost.hpp"
 
 namespace prismopt {
 

@@ -4,9 +4,9 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
-#include "model/workload/layer_cost.hpp"
-#include "model/workload/layer_sizes.hpp"
-#include "model/workload/pass_builder.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/network/layer_sizes.hpp"
+#include "model/network/pass_builder.hpp"
 
 namespace prismopt {
 

@@ -1,4 +1,4 @@
-#include "model/workload/layer_cost.hpp"
+#include "model/network/layer_cost.hpp"
 #include "model/phase.hpp"
 
 #include "tests/support/workload_shapes.hpp"

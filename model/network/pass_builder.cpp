@@ -1,4 +1,4 @@
-#include "model/workload/pass_builder.hpp"
+#include "model/network/pass_builder.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include "model/plan.hpp"
 #include "model/prediction.hpp"
 #include "model/step/program.hpp"
-#include "model/workload/layer_cost.hpp"
-#include "model/workload/layout.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/network/layout.hpp"
 
 #include <span>
 
