@@ -6,6 +6,7 @@
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
+#include "model/network/network.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
@@ -252,7 +253,7 @@ std::string trained_job(const Results& results)
     try {
         const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
         const Workload& w = scenario.workload;
-        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers, w.parameters());
+        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers, parameters_of(network_of(w)));
         for (const Phase& phase : scenario.phases) {
             job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &scenario.phases.front() ? " on " : " and ",
                                phase.tokens, phase.sequence);

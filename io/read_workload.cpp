@@ -19,7 +19,8 @@ constexpr Range experts_range{"routed experts of a layer", 1, 100'000, "8"};
 constexpr Range active_range{"experts that a token is routed to", 1, 100'000, "2"};
 constexpr Range expert_size_range{"inner size of an expert", 1, 10'000'000, "14336"};
 constexpr Range shared_range{"inner size of the experts that see every token, together", 1, 10'000'000, "2048"};
-constexpr Range dense_layers_range{"layers that keep the dense MLP", 1, 10'000, "3"};
+constexpr Range dense_layers_range{"first layers, which keep the dense MLP", 1, 10'000, "3"};
+constexpr Range every_range{"of the layers behind the dense ones, the last of so many has experts", 1, 10'000, "2"};
 constexpr Range capacity_range{"most tokens of an expert over the mean, beyond which tokens are dropped; unless given: none are",
                                1, 1000, "1.25"};
 constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
@@ -39,6 +40,7 @@ const Fields<Experts>& experts_fields()
                                    .required()
                                    .integer("shared", &Experts::shared, shared_range)
                                    .integer("dense_layers", &Experts::dense_layers, dense_layers_range)
+                                   .integer("every", &Experts::every, every_range)
                                    .number("imbalance", &Experts::imbalance, imbalance_range)
                                    .number("capacity", &Experts::capacity, capacity_range);
     return fields;

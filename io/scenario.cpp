@@ -3,6 +3,7 @@
 #include "io/hardware_variants.hpp"
 #include "io/sections.hpp"
 #include "io/toml.hpp"
+#include "model/network/network.hpp"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ double slowest_run_s(const Scenario& scenario)
     for (const Phase& phase : scenario.phases) {
         const double sequences = phase.tokens / phase.sequence;
         const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
-        seconds += sequences * model_flops_per_sequence(scenario.workload, phase.sequence) / (peak * gpus);
+        seconds += sequences * model_flops_per_sequence(network_of(scenario.workload), phase.sequence) / (peak * gpus);
     }
     return seconds;
 }

@@ -6,6 +6,7 @@
 #include "io/nearest.hpp"
 #include "io/scenario.hpp"
 #include "io/shell_word.hpp"
+#include "model/network/network.hpp"
 
 #include <fmt/format.h>
 
@@ -202,7 +203,7 @@ std::string starter_scenario(const StarterChoice& choice)
     constexpr double tokens_a_step = 4.2e6;
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
-    const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * workload.parameters();
+    const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * parameters_of(network_of(workload));
     const ListPrice list = list_price(choice.accelerator);
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(

@@ -3,6 +3,7 @@
 #include "io/fitted_model.hpp"
 #include "io/gpu_price.hpp"
 #include "io/scenario.hpp"
+#include "model/network/network.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ StudyNotes study_notes(const Results& results)
         notes.mixtures = has_intervals ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "";
         notes.price = gpu_price_text(scenario);
         notes.model = scenario.workload.name;
-        notes.parameters = scenario.workload.parameters();
+        notes.parameters = parameters_of(network_of(scenario.workload));
         for (const Phase& phase : scenario.phases) {
             notes.tokens += phase.tokens;
         }

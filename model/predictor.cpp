@@ -1,5 +1,6 @@
 #include "model/predictor.hpp"
 
+#include "model/network/network.hpp"
 #include "model/phase.hpp"
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
@@ -200,7 +201,7 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
 
 double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const
 {
-    const double flops = model_flops_per_sequence(problem_.workload, phase.sequence) * phase.global_batch;
+    const double flops = model_flops_per_sequence(network_of(problem_.workload), phase.sequence) * phase.global_batch;
     return flops / mean_step_s / here.gpus() / 1e12;
 }
 

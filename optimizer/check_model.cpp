@@ -1,6 +1,7 @@
 #include "optimizer/check_model.hpp"
 
 #include "io/published_runs.hpp"
+#include "model/network/network.hpp"
 #include "model/predictor.hpp"
 #include "model/step/mean_step.hpp"
 #include "optimizer/design_text.hpp"
@@ -33,7 +34,7 @@ MeasuredRun from_catalog(const PublishedRun& published)
     run.plan.sequence_parallel = published.sequence_parallel;
     run.measured_s = published.step_time.si;
     if (run.measured_s == 0.0) {
-        const double flops = model_flops_per_sequence(run.workload, run.phase.sequence) * run.phase.global_batch;
+        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase.sequence) * run.phase.global_batch;
         run.measured_s = flops / run.plan.gpus() / published.compute_rate.si;
     }
     return run;

@@ -127,6 +127,20 @@ std::vector<std::string> set_what_is_missing(const Launch& launch, Settings& s)
     return missing;
 }
 
+/// One for each layer with experts, as a list in Python.
+std::string layer_pattern(const Workload& w)
+{
+    const int first = w.experts.dense_layers;
+    const int every = w.experts.every;
+    const std::string dense = first > 0 ? fmt::format("[0]*{}+", first) : "";
+    if (every == 1) {
+        return fmt::format("\"({}[1]*{})\"", dense, w.layers - first);
+    }
+    const int rest = (w.layers - first) % every;
+    return fmt::format("\"({}([0]*{}+[1])*{}{})\"", dense, every - 1, (w.layers - first) / every,
+                       rest > 0 ? fmt::format("+[0]*{}", rest) : "");
+}
+
 void set_experts(const Workload& w, bool deepep, Settings& s)
 {
     s.set("num-experts", w.experts.count);
@@ -135,8 +149,8 @@ void set_experts(const Workload& w, bool deepep, Settings& s)
     if (w.experts.shared > 0) {
         s.set("moe-shared-expert-intermediate-size", w.experts.shared);
     }
-    if (w.experts.dense_layers > 0) {
-        s.set("moe-layer-freq", fmt::format("\"([0]*{}+[1]*{})\"", w.experts.dense_layers, w.expert_layers()));
+    if (w.experts.dense_layers > 0 || w.experts.every > 1) {
+        s.set("moe-layer-freq", layer_pattern(w));
     }
     s.set("moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
     if (deepep) {

@@ -204,7 +204,7 @@ std::vector<std::string> recomputed_modules(const Workload& workload)
 
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
 {
-    const bool dense_layers = !workload.mixture() || workload.experts.dense_layers > 0;
+    const bool dense_layers = !workload.mixture() || workload.experts.dense_layers > 0 || workload.experts.every > 1;
     return plan.recompute == Recompute::selective && workload.attention == AttentionKernel::flash && dense_layers;
 }
 

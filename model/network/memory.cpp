@@ -20,7 +20,7 @@ public:
     {
     }
     /// `from`: the lowest level that divides the state; `whole`: what is held undivided beside it.
-    double of(const ChunkParameters& own, Sharding from, double whole) const
+    double of(const Parameters& own, Sharding from, double whole) const
     {
         return level_ < from ? own.all : std::min(own.all, own.dense() / dense_ + own.expert / expert_ + whole);
     }
@@ -32,18 +32,18 @@ private:
 };
 
 /// What a microbatch leaves in memory on its way through a chunk.
-struct Kept {
+struct Activations {
     double saved = 0.0;  // from forward to the gradient of the input
     double held = 0.0;   // from there to the gradient of the weights, where that comes later
 };
 
 /// Largest sum of what is kept over the schedule, by stage. `kept`: [stage * v + chunk].
-std::vector<double> peak_activations(const Program& program, const std::vector<Kept>& kept)
+std::vector<double> peak_activations(const Program& program, const std::vector<Activations>& kept)
 {
     std::vector<double> held(program.shape.stages, 0.0);
     std::vector<double> peak(program.shape.stages, 0.0);
     for (const ProgramOp& op : program.ops) {
-        const Kept& own = kept[op.stage * program.shape.chunks + op.chunk];
+        const Activations& own = kept[op.stage * program.shape.chunks + op.chunk];
         if (is_forward(op.pass)) {
             held[op.stage] += own.saved;
         } else if (op.pass == Pass::input_gradient) {
@@ -58,40 +58,95 @@ std::vector<double> peak_activations(const Program& program, const std::vector<K
 
 }  // namespace
 
-ChunkParameters chunk_parameters(const Chunk& chunk, const LayerCosts& costs)
+ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
 {
-    return {chunk.layers * costs.layer.parameters + (chunk.embedding ? costs.embedding.parameters : 0.0) +
-                (chunk.head ? costs.head.parameters : 0.0) - (chunk.embedding && chunk.head ? costs.shared_parameters : 0.0),
-            chunk.layers * costs.layer.expert_parameters};
+    for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
+        const PartCost* cost = &costs.kinds[costs.layers[layer]];
+        const auto known = std::find_if(parts.begin(), parts.end(), [cost](const Part& part) { return part.cost == cost; });
+        if (known == parts.end()) {
+            parts.push_back({cost, 1});
+        } else {
+            ++known->count;
+        }
+    }
+    kinds_ = parts.size();
+    if (chunk.embedding) {
+        parts.push_back({&costs.embedding, 1});
+    }
+    if (chunk.head) {
+        parts.push_back({&costs.head, 1});
+    }
+    both_ends_ = chunk.embedding && chunk.head;
 }
 
-MemoryUse memory_use(const Program& program, std::span<const Chunk> chunks, const LayerCosts& costs, const ParallelPlan& plan,
+Parameters ChunkParts::parameters() const
+{
+    Parameters all;
+    for (const Part& part : parts) {
+        const Parameters& one = part.cost->parameters;
+        // A matrix that embedding and head share is there once where one chunk holds both.
+        all += {part.count * (one.all - (both_ends_ ? one.tied : 0.0)), part.count * one.expert};
+    }
+    return all;
+}
+
+double ChunkParts::sum(double PartCost::*bytes) const
+{
+    double all = 0.0;
+    for (const Part& part : parts) {
+        all += part.count * part.cost->*bytes;
+    }
+    return all;
+}
+
+double ChunkParts::largest(double PartCost::*bytes) const
+{
+    double most = 0.0;
+    for (const Part& part : parts) {
+        most = std::max(most, part.cost->*bytes);
+    }
+    return most;
+}
+
+ChunkPass ChunkParts::pass(PassCost PartCost::*pass) const
+{
+    ChunkPass result;
+    for (const Part& part : parts) {
+        result.parts.push_back({&(part.cost->*pass), part.count});
+    }
+    return result;
+}
+
+ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
+{
+    ChunkPass result = this->pass(pass);
+    result.parts.resize(kinds_);
+    return result;
+}
+
+MemoryUse memory_use(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
                      const Accelerator& accelerator)
 {
-    std::vector<ChunkParameters> parameters(plan.pp);
+    std::vector<Parameters> parameters(plan.pp);
     std::vector<double> workspace(plan.pp, 0.0);
-    std::vector<Kept> kept;
+    std::vector<double> gathered(plan.pp, 0.0);  // numbers of a layer in work and the next one
+    std::vector<Activations> kept;
     for (int part = 0; part < plan.pp * plan.chunks; ++part) {
         const int stage = part / plan.chunks;
-        const Chunk& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
-        const ChunkParameters own = chunk_parameters(chunk, costs);
-        parameters[stage].all += own.all;
-        parameters[stage].expert += own.expert;
-        const auto sum = [&chunk, &costs](double PartCost::*bytes) {
-            return chunk.layers * costs.layer.*bytes + (chunk.embedding ? costs.embedding.*bytes : 0.0) +
-                   (chunk.head ? costs.head.*bytes : 0.0);
-        };
-        kept.push_back({sum(&PartCost::saved_bytes), sum(&PartCost::held_bytes)});
-        workspace[stage] = std::max({workspace[stage], chunk.layers > 0 ? costs.layer.workspace_bytes : 0.0,
-                                     chunk.head ? costs.head.workspace_bytes : 0.0});
+        const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
+        parameters[stage] += chunk.parameters();
+        kept.push_back({chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)});
+        workspace[stage] = std::max(workspace[stage], chunk.largest(&PartCost::workspace_bytes));
+        for (const ChunkParts::Part& one : chunk.parts) {
+            gathered[stage] = std::max(gathered[stage], 2.0 * one.cost->parameters.all);
+        }
     }
     const std::vector<double> activations = peak_activations(program, kept);
     const ShareOfStates share(plan);
     MemoryUse fullest;
     for (int stage = 0; stage < plan.pp; ++stage) {
-        const ChunkParameters& own = parameters[stage];
-        const double working = 2.0 * std::max(costs.layer.parameters, costs.head.parameters);  // gathered: one and the next
-        const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, working)},
+        const Parameters& own = parameters[stage];
+        const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, gathered[stage])},
                             Bytes{gradient_bytes * share.of(own, Sharding::zero2, 0.0)},
                             Bytes{plan.offload == Offload::optimizer ? 0.0
                                                                      : optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},

@@ -11,25 +11,6 @@ namespace {
 /// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
 constexpr double run_ahead = 3.0;
 
-void add_scaled(PassCost& sum, const PassCost& pass, double factor)
-{
-    if (factor <= 0.0) {
-        return;
-    }
-    for (Segment segment : pass.segments) {
-        for (Kernel& kernel : segment) {
-            kernel.seconds *= factor;
-        }
-        sum.segments.push_back(std::move(segment));
-    }
-    sum.ends.insert(sum.ends.end(), pass.ends.begin(), pass.ends.end());
-    for (const double seconds : pass.collectives_s) {
-        sum.collectives_s.push_back(factor * seconds);
-    }
-    sum.compute_s += factor * pass.compute_s;
-    sum.communication_s += factor * pass.communication_s;
-}
-
 }  // namespace
 
 PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches)
@@ -119,26 +100,6 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
             seconds *= exposed;
         }
     }
-    return result;
-}
-
-PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other)
-{
-    if (share_of_other <= 0.0 || share_of_other >= 1.0) {
-        return share_of_other <= 0.0 ? one : other;
-    }
-    const double rest = 1.0 - share_of_other;
-    PartCost result;
-    for (PassCost PartCost::*pass : {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient,
-                                     &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward}) {
-        add_scaled(result.*pass, one.*pass, rest);
-        add_scaled(result.*pass, other.*pass, share_of_other);
-    }
-    result.saved_bytes = rest * one.saved_bytes + share_of_other * other.saved_bytes;
-    result.held_bytes = rest * one.held_bytes + share_of_other * other.held_bytes;
-    result.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
-    result.parameters = rest * one.parameters + share_of_other * other.parameters;
-    result.expert_parameters = rest * one.expert_parameters + share_of_other * other.expert_parameters;
     return result;
 }
 

@@ -47,7 +47,4 @@ private:
 /// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile.
 PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack);
 
-/// Mean of two kinds of layers: (1 - share) * one + share * other; of temporaries the larger.
-PartCost mixed(const PartCost& one, const PartCost& other, double share_of_other);
-
 }  // namespace prismopt

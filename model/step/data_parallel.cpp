@@ -33,7 +33,7 @@ DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : p
                                     [](const NetworkTier& t) { return t.circuit(); });
 }
 
-double DataParallel::time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const
+double DataParallel::time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const
 {
     const double speed = cluster_.speed.of(KernelClass::dp_collective);
     const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
@@ -51,7 +51,7 @@ double DataParallel::time(Collective kind, double bytes_per_parameter, const Chu
            speed;
 }
 
-Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
+Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers,
                                   double compute_s) const
 {
     Exchange best = beside(compute_s, time(kind, bytes_per_parameter, own, layers), layers);
@@ -62,7 +62,7 @@ Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, c
     return best;
 }
 
-Exchange DataParallel::reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const
+Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
     if (layerwise(plan_)) {
@@ -73,7 +73,7 @@ Exchange DataParallel::reduction(const ChunkParameters& own, const ChunkPass& ba
     return in_buckets(kind, cluster_.stack.gradient_bytes, own, layers, compute_s);
 }
 
-Exchange DataParallel::gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const
+Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward, int layers) const
 {
     if (plan_.sharding == Sharding::none) {
         return {};
@@ -86,7 +86,7 @@ Exchange DataParallel::gathering(const ChunkParameters& own, const ChunkPass& fo
     return in_buckets(Collective::all_gather, parameter_message, own, layers, compute_s);
 }
 
-double DataParallel::updated(const ChunkParameters& own) const
+double DataParallel::updated(const Parameters& own) const
 {
     if (plan_.sharding == Sharding::none) {
         return own.all;

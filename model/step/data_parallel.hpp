@@ -4,10 +4,10 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/network/memory.hpp"
 #include "model/plan.hpp"
 #include "model/step/exchange.hpp"
 #include "model/step/placement.hpp"
-#include "model/network/memory.hpp"
 
 namespace prismopt {
 
@@ -24,19 +24,18 @@ public:
 
     /// Reduction beside and after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
     /// for.
-    Exchange reduction(const ChunkParameters& own, const ChunkPass& backward, int layers, bool last) const;
+    Exchange reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const;
     /// Gathering before and beside the first forward pass of a chunk.
-    Exchange gathering(const ChunkParameters& own, const ChunkPass& forward, int layers) const;
+    Exchange gathering(const Parameters& own, const ChunkPass& forward, int layers) const;
     /// The network tier that holds all members.
     std::size_t tier() const { return tier_around(replicas_, cluster_); }
     /// Parameters that one GPU updates.
-    double updated(const ChunkParameters& own) const;
+    double updated(const Parameters& own) const;
 
 private:
-    double time(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers) const;
+    double time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
     /// Beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as is best.
-    Exchange in_buckets(Collective kind, double bytes_per_parameter, const ChunkParameters& own, int layers,
-                        double compute_s) const;
+    Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;

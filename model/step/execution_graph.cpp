@@ -2,11 +2,11 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/network/memory.hpp"
 #include "model/random.hpp"
 #include "model/step/data_parallel.hpp"
 #include "model/step/mean_step.hpp"
 #include "model/step/node_order.hpp"
-#include "model/network/memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,24 +24,26 @@ PassCost PartCost::*cost_of(Pass pass)
     return costs[static_cast<std::size_t>(pass)];
 }
 
-ChunkPass chunk_pass(const Chunk& chunk, const LayerCosts& costs, Pass pass)
-{
-    const auto of = [pass](const PartCost& part) { return &(part.*cost_of(pass)); };
-    return {*of(costs.layer), chunk.layers, chunk.embedding ? of(costs.embedding) : nullptr,
-            chunk.head ? of(costs.head) : nullptr};
-}
-
 /// A plan's parts of the network by chunk of a stage.
 class Parts {
 public:
-    Parts(const ScheduleShape& shape, const std::vector<Chunk>& chunks, const LayerCosts& costs)
-        : shape_(shape), chunks_(chunks), costs_(costs)
+    Parts(const ScheduleShape& shape, const std::vector<Chunk>& chunks, const LayerCosts& costs) : shape_(shape), chunks_(chunks)
     {
+        made_of_.reserve(chunks.size());
+        for (const Chunk& chunk : chunks) {
+            made_of_.emplace_back(chunk, costs);
+        }
     }
 
     int count() const { return shape_.stages * shape_.chunks; }
     Seat seat(int part) const { return {part / shape_.chunks, part % shape_.chunks}; }
     const Chunk& chunk(int part) const { return chunks_[part_of_network(shape_, seat(part))]; }
+    const ChunkParts& made_of(int part) const { return made_of_[part_of_network(shape_, seat(part))]; }
+    ChunkPass pass(int part, Pass pass) const { return made_of(part).pass(cost_of(pass)); }
+    /// Without embedding and head.
+    ChunkPass layers_of(int part, Pass pass) const { return made_of(part).layers(cost_of(pass)); }
+    /// In the order of the network.
+    std::span<const ChunkParts> made_of() const { return made_of_; }
 
     /// Calls visit(passes, costs) with the passes of a part that take time, forward and backward first. A pair's time is all in its
     /// backward.
@@ -53,15 +55,15 @@ public:
         for (const Pass pass : {Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient}) {
             if (static_cast<int>(pass) < passes) {
                 kinds.push_back(pass);
-                costs.push_back(chunk_pass(chunk(part), costs_, pass));
+                costs.push_back(this->pass(part, pass));
             }
         }
         const bool pairs = static_cast<int>(Pass::paired_backward) < passes;
         const int other = pairs ? part + (seat(part).chunk == 0 ? 1 : -1) : part;
-        const ChunkPass beside = chunk_pass(chunk(other), costs_, Pass::paired_forward);
+        const ChunkPass beside = pass(other, Pass::paired_forward);
         if (pairs) {
             kinds.push_back(Pass::paired_backward);
-            costs.push_back(chunk_pass(chunk(part), costs_, Pass::paired_backward));
+            costs.push_back(pass(part, Pass::paired_backward));
             costs.back().beside = &beside;
         }
         visit(kinds, costs);
@@ -77,7 +79,7 @@ public:
 private:
     const ScheduleShape& shape_;
     const std::vector<Chunk>& chunks_;
-    const LayerCosts& costs_;
+    std::vector<ChunkParts> made_of_;
 };
 
 void set_means(const ChunkPass& pass, OpLaw& law)
@@ -114,15 +116,14 @@ DurationLaw longer(const DurationLaw& law, float seconds)
 }
 
 /// Composed laws of all ops. `waits`: each op's communication has a transfer's time in it.
-void add_noise(const Parts& parts, const LayerCosts& costs, const BarrierWidths& widths, bool waits, ChainLaws& chains,
-               ExecutionGraph& graph)
+void add_noise(const Parts& parts, const BarrierWidths& widths, bool waits, ChainLaws& chains, ExecutionGraph& graph)
 {
     if (widths.replicas() > 1) {
-        int layers = 1;
-        for (int part = 0; part < parts.count(); ++part) {
-            layers = std::max(layers, parts.chunk(part).layers);
+        int longest = 0;
+        for (int part = 1; part < parts.count(); ++part) {
+            longest = parts.chunk(part).layers > parts.chunk(longest).layers ? part : longest;
         }
-        const std::array typical{ChunkPass{costs.layer.forward, layers}, ChunkPass{costs.layer.backward, layers}};
+        const std::array typical{parts.layers_of(longest, Pass::forward), parts.layers_of(longest, Pass::backward)};
         graph.coupled = coupled_law(chains, typical, widths);
     }
     for (int part = 0; part < parts.count(); ++part) {
@@ -225,7 +226,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.placement = place(plan, cluster);
     graph.dp_overlap = plan.dp_overlap;
     graph.group =
-        setting.noise.group_factor(graph.placement.tp, segment_cv(costs.layer, setting.noise.residual, barrier_widths(plan)));
+        setting.noise.group_factor(graph.placement.tp, segment_cv(costs.typical(), setting.noise.residual, barrier_widths(plan)));
     if (cluster.nodes_listed()) {
         // A known factor is of a node's slowest GPU, which all in it wait for: neither its GPUs nor itself are drawn.
         for (const int node : nodes_in_order(plan, cluster)) {
@@ -274,11 +275,11 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         }
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
-        const ChunkParameters own = chunk_parameters(chunk, costs);
+        const Parameters own = parts.made_of(part).parameters();
         updated[stage] += exchange.updated(own);
         const bool last = place == 0;  // of the stage's chunks, to have its gradients
-        const ChunkPass forward = chunk_pass(chunk, costs, Pass::forward);
-        const ChunkPass ending = chunk_pass(chunk, costs, splits ? Pass::weight_gradient : Pass::backward);
+        const ChunkPass forward = parts.pass(part, Pass::forward);
+        const ChunkPass ending = parts.pass(part, splits ? Pass::weight_gradient : Pass::backward);
         graph.reduction[part] = exchange.reduction(own, ending, chunk.layers, last);
         graph.gathering[part] = exchange.gathering(own, forward, chunk.layers);
     }
@@ -310,10 +311,10 @@ double ExecutionGraph::mean_factor(int replica, int stage) const
 
 const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 {
-    const LayerShape shape = layer_shape(plan, setting_.phase.sequence, setting_.workload.layers);
+    const LayerShape shape = layer_shape(plan, setting_.phase.sequence);
     auto found = costs_.find(shape);
     if (found == costs_.end()) {
-        found = costs_.emplace(shape, layer_costs(setting_.workload, shape, setting_.cluster)).first;
+        found = costs_.emplace(shape, layer_costs(network_, setting_.workload.precision, shape, setting_.cluster)).first;
     }
     return found->second;
 }
@@ -348,15 +349,15 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const auto& compiled = std::get<std::shared_ptr<const Program>>(program);
     const LayerCosts& layer = costs(plan);
     CompiledPlan result;
-    result.memory = memory_use(*compiled, list, layer, plan, setting_.cluster.accelerator);
-    result.held_for_weights = std::min(1.0, layer.layer.held_bytes / layer.layer.saved_bytes);
+    const Parts parts(shape, list, layer);
+    result.memory = memory_use(*compiled, parts.made_of(), plan, setting_.cluster.accelerator);
+    result.held_for_weights = std::min(1.0, layer.typical().held_bytes / layer.typical().saved_bytes);
     if (auto refusal = over_capacity(result.memory, setting_)) {
         return *refusal;
     }
-    const Parts parts(shape, list, layer);
     result.graph = build_graph(plan, compiled, parts, layer, setting_);
     if (purpose == CompileFor::sampling) {
-        add_noise(parts, layer, barrier_widths(plan), waits_for_chunks(plan, setting_.cluster), chains_, result.graph);
+        add_noise(parts, barrier_widths(plan), waits_for_chunks(plan, setting_.cluster), chains_, result.graph);
     }
     return result;
 }

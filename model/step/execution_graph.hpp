@@ -3,6 +3,9 @@
 /// One replica's training step as a graph of ops with laws: what the sampler runs.
 
 #include "model/hardware/hardware.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/network/layout.hpp"
+#include "model/network/workload.hpp"
 #include "model/noise/chain_law.hpp"
 #include "model/noise/noise_tables.hpp"
 #include "model/phase.hpp"
@@ -14,9 +17,6 @@
 #include "model/step/op_law.hpp"
 #include "model/step/placement.hpp"
 #include "model/step/program.hpp"
-#include "model/network/layer_cost.hpp"
-#include "model/network/layout.hpp"
-#include "model/network/workload.hpp"
 
 #include <map>
 #include <memory>
@@ -83,7 +83,8 @@ class PlanCompiler {
 public:
     /// The setting's parts must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation)
+        : setting_(setting), network_(network_of(setting.workload)),
+          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation)
     {
     }
 
@@ -96,6 +97,7 @@ private:
     const LayerCosts& costs(const ParallelPlan& plan);
 
     Setting setting_;
+    Network network_;
     std::map<LayerShape, LayerCosts> costs_;
     ChainLaws chains_;
 };

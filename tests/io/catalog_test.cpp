@@ -1,4 +1,5 @@
 #include "io/catalog.hpp"
+#include "model/network/network.hpp"
 
 #include "io/scenario.hpp"
 
@@ -154,9 +155,9 @@ TEST(Catalog, MixturesHaveTheirPublishedSizes)
                                                     {"grok1-314b", 314.0},  {"qwen3-30b-a3b", 30.5},  {"llama4-maverick", 400.0},
                                                     {"gpt-oss-120b", 117.0}};
     for (const auto& row : sizes) {
-        EXPECT_NEAR(catalog_workload(row.first).parameters() / 1e9 / row.second, 1.0, 0.015) << row.first;
+        EXPECT_NEAR(parameters_of(network_of(catalog_workload(row.first))) / 1e9 / row.second, 1.0, 0.015) << row.first;
     }
-    EXPECT_NEAR(catalog_workload("nemotron4-340b").parameters() / 1e9, 341.0, 3.41);
+    EXPECT_NEAR(parameters_of(network_of(catalog_workload("nemotron4-340b"))) / 1e9, 341.0, 3.41);
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
         return sum;
     };
     double sum = 0.0;
-    for (const PartCost* part : {&costs.layer, &costs.embedding, &costs.head}) {
-        sum += (part == &costs.layer ? layers : 1) * (of(part->forward) + of(part->backward));
+    for (const PartCost* part : {&costs.kinds.front(), &costs.embedding, &costs.head}) {
+        sum += (part == &costs.kinds.front() ? layers : 1) * (of(part->forward) + of(part->backward));
     }
     return sum;
 }
@@ -119,8 +119,8 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 {
     const Problem problem = example_problem(Variability{}, 8, widths);
     const ParallelPlan plan = plan_of(1, 1, 1);
-    const LayerCosts costs = layer_costs(
-        problem.workload, layer_shape(plan, problem.phases.front().sequence, problem.workload.layers), problem.cluster);
+    const LayerCosts costs = layer_costs(network_of(problem.workload), problem.workload.precision,
+                                         layer_shape(plan, problem.phases.front().sequence), problem.cluster);
     constexpr double speed = 1.1;
     std::vector<WhatIf> what_ifs{{}};
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {

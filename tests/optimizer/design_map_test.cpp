@@ -462,7 +462,7 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
 TEST(ParseDesign, TakesContextAndExpertGroups)
 {
     Scenario scenario = wide();
-    scenario.workload.experts = {8, 2, 64, 0, 0, 1.0, 0.0};
+    scenario.workload.experts = {.count = 8, .active = 2, .feed_forward = 64};
     const std::string text = "gpus=16 tp=1 pp=2 cp=2 ep=4 context_exchange=all-gather shard_gpus=2 sharding=zero1";
     const ParallelPlan plan = parse_design(text, scenario);
     EXPECT_EQ(plan.cp, 2);

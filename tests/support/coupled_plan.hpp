@@ -4,8 +4,8 @@
 
 #include "tests/support/coupled_graph.hpp"
 
-#include "model/step/execution_graph.hpp"
 #include "model/network/layout.hpp"
+#include "model/step/execution_graph.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -32,8 +32,8 @@ inline BruteForceLayer brute_force_layer(const PassCost& cost)
 inline void set_passes(const ParallelPlan& plan, const Setting& setting, const ExecutionGraph& graph, double gather_share,
                        BruteForceJob& job)
 {
-    const LayerCosts costs =
-        layer_costs(setting.workload, layer_shape(plan, setting.phase.sequence, setting.workload.layers), setting.cluster);
+    const LayerCosts costs = layer_costs(network_of(setting.workload), setting.workload.precision,
+                                         layer_shape(plan, setting.phase.sequence), setting.cluster);
     const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers, plan));
     job.shape = graph.program->shape;
     job.widths = barrier_widths(plan);
@@ -47,7 +47,7 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
     seconds(graph.gathering, job.gather_s);
     seconds(graph.reduction, job.reduce_s);
     job.optimizer_s = static_cast<double>(*std::max_element(graph.optimizer_s.begin(), graph.optimizer_s.end()));
-    job.layer_gather_s = gather_share * costs.layer.forward.compute_s;
+    job.layer_gather_s = gather_share * costs.kinds.front().forward.compute_s;
     for (std::size_t k = 0; k < chunks.size(); ++k) {
         const auto pipeline = static_cast<std::size_t>(plan.pp);
         const std::size_t part = k % pipeline * static_cast<std::size_t>(plan.chunks) + k / pipeline;
@@ -57,7 +57,7 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
             };
             const std::size_t i = 2 * part + static_cast<std::size_t>(pass);
             BruteForcePass& out = job.passes[i];
-            out.layers.assign(static_cast<std::size_t>(chunks[k].layers), brute_force_layer(of(costs.layer)));
+            out.layers.assign(static_cast<std::size_t>(chunks[k].layers), brute_force_layer(of(costs.kinds.front())));
             // Head and embedding: with the last layer, and gathered with it; their place does not matter here.
             const auto add = [&out](const PassCost& cost) {
                 const BruteForceLayer beside = brute_force_layer(cost);

@@ -3,7 +3,7 @@
 /// Published shapes and the hardware of plain numbers that tests of costs and memory share.
 
 #include "model/hardware/hardware.hpp"
-#include "model/network/workload.hpp"
+#include "model/network/layer_cost.hpp"
 
 namespace prismopt {
 
@@ -37,6 +37,13 @@ inline Workload llama(int layers, int hidden, int heads, int feed_forward)
     w.normalisation = Normalisation::rms_norm;
     return w;
 }
+
+inline LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster)
+{
+    return layer_costs(network_of(workload), workload.precision, shape, cluster);
+}
+
+inline double parameters_of(const Workload& workload) { return parameters_of(network_of(workload)); }
 
 /// One node of 8 GPUs at 300 GB/s; launches, memory traffic and latency cost next to nothing, so products and bytes show.
 inline Cluster products_only()

@@ -27,7 +27,7 @@ LayerCosts costs_of(const Workload& w, int tp, bool sequence_parallel, Recompute
 TEST(LayerCosts, SaveTheActivationsOfThePaper)
 {
     const auto saved = [](int tp, bool sequence_parallel, Recompute recompute) {
-        return costs_of(gpt_175b, tp, sequence_parallel, recompute).layer.saved_bytes;
+        return costs_of(gpt_175b, tp, sequence_parallel, recompute).kinds.front().saved_bytes;
     };
     for (const double t : {1.0, 2.0, 8.0}) {
         const int tp = static_cast<int>(t);
@@ -44,7 +44,7 @@ TEST(LayerCosts, SaveInProportionToTheMicrobatch)
 {
     const LayerCosts one = layer_costs(gpt_175b, {2048, 1, 8, true, Recompute::none}, products_only());
     const LayerCosts four = layer_costs(gpt_175b, {2048, 4, 8, true, Recompute::none}, products_only());
-    EXPECT_DOUBLE_EQ(four.layer.saved_bytes, 4.0 * one.layer.saved_bytes);
+    EXPECT_DOUBLE_EQ(four.kinds.front().saved_bytes, 4.0 * one.kinds.front().saved_bytes);
     EXPECT_DOUBLE_EQ(four.boundary_bytes, 4.0 * one.boundary_bytes);
     EXPECT_DOUBLE_EQ(one.boundary_bytes, 2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
 }
@@ -55,13 +55,13 @@ TEST(ModelFlops, AreThoseOfThePaper)
 {
     const double layers = 96.0;
     const double vocabulary = 51200.0;
-    EXPECT_NEAR(model_flops_per_sequence(gpt_175b, 2048) /
+    EXPECT_NEAR(model_flops_per_sequence(network_of(gpt_175b), 2048) /
                     (72.0 * layers * s * h * h * (1.0 + s / (6.0 * h) + vocabulary / (12.0 * h * layers))),
                 1.0, 1e-12);
     Workload flash = gpt_175b;
     flash.attention = AttentionKernel::flash;  // and causal: half of the scores
-    EXPECT_NEAR(model_flops_per_sequence(gpt_175b, 2048) - model_flops_per_sequence(flash, 2048), 3.0 * layers * 2.0 * s * s * h,
-                1e9);
+    EXPECT_NEAR(model_flops_per_sequence(network_of(gpt_175b), 2048) - model_flops_per_sequence(network_of(flash), 2048),
+                3.0 * layers * 2.0 * s * s * h, 1e9);
 }
 
 /// Without memory traffic a forward layer takes its FLOPs at the roof; the shapes are whole waves but for a few percent.
@@ -70,9 +70,9 @@ TEST(LayerCosts, ForwardTakesItsFlops)
     for (const int tp : {1, 2, 8}) {
         const LayerCosts c = costs_of(gpt_175b, tp, true, Recompute::none);
         const double flops = (24.0 * s * h * h + 4.0 * s * s * h) / tp;
-        EXPECT_GT(c.layer.forward.compute_s, flops / 100e12);
+        EXPECT_GT(c.kinds.front().forward.compute_s, flops / 100e12);
         // Scores are products with a short inner dimension of 128, at two thirds of the rate; part waves are the rest.
-        EXPECT_LT(c.layer.forward.compute_s, 1.15 * flops / 100e12) << tp;
+        EXPECT_LT(c.kinds.front().forward.compute_s, 1.15 * flops / 100e12) << tp;
     }
 }
 
@@ -80,19 +80,19 @@ TEST(LayerCosts, BackwardTakesTwiceTheForward)
 {
     for (const int tp : {1, 8}) {
         const LayerCosts c = costs_of(gpt_175b, tp, true, Recompute::none);
-        EXPECT_NEAR(c.layer.backward.compute_s / c.layer.forward.compute_s, 2.0, 0.1) << tp;
+        EXPECT_NEAR(c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s, 2.0, 0.1) << tp;
         EXPECT_NEAR(c.head.backward.compute_s / c.head.forward.compute_s, 2.0, 0.1) << tp;
     }
     Workload flash = gpt(96, 1024, 16);  // 4 s^2 h of 24 s h^2 + 4 s^2 h is a quarter, 2.5 times as much backward
     flash.attention = AttentionKernel::flash;
     flash.causal = false;
     const LayerCosts c = costs_of(flash, 1, true, Recompute::none);
-    EXPECT_NEAR(c.layer.backward.compute_s / c.layer.forward.compute_s, 0.75 * 2.0 + 0.25 * 2.5, 0.1);
+    EXPECT_NEAR(c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s, 0.75 * 2.0 + 0.25 * 2.5, 0.1);
 }
 
 TEST(LayerCosts, RecomputeRepeatsTheForward)
 {
-    const auto layer = [](Recompute recompute) { return costs_of(gpt_175b, 8, true, recompute).layer; };
+    const auto layer = [](Recompute recompute) { return costs_of(gpt_175b, 8, true, recompute).kinds.front(); };
     const PartCost none = layer(Recompute::none);
     const PartCost selective = layer(Recompute::selective);
     const PartCost full = layer(Recompute::full);
@@ -113,9 +113,9 @@ TEST(LayerCosts, ForwardSendsTwoAllReducesWorth)
     const double all_reduce = 2.0 * 7.0 / 8.0 * 2.0 * sbh / 300e9;
     for (const bool sequence_parallel : {false, true}) {
         const LayerCosts c = costs_of(gpt_175b, 8, sequence_parallel, Recompute::none);
-        EXPECT_NEAR(c.layer.forward.communication_s, 2.0 * all_reduce, 1e-9);
+        EXPECT_NEAR(c.kinds.front().forward.communication_s, 2.0 * all_reduce, 1e-9);
     }
-    EXPECT_EQ(costs_of(gpt_175b, 1, true, Recompute::none).layer.forward.communication_s, 0.0);
+    EXPECT_EQ(costs_of(gpt_175b, 1, true, Recompute::none).kinds.front().forward.communication_s, 0.0);
 }
 
 /// The sums are those of the chain, and its collectives are where the members meet: four a layer and pass with sequence
@@ -125,7 +125,8 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
     for (const bool sequence_parallel : {false, true}) {
         for (const int tp : {1, 8}) {
             const LayerCosts c = costs_of(gpt_175b, tp, sequence_parallel, Recompute::none);
-            for (const PassCost* pass : {&c.layer.forward, &c.layer.backward, &c.head.forward, &c.embedding.backward}) {
+            for (const PassCost* pass :
+                 {&c.kinds.front().forward, &c.kinds.front().backward, &c.head.forward, &c.embedding.backward}) {
                 double compute = 0.0;
                 for (const Segment& segment : pass->segments) {
                     for (const Kernel& kernel : segment) {
@@ -137,10 +138,10 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
                 EXPECT_NEAR(exposed, pass->communication_s, 1e-12);
             }
             const std::size_t forward = sequence_parallel ? 4 : 2;
-            EXPECT_EQ(c.layer.forward.collectives_s.size(), tp == 1 ? 0 : forward);
-            EXPECT_EQ(c.layer.forward.segments.size(), tp == 1 ? 1 : forward + 1);
+            EXPECT_EQ(c.kinds.front().forward.collectives_s.size(), tp == 1 ? 0 : forward);
+            EXPECT_EQ(c.kinds.front().forward.segments.size(), tp == 1 ? 1 : forward + 1);
             // Backward: two gathers and, beside weight gradients, two sums; with sequence parallelism two more hidden gathers.
-            EXPECT_EQ(c.layer.backward.segments.size(), tp == 1 ? 1U : sequence_parallel ? 7U : 3U);
+            EXPECT_EQ(c.kinds.front().backward.segments.size(), tp == 1 ? 1U : sequence_parallel ? 7U : 3U);
         }
     }
 }
@@ -148,25 +149,24 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
 /// Published sizes in billions: Korthikanti et al., table 3, and the Llama 3 model cards.
 TEST(Workloads, HaveTheirPublishedSizes)
 {
-    EXPECT_NEAR(gpt(48, 6144, 64).parameters() / 1e9, 22.0, 0.02 * 22.0);
-    EXPECT_NEAR(gpt(96, 12288, 96).parameters() / 1e9, 175.0, 0.02 * 175.0);
-    EXPECT_NEAR(gpt(105, 20480, 128).parameters() / 1e9, 530.0, 0.02 * 530.0);
-    EXPECT_NEAR(gpt(128, 25600, 160).parameters() / 1e9, 1000.0, 0.02 * 1000.0);
-    EXPECT_NEAR(llama(32, 4096, 32, 14336).parameters() / 1e9, 8.03, 0.01 * 8.03);
-    EXPECT_NEAR(llama(80, 8192, 64, 28672).parameters() / 1e9, 70.6, 0.01 * 70.6);
-    EXPECT_NEAR(llama(126, 16384, 128, 53248).parameters() / 1e9, 405.0, 0.01 * 405.0);
+    EXPECT_NEAR(parameters_of(gpt(48, 6144, 64)) / 1e9, 22.0, 0.02 * 22.0);
+    EXPECT_NEAR(parameters_of(gpt(96, 12288, 96)) / 1e9, 175.0, 0.02 * 175.0);
+    EXPECT_NEAR(parameters_of(gpt(105, 20480, 128)) / 1e9, 530.0, 0.02 * 530.0);
+    EXPECT_NEAR(parameters_of(gpt(128, 25600, 160)) / 1e9, 1000.0, 0.02 * 1000.0);
+    EXPECT_NEAR(parameters_of(llama(32, 4096, 32, 14336)) / 1e9, 8.03, 0.01 * 8.03);
+    EXPECT_NEAR(parameters_of(llama(80, 8192, 64, 28672)) / 1e9, 70.6, 0.01 * 70.6);
+    EXPECT_NEAR(parameters_of(llama(126, 16384, 128, 53248)) / 1e9, 405.0, 0.01 * 405.0);
 }
 
 TEST(Phases, CountTheirSteps) { EXPECT_DOUBLE_EQ((Phase{15.6e12, 8192, 2048}).steps(), 15.6e12 / (8192.0 * 2048.0)); }
 
-TEST(LayerCosts, ShareParametersOverTheGroup)
+/// The head's matrix is the embedding's: there once in the network, on the first and on the last stage.
+TEST(LayerCosts, HaveTheParametersOfTheNetwork)
 {
-    for (const int tp : {1, 4}) {
-        const LayerCosts c = costs_of(gpt_175b, tp, true, Recompute::none);
-        const double all = tp * (96.0 * c.layer.parameters + c.embedding.parameters);
-        EXPECT_NEAR(all / gpt_175b.parameters(), 1.0, 1e-12);  // tied: the head's matrix is the embedding's
-        EXPECT_EQ(c.head.parameters, c.embedding.parameters);
-    }
+    const LayerCosts c = costs_of(gpt_175b, 1, true, Recompute::none);
+    const double all = 96.0 * c.kinds.front().parameters.all + c.embedding.parameters.all + c.head.parameters.all;
+    EXPECT_EQ(c.head.parameters.tied, c.embedding.parameters.all);
+    EXPECT_NEAR((all - c.head.parameters.tied) / parameters_of(gpt_175b), 1.0, 1e-12);
 }
 
 /// A context parallel member has s / cp tokens and, of causal attention, an even share.
@@ -179,15 +179,16 @@ TEST(LayerCosts, ContextParallelMembersShareTheSequence)
         shape.cp = cp;
         shape.context_exchange = ContextExchange::ring;
         const LayerCosts ring = layer_costs(w, shape, products_only());
-        EXPECT_NEAR(ring.layer.saved_bytes, whole.layer.saved_bytes / cp, 1.0);
+        EXPECT_NEAR(ring.kinds.front().saved_bytes, whole.kinds.front().saved_bytes / cp, 1.0);
         EXPECT_NEAR(ring.boundary_bytes, whole.boundary_bytes / cp, 1.0);
-        EXPECT_NEAR(ring.layer.forward.compute_s, whole.layer.forward.compute_s / cp, 0.05 * whole.layer.forward.compute_s);
+        EXPECT_NEAR(ring.kinds.front().forward.compute_s, whole.kinds.front().forward.compute_s / cp,
+                    0.05 * whole.kinds.front().forward.compute_s);
         shape.context_exchange = ContextExchange::all_gather;
         const LayerCosts gathered = layer_costs(w, shape, products_only());
         // Keys and values of 8 heads of 128, in 16 bits, from the other members at 300 GB/s.
         const double kv = 2.0 * 2.0 * 8192.0 * 8.0 * 128.0;
-        EXPECT_NEAR(gathered.layer.forward.communication_s, (cp - 1.0) / cp * kv / 300e9, 1e-9);
-        EXPECT_LT(ring.layer.forward.communication_s, gathered.layer.forward.communication_s);
+        EXPECT_NEAR(gathered.kinds.front().forward.communication_s, (cp - 1.0) / cp * kv / 300e9, 1e-9);
+        EXPECT_LT(ring.kinds.front().forward.communication_s, gathered.kinds.front().forward.communication_s);
     }
 }
 
@@ -203,34 +204,39 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     shape.sharding = Sharding::zero3;
     shape.sharding_gpus = 8;
     const LayerCosts c = layer_costs(w, shape, slow);
-    const double way = 7.0 / 8.0 * w.layer_parameters() / 1e9;  // seconds a byte of a parameter
-    EXPECT_NEAR(c.layer.forward.communication_s, 2.0 * way - c.layer.forward.compute_s, 1e-6);
-    EXPECT_NEAR(c.layer.backward.communication_s, (2.0 + 4.0) * way - c.layer.backward.compute_s, 1e-6);
+    const double way = 7.0 / 8.0 * c.kinds.front().parameters.all / 1e9;  // seconds a byte of a parameter
+    EXPECT_NEAR(c.kinds.front().forward.communication_s, 2.0 * way - c.kinds.front().forward.compute_s, 1e-6);
+    EXPECT_NEAR(c.kinds.front().backward.communication_s, (2.0 + 4.0) * way - c.kinds.front().backward.compute_s, 1e-6);
     shape.sharding = Sharding::zero2;
-    EXPECT_NEAR(layer_costs(w, shape, slow).layer.backward.communication_s, 4.0 * way - c.layer.backward.compute_s, 1e-6);
+    EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s,
+                4.0 * way - c.kinds.front().backward.compute_s, 1e-6);
     shape.dp_overlap = DataParallelOverlap::off;
-    EXPECT_NEAR(layer_costs(w, shape, slow).layer.backward.communication_s, 4.0 * way, 1e-6);
+    EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s, 4.0 * way, 1e-6);
     Cluster fast = products_only();
     fast.stack.communication_share = 0.1;
     const LayerCosts hidden = layer_costs(w, shape = {8192, 1, 1, true, Recompute::none}, fast);
-    EXPECT_EQ(hidden.layer.forward.communication_s, 0.0);
+    EXPECT_EQ(hidden.kinds.front().forward.communication_s, 0.0);
     shape.sharding = Sharding::zero3;
     shape.sharding_gpus = 8;
-    EXPECT_NEAR(layer_costs(w, shape, fast).layer.forward.communication_s, 0.1 * 2.0 * way / 300.0, 1e-9);
+    EXPECT_NEAR(layer_costs(w, shape, fast).kinds.front().forward.communication_s, 0.1 * 2.0 * way / 300.0, 1e-9);
 }
 
-/// Full recompute of a quarter of the layers lies a quarter of the way in time and in memory.
-TEST(LayerCosts, RecomputeOfSomeLayersIsTheirShare)
+/// Full recompute of a quarter of the layers makes each fourth layer one that recomputes.
+TEST(LayerCosts, RecomputeOfSomeLayersIsOfThem)
 {
     LayerShape shape{2048, 1, 8, true, Recompute::none};
-    const PartCost none = layer_costs(gpt_175b, shape, products_only()).layer;
+    const PartCost none = layer_costs(gpt_175b, shape, products_only()).kinds.front();
     shape.recompute = Recompute::full;
-    const PartCost full = layer_costs(gpt_175b, shape, products_only()).layer;
-    shape.recomputed = 0.25;
-    const PartCost some = layer_costs(gpt_175b, shape, products_only()).layer;
-    EXPECT_NEAR(some.backward.compute_s, 0.75 * none.backward.compute_s + 0.25 * full.backward.compute_s, 1e-12);
-    EXPECT_NEAR(some.saved_bytes, 0.75 * none.saved_bytes + 0.25 * full.saved_bytes, 1.0);
-    EXPECT_NEAR(some.parameters, none.parameters, 1.0);
+    const PartCost full = layer_costs(gpt_175b, shape, products_only()).kinds.front();
+    shape.recomputed_layers = 24;
+    const LayerCosts some = layer_costs(gpt_175b, shape, products_only());
+    ASSERT_EQ(some.kinds.size(), 2U);
+    EXPECT_EQ(some.kinds[0].backward.compute_s, none.backward.compute_s);
+    EXPECT_EQ(some.kinds[1].backward.compute_s, full.backward.compute_s);
+    EXPECT_EQ(some.kinds[1].saved_bytes, full.saved_bytes);
+    for (int chunk = 0; chunk < 24; ++chunk) {
+        EXPECT_EQ(std::accumulate(some.layers.begin() + 4 * chunk, some.layers.begin() + 4 * (chunk + 1), 0), 1) << chunk;
+    }
 }
 
 /// Host and accelerator wait for each other: the sum of their cubes is that of the pass. A launch for each kernel and collective.
@@ -240,7 +246,7 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
     for (const int tp : {1, 8}) {
         const LayerShape shape{2048, 1, tp, true, Recompute::none};
         c.stack.host = Seconds{0.0};
-        const PassCost free = layer_costs(gpt_175b, shape, c).layer.forward;
+        const PassCost free = layer_costs(gpt_175b, shape, c).kinds.front().forward;
         auto launches = static_cast<double>(free.collectives_s.size());
         for (const Segment& segment : free.segments) {
             launches += static_cast<double>(segment.size());
@@ -248,7 +254,7 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
         const double busy = free.compute_s + free.communication_s;
         for (const double host : {1e-6, busy / launches, 1.0}) {
             c.stack.host = Seconds{host};
-            const PassCost pass = layer_costs(gpt_175b, shape, c).layer.forward;
+            const PassCost pass = layer_costs(gpt_175b, shape, c).kinds.front().forward;
             EXPECT_NEAR((pass.compute_s + pass.communication_s) / std::cbrt(std::pow(busy, 3) + std::pow(launches * host, 3)),
                         1.0, 1e-9)
                 << tp << ' ' << host;
@@ -262,7 +268,8 @@ TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
     const auto kernels = [](int microbatch) {
         std::size_t count = 0;
         const LayerShape shape{1024, microbatch, 4, false, Recompute::none};
-        for (const Segment& segment : layer_costs(gpt(4, 1024, 8), shape, products_only()).layer.forward.segments) {
+        const LayerCosts costs = layer_costs(gpt(4, 1024, 8), shape, products_only());
+        for (const Segment& segment : costs.kinds.front().forward.segments) {
             count += segment.size();
         }
         return count;
@@ -289,15 +296,15 @@ TEST(Offload, MovesActivationsBesideCompute)
 {
     Cluster c = products_only();
     LayerShape shape{2048, 1, 1, true, Recompute::none};
-    const PartCost kept = layer_costs(gpt_175b, shape, c).layer;
+    const PartCost kept = layer_costs(gpt_175b, shape, c).kinds.front();
     shape.offload = true;
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (0.5 * kept.forward.compute_s)};
-    const PartCost hidden = layer_costs(gpt_175b, shape, c).layer;
+    const PartCost hidden = layer_costs(gpt_175b, shape, c).kinds.front();
     EXPECT_EQ(hidden.saved_bytes, 0.0);
     EXPECT_NEAR(hidden.workspace_bytes, kept.workspace_bytes + 2.0 * kept.saved_bytes, 1.0);
     EXPECT_EQ(hidden.forward.communication_s, kept.forward.communication_s);
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (3.0 * kept.forward.compute_s)};
-    const PartCost exposed = layer_costs(gpt_175b, shape, c).layer;
+    const PartCost exposed = layer_costs(gpt_175b, shape, c).kinds.front();
     EXPECT_NEAR(exposed.forward.communication_s - kept.forward.communication_s, 2.0 * kept.forward.compute_s, 1e-9);
     EXPECT_NEAR(exposed.backward.communication_s - kept.backward.communication_s,
                 3.0 * kept.forward.compute_s - kept.backward.compute_s, 1e-9);
@@ -315,7 +322,7 @@ TEST(Offload, UpdatesOnTheHost)
 Workload mixture()
 {
     Workload w = llama(32, 4096, 32, 14336);
-    w.experts = {8, 2, 14336, 0, 0, 1.0, 0.0};
+    w.experts = {.count = 8, .active = 2, .feed_forward = 14336};
     return w;
 }
 
@@ -325,17 +332,17 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
     const Workload dense = llama(32, 4096, 32, 14336);
     const Workload w = mixture();
     const double mlp = 3.0 * 4096.0 * 14336.0;
-    EXPECT_NEAR(w.parameters() - dense.parameters(), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
-    EXPECT_NEAR(model_flops_per_sequence(w, 4096) - model_flops_per_sequence(dense, 4096),
+    EXPECT_NEAR(parameters_of(w) - parameters_of(dense), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
+    EXPECT_NEAR(model_flops_per_sequence(network_of(w), 4096) - model_flops_per_sequence(network_of(dense), 4096),
                 6.0 * 4096.0 * 32.0 * (mlp + 8.0 * 4096.0), 1e6);
     LayerShape shape{4096, 1, 1, true, Recompute::none};
-    const PartCost one = layer_costs(w, shape, products_only()).layer;
-    EXPECT_NEAR(one.expert_parameters, 8.0 * mlp, 1.0);
-    const double more = one.forward.compute_s - layer_costs(dense, shape, products_only()).layer.forward.compute_s;
+    const PartCost one = layer_costs(w, shape, products_only()).kinds.front();
+    EXPECT_NEAR(one.parameters.expert, 8.0 * mlp, 1.0);
+    const double more = one.forward.compute_s - layer_costs(dense, shape, products_only()).kinds.front().forward.compute_s;
     EXPECT_NEAR(more, 2.0 * 4096.0 * mlp / 100e12, 0.1 * more);
     shape.ep = 8;
-    const PartCost eighth = layer_costs(w, shape, products_only()).layer;
-    EXPECT_NEAR(eighth.expert_parameters, mlp, 1.0);
+    const PartCost eighth = layer_costs(w, shape, products_only()).kinds.front();
+    EXPECT_NEAR(eighth.parameters.expert, mlp, 1.0);
     // There and back, two of eight copies of 4096 tokens, seven eighths of them to others; and the same backward.
     EXPECT_NEAR(eighth.forward.communication_s, 2.0 * 7.0 / 8.0 * 2.0 * 2.0 * 4096.0 * 4096.0 / 300e9, 1e-9);
     EXPECT_NEAR(eighth.backward.communication_s, eighth.forward.communication_s, 1e-12);
@@ -345,7 +352,7 @@ TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
 {
     Workload w = mixture();
     const LayerShape shape{4096, 1, 1, true, Recompute::none};
-    const auto forward = [&] { return layer_costs(w, shape, products_only()).layer.forward.compute_s; };
+    const auto forward = [&] { return layer_costs(w, shape, products_only()).kinds.front().forward.compute_s; };
     const double even = forward();
     w.experts.imbalance = 2.0;
     const double uneven = forward();
@@ -354,15 +361,29 @@ TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
     EXPECT_NEAR(forward(), even, 1e-3 * even);
 }
 
-/// Three dense layers of 61 count as three.
+/// Dense layers come first, and have the costs of a dense network's.
 TEST(Mixtures, DenseLayersKeepTheirMlp)
 {
     Workload w = mixture();
     w.experts.dense_layers = 8;
     const LayerShape shape{4096, 1, 1, true, Recompute::none};
-    const double expert = layer_costs(mixture(), shape, products_only()).layer.forward.compute_s;
-    const double dense = layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).layer.forward.compute_s;
-    EXPECT_NEAR(layer_costs(w, shape, products_only()).layer.forward.compute_s, 0.75 * expert + 0.25 * dense, 1e-9);
+    const LayerCosts costs = layer_costs(w, shape, products_only());
+    ASSERT_EQ(costs.kinds.size(), 2U);
+    EXPECT_EQ(costs.kinds[costs.layers[7]].forward.compute_s,
+              layer_costs(llama(32, 4096, 32, 14336), shape, products_only()).kinds.front().forward.compute_s);
+    EXPECT_EQ(costs.kinds[costs.layers[8]].forward.compute_s,
+              layer_costs(mixture(), shape, products_only()).kinds.front().forward.compute_s);
+}
+
+/// Every second layer, the second of two, as in Llama 4 Maverick.
+TEST(Mixtures, ExpertsEveryOtherLayer)
+{
+    Workload w = mixture();
+    w.experts.every = 2;
+    const Network network = network_of(w);
+    EXPECT_EQ(network.kinds[network.layers[0]].name, "dense");
+    EXPECT_EQ(network.kinds[network.layers[1]].name, "mixture");
+    EXPECT_EQ(std::accumulate(network.layers.begin(), network.layers.end(), 0), 16);
 }
 
 /// 8-bit products at twice the peak, and casts that cost memory traffic alone, which is free here.
@@ -372,9 +393,9 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     c.accelerator.peak_fp8 = FlopsPerSecond{200e12};
     Workload w = gpt(96, 12288, 96);
     const LayerShape shape{2048, 1, 1, true, Recompute::none};
-    const PartCost wide = layer_costs(w, shape, c).layer;
+    const PartCost wide = layer_costs(w, shape, c).kinds.front();
     w.precision = Precision::fp8;
-    const PartCost narrow = layer_costs(w, shape, c).layer;
+    const PartCost narrow = layer_costs(w, shape, c).kinds.front();
     const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
     EXPECT_NEAR(narrow.forward.compute_s, 0.5 * (wide.forward.compute_s - attention) + attention, 1e-6);
     EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);

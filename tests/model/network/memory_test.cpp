@@ -19,22 +19,28 @@ ParallelPlan plan_of(Schedule schedule, int pp, int v, int dp)
     return plan;
 }
 
-MemoryUse memory_of(const LayerCosts& costs, int layers, const ParallelPlan& plan, int microbatches)
+MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int microbatches)
 {
+    costs.layers.assign(layers, 0);
     const auto program =
         std::get<std::shared_ptr<const Program>>(compiled_program({plan.schedule, plan.pp, microbatches, plan.chunks}));
-    const auto chunks = std::get<std::vector<Chunk>>(layout(layers, plan));
+    std::vector<ChunkParts> chunks;
+    const auto layers_of = layout(layers, plan);
+    for (const Chunk& chunk : std::get<std::vector<Chunk>>(layers_of)) {
+        chunks.emplace_back(chunk, costs);
+    }
     Accelerator accelerator;
     accelerator.memory_reserved = Bytes{3e9};
-    return memory_use(*program, chunks, costs, plan, accelerator);
+    return memory_use(*program, chunks, plan, accelerator);
 }
 
 /// Layers that save one byte, so that bytes count layers times microbatches. Parameters as given.
 LayerCosts counting(double parameters = 0.0)
 {
     LayerCosts c;
-    c.layer.saved_bytes = 1.0;
-    c.layer.parameters = parameters;
+    c.kinds.resize(1);
+    c.kinds.front().saved_bytes = 1.0;
+    c.kinds.front().parameters.all = parameters;
     return c;
 }
 
@@ -96,14 +102,14 @@ TEST(Memory, OfOneStageHoldsTheWholeNetwork)
         w.tied_embedding = tied;
         const LayerCosts costs = layer_costs(w, {1024, 1, 1, true, Recompute::none}, products_only());
         const MemoryUse use = memory_of(costs, w.layers, plan_of(Schedule::one_f_one_b, 1, 1, 1), 4);
-        EXPECT_NEAR(use.parameters.si / (2.0 * w.parameters()), 1.0, 1e-12) << (tied ? "tied" : "untied");
+        EXPECT_NEAR(use.parameters.si / (2.0 * parameters_of(w)), 1.0, 1e-12) << (tied ? "tied" : "untied");
     }
 }
 
 TEST(Memory, TakesTheLargestWorkspace)
 {
     LayerCosts costs = counting();
-    costs.layer.workspace_bytes = 10.0;
+    costs.kinds.front().workspace_bytes = 10.0;
     costs.head.workspace_bytes = 7.0;
     EXPECT_EQ(memory_of(costs, 8, plan_of(Schedule::one_f_one_b, 2, 1, 1), 4).workspace.si, 10.0);
     costs.head.workspace_bytes = 1e6;
@@ -135,7 +141,7 @@ TEST(Memory, ExpertsAreDividedByTheirCopies)
     plan.sharding = Sharding::zero1;
     plan.ep = 4;
     LayerCosts costs = counting(1e6);
-    costs.layer.expert_parameters = 1e6;
+    costs.kinds.front().parameters.expert = 1e6;
     EXPECT_DOUBLE_EQ(memory_of(costs, 16, plan, 8).optimizer_state.si, 12.0 * 16e6 / 2.0);
 }
 

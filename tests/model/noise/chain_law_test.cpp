@@ -301,9 +301,9 @@ TEST(ChainLaws, AddEmbeddingAndHead)
             EXPECT_NEAR(value(a, p), value(b, p), 1e-5 * b.mean_s);
         }
     };
-    same(chains.compose({layer, 3, &embedding, &head}, 1).compute, chains.compose({layer, 5}, 1).compute);
-    same(chains.compose({layer, 0, &embedding, &head}, 1).compute, chains.compose({layer, 2}, 1).compute);
-    same(chains.compose({layer, 3, &embedding, nullptr}, 1).communication, chains.compose({layer, 0, &embedding}, 1).compute);
+    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}, {&head, 1}}), 1).compute, chains.compose({layer, 5}, 1).compute);
+    same(chains.compose(ChunkPass({{&embedding, 1}, {&head, 1}}), 1).compute, chains.compose({layer, 2}, 1).compute);
+    same(chains.compose(ChunkPass({{&layer, 3}, {&embedding, 1}}), 1).communication, chains.compose({embedding, 1}, 1).compute);
 }
 
 /// One draw an op: of one lognormal kernel the product is lognormal; of constant ones it is that of all of the op, messages too.

@@ -28,10 +28,10 @@ ParallelPlan plan_of(Sharding sharding, DataParallelOverlap overlap)
 ChunkPass lasting(PassCost& pass, double seconds)
 {
     pass.compute_s = seconds;
-    return {pass, 1, nullptr, nullptr};
+    return {pass, 1};
 }
 
-constexpr ChunkParameters own{1e9, 0.0};
+constexpr Parameters own{.all = 1e9};
 constexpr double single_precision = 1e-8;      // of a tenth of a second
 constexpr double one_way = 7.0 / 8.0 / 100e9;  // seconds a byte, of a ring of 8 in a node
 
@@ -110,7 +110,7 @@ TEST(DataParallel, ExpertsAreReducedBetweenTheirCopies)
     const Cluster c = cluster();
     ParallelPlan plan = plan_of(Sharding::zero1, DataParallelOverlap::off);
     plan.ep = 4;
-    const ChunkParameters experts{1e9, 1e9};
+    const Parameters experts{1e9, 1e9};
     PassCost pass;
     EXPECT_NEAR(DataParallel(plan, c).reduction(experts, lasting(pass, 0.0), 1, true).exposed(), 0.5 * 4e9 / 100e9,
                 single_precision);

@@ -131,8 +131,10 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
     plan.microbatch = 2;
     plan.dp_overlap = DataParallelOverlap::off;
     const Problem& p = problem();
-    const double stage_parameters = 4.0 * p.workload.layer_parameters() / 2.0;  // a middle stage, on one of two members
-    const Group replicas{4, 8};                                                 // four stages of two GPUs apart
+    LayerShape on_two;
+    on_two.tp = 2;
+    const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
+    const Group replicas{4, 8};  // four stages of two GPUs apart
     const auto time = [&](Collective kind, double bytes) {
         return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
     };

@@ -1,0 +1,84 @@
+#include "model/network/call_times.hpp"
+
+#include "model/hardware/kernel_time.hpp"
+
+namespace prismopt {
+
+namespace {
+
+// Casts of a product's operand to 8 or 4 bits: reads 16-bit numbers, writes them twice, as they are and transposed.
+constexpr double cast_traffic = 4.0;
+
+}  // namespace
+
+CallTimes::CallTimes(Precision precision, const Cluster& cluster)
+    : cluster_(cluster), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
+{
+}
+
+Seconds CallTimes::product(const KernelCall& call, Precision precision) const
+{
+    return grouped_gemm_time(call.groups, call.m, call.n, call.k, cluster_.accelerator, precision);
+}
+
+Seconds CallTimes::of(const KernelCall& call) const
+{
+    const Accelerator& gpu = cluster_.accelerator;
+    const auto memory = [&](double factor) { return elementwise_time(Bytes{width_ * factor * call.bytes}, gpu); };
+    const auto time = [&] {
+        switch (call.roof) {
+            case Roof::product: return product(call, precision_);
+            case Roof::wide_product: return product(call, width_ > 1.0 ? precision_ : Precision::bf16);
+            case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
+            case Roof::attention: return fused_attention_time(Flops{call.flops}, false, gpu);
+            case Roof::attention_backward: return fused_attention_time(Flops{call.flops}, true, gpu);
+            case Roof::routing: return memory(cluster_.stack.routing);
+            case Roof::loss: return memory(cluster_.stack.loss_traffic);
+            case Roof::memory: break;
+        }
+        return memory(1.0);
+    };
+    return time() / cluster_.speed.of(call.kind);
+}
+
+Seconds CallTimes::of(const CollectiveCall& message) const
+{
+    const Bytes bytes{width_ * message.bytes};
+    const Seconds time =
+        message.way == CollectiveCall::Way::tokens
+            ? token_exchange_time(bytes, cluster_.stack.sends_once ? message.active : 0.0, message.group, cluster_)
+            : collective_time(message.kind, bytes, message.group, cluster_).time;
+    return message.times * time / cluster_.speed.of(KernelClass::tp_collective);
+}
+
+void CallTimes::add(const Calls& calls, PassBuilder& pass) const
+{
+    const std::vector<AnyCall>& list = calls.list();
+    Seconds before{0.0};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
+            before = of(*kernel);
+            pass.kernel(kernel->kind, before, kernel->launches);
+            continue;
+        }
+        const CollectiveCall& message = std::get<CollectiveCall>(list[i]);
+        Seconds beside{0.0};
+        if (message.beside == CollectiveCall::Beside::kernel_before) {
+            beside = message.share * before;
+        } else if (message.beside == CollectiveCall::Beside::kernel_after) {
+            beside = message.share * of(std::get<KernelCall>(list[i + 1]));
+        }
+        if (message.rounds > 0.0) {
+            pass.pipelined_collective(of(message), beside, message.rounds);
+        } else {
+            pass.hidden_collective(of(message), beside, message.members);
+        }
+    }
+    if (calls.cast_numbers() > 0.0 && operand_bytes(precision_) < 2.0) {
+        const KernelCall cast{
+            .kind = KernelClass::elementwise, .roof = Roof::memory, .bytes = cast_traffic * calls.cast_numbers()};
+        pass.kernel(cast.kind, of(cast));
+    }
+}
+
+}  // namespace prismopt

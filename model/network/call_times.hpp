@@ -1,0 +1,31 @@
+#pragma once
+
+/// Times of calls on one cluster.
+
+#include "model/hardware/hardware.hpp"
+#include "model/network/calls.hpp"
+#include "model/network/pass_builder.hpp"
+
+namespace prismopt {
+
+class CallTimes {
+public:
+    /// The cluster must outlive it. `precision`: of the linear layers' products.
+    CallTimes(Precision precision, const Cluster& cluster);
+
+    /// Against 16-bit numbers.
+    double width() const { return width_; }
+    Seconds of(const KernelCall& call) const;
+    Seconds of(const CollectiveCall& message) const;
+    /// Adds the kernels and messages to a pass.
+    void add(const Calls& calls, PassBuilder& pass) const;
+
+private:
+    Seconds product(const KernelCall& call, Precision precision) const;
+
+    const Cluster& cluster_;
+    Precision precision_;
+    double width_;
+};
+
+}  // namespace prismopt

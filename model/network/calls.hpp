@@ -1,0 +1,103 @@
+#pragma once
+
+/// A pass through a layer as counts: kernels and messages in order, before any hardware is known.
+
+#include "model/coupling.hpp"
+#include "model/hardware/collective.hpp"
+#include "model/hardware/kernel_class.hpp"
+
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// How the time of a kernel follows from its counts (model/network/call_times.hpp).
+enum class Roof {
+    product,       // in the precision of the linear layers
+    wide_product,  // at least 16 bits
+    scores,        // batched products of plain attention
+    attention,     // fused, forward
+    attention_backward,
+    memory,   // traffic
+    routing,  // traffic of tokens on their way to experts, by the software stack's factor
+    loss      // traffic of the loss, by the software stack's bytes a logit
+};
+
+/// A kernel, or some that run as one. A product is [m, k] times [k, n], `groups` times.
+struct KernelCall {
+    KernelClass kind = KernelClass::gemm;
+    Roof roof = Roof::product;
+    double groups = 1.0;
+    double m = 0.0;
+    double n = 0.0;
+    double k = 0.0;             // of scores: the inner dimension
+    double flops = 0.0;         // executed
+    double needed_flops = 0.0;  // of these, those that the mathematics has: a fused kernel computes some again
+    double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
+    double launches = 1.0;
+    bool fuses = false;  // with such a kernel before it
+};
+
+/// A collective that all members wait for.
+struct CollectiveCall {
+    enum class Way { collective, tokens };                       // tokens: an all-to-all of copies of tokens
+    enum class Beside { nothing, kernel_before, kernel_after };  // what hides it
+    Way way = Way::collective;
+    Collective kind = Collective::all_gather;
+    double bytes = 0.0;  // for 16-bit numbers
+    Group group{};
+    double times = 1.0;
+    double active = 0.0;  // experts that a token goes to
+    Meeting members = Meeting::tensor;
+    Beside beside = Beside::nothing;
+    double share = 1.0;   // of the kernel, that hides it
+    double rounds = 0.0;  // of a collective in rounds, the first or last of which nothing hides
+};
+
+using AnyCall = std::variant<KernelCall, CollectiveCall>;
+
+/// Collects the calls of one pass.
+class Calls {
+public:
+    Calls& kernel(const KernelCall& call)
+    {
+        KernelCall* last = list_.empty() ? nullptr : std::get_if<KernelCall>(&list_.back());
+        if (call.fuses && last != nullptr && last->fuses) {
+            last->bytes += call.bytes;
+        } else {
+            list_.emplace_back(call);
+        }
+        return *this;
+    }
+    Calls& product(double m, double n, double k, bool wide = false)
+    {
+        const double flops = 2.0 * m * n * k;
+        return kernel(
+            {.roof = wide ? Roof::wide_product : Roof::product, .m = m, .n = n, .k = k, .flops = flops, .needed_flops = flops});
+    }
+    Calls& traffic(double bytes, Roof roof = Roof::memory, double launches = 1.0, bool fuses = false)
+    {
+        return kernel({.kind = KernelClass::elementwise, .roof = roof, .bytes = bytes, .launches = launches, .fuses = fuses});
+    }
+    Calls& collective(const CollectiveCall& call)
+    {
+        list_.emplace_back(call);
+        return *this;
+    }
+    /// Operands of a product that are cast to fewer bits: one kernel at the end of the pass.
+    Calls& cast(double numbers)
+    {
+        cast_numbers_ += numbers;
+        return *this;
+    }
+
+    const std::vector<AnyCall>& list() const { return list_; }
+    double cast_numbers() const { return cast_numbers_; }
+    double needed_flops() const;
+
+private:
+    std::vector<AnyCall> list_;
+    double cast_numbers_ = 0.0;
+};
+
+}  // namespace prismopt

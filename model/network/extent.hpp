@@ -1,0 +1,137 @@
+#pragma once
+
+/// What one microbatch is to one GPU of a plan: degrees of parallelism, tokens, and widths of tensors on one member.
+
+#include "model/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace prismopt {
+
+/// Shape of what one call computes.
+struct LayerShape {
+    int sequence = 0;
+    int microbatch = 1;
+    int tp = 1;
+    bool sequence_parallel = true;
+    Recompute recompute = Recompute::none;
+    int recomputed_layers = 0;  // that full recompute covers; 0: all
+    int cp = 1;
+    ContextExchange context_exchange = ContextExchange::ring;
+    int ep = 1;
+    int etp = 1;
+    bool tp_overlap = false;
+    bool offload = false;  // of activations
+    Sharding sharding = Sharding::none;
+    int sharding_gpus = 1;
+    int sharding_groups = 1;
+    DataParallelOverlap dp_overlap = DataParallelOverlap::on;
+
+    auto operator<=>(const LayerShape&) const = default;
+};
+LayerShape layer_shape(const ParallelPlan& plan, int sequence);
+
+/// Columns of a tensor as tensor parallelism divides them: in groups that stay whole (heads), each GPU at least one.
+class Width {
+public:
+    Width() = default;
+    Width(double columns) : parts_{{{columns, 1.0}}} {}
+    static Width heads(double count, double size)
+    {
+        Width width;
+        width.parts_[0] = {count, size};
+        return width;
+    }
+    /// Filled up to a multiple of `step` on each of several members.
+    static Width padded(double columns, double step)
+    {
+        Width width(columns);
+        width.step_ = step;
+        return width;
+    }
+    friend Width operator+(Width a, const Width& b)
+    {
+        for (const Part& part : b.parts_) {
+            if (part.groups > 0.0) {
+                *std::find_if(a.parts_.begin(), a.parts_.end(), [](const Part& own) { return own.groups == 0.0; }) = part;
+            }
+        }
+        return a;
+    }
+
+    double whole() const { return local(1.0); }
+    /// On one of `members`.
+    double local(double members) const
+    {
+        double columns = 0.0;
+        for (const Part& part : parts_) {
+            columns += part.groups > 0.0 ? std::max(1.0, part.groups / members) * part.size : 0.0;
+        }
+        return step_ > 0.0 && members > 1.0 ? step_ * std::ceil(columns / step_) : columns;
+    }
+
+private:
+    struct Part {
+        double groups = 0.0;
+        double size = 1.0;
+    };
+    std::array<Part, 4> parts_{};
+    double step_ = 0.0;
+};
+
+/// Which tokens and columns of a tensor one GPU has.
+enum class Place {
+    sequence,  // all columns; with sequence parallelism of a tp-th of the tokens, else of all
+    columns,   // its columns of all tokens
+    own,       // all columns of a tp-th of the tokens: the members of a tensor parallel group share them out
+    routed     // all columns of the tokens that its experts get
+};
+
+/// Mixture of experts, as far as sizes depend on it.
+struct Routing {
+    double experts = 0.0;    // E, routed
+    double active = 0.0;     // k, for each token
+    double imbalance = 1.0;  // tokens of the fullest expert group over the mean
+    double capacity = 0.0;   // most tokens of an expert over the mean, the rest is dropped; 0: none is
+
+    /// Tokens of the fullest GPU over the mean.
+    double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
+};
+
+/// Tokens of one microbatch on one GPU.
+struct Extent {
+    const LayerShape& shape;
+    double tokens;  // b s / cp
+    double tp;
+    double sequence_split;  // members that share what is outside the products: tp with sequence parallelism
+
+    explicit Extent(const LayerShape& computed)
+        : shape(computed), tokens(static_cast<double>(computed.microbatch) * computed.sequence / computed.cp), tp(computed.tp),
+          sequence_split(computed.sequence_parallel ? tp : 1.0)
+    {
+    }
+
+    /// Tokens that one GPU routes, and copies of them that leave it.
+    double own() const { return tokens / tp; }
+    double copies(const Routing& r) const { return own() * r.active; }
+    /// Tokens that reach the fullest GPU: gathered over the GPUs that share an expert.
+    double fullest(const Routing& r) const { return copies(r) * r.kept() * shape.etp; }
+    double local_experts(const Routing& r) const { return r.experts / shape.ep; }
+
+    /// Numbers of a tensor on one GPU.
+    double numbers(Place place, const Width& width, const Routing& r = {}) const
+    {
+        switch (place) {
+            case Place::sequence: return tokens * width.whole() / sequence_split;
+            case Place::columns: return tokens * width.local(tp);
+            case Place::own: return own() * width.whole();
+            case Place::routed: break;
+        }
+        return fullest(r) * width.local(shape.etp);
+    }
+};
+
+}  // namespace prismopt

@@ -1,0 +1,26 @@
+#include "model/network/operators.hpp"
+
+namespace prismopt {
+
+void Elementwise::forward(const Extent& e, Calls& calls) const
+{
+    calls.traffic(forward_bytes * e.numbers(place, width, routing), roof, launches, fuses);
+}
+
+void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+{
+    calls.traffic(backward_bytes * e.numbers(place, width, routing), roof, launches, fuses);
+}
+
+Parameters Elementwise::parameters(const Extent& e) const
+{
+    return {.all = weights * (place == Place::columns ? width.local(e.tp) : width.whole())};
+}
+
+Kept Elementwise::kept(const Extent& e) const
+{
+    const double numbers = e.numbers(place, width, routing);
+    return {.numbers = keeps * numbers, .bytes = keeps_bytes * numbers};
+}
+
+}  // namespace prismopt

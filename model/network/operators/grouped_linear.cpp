@@ -1,0 +1,56 @@
+#include "model/network/operators.hpp"
+
+namespace prismopt {
+
+void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls& calls) const
+{
+    const double experts = e.local_experts(routing);
+    const double flops = 2.0 * experts * m * n * k;
+    // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+    calls.kernel({.groups = experts,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .flops = flops,
+                  .needed_flops = flops,
+                  .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts});
+}
+
+void GroupedLinear::forward(const Extent& e, Calls& calls) const
+{
+    product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), calls);
+    calls.cast(e.fullest(routing) * in_columns(e));
+}
+
+void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls) const
+{
+    product(e, e.fullest(routing) / e.local_experts(routing), in_columns(e), out_columns(e), calls);
+    if (gradients == Gradients::both) {
+        weight_gradient(e, calls);
+    }
+    calls.cast(e.fullest(routing) * in_columns(e));
+}
+
+void GroupedLinear::weight_gradient(const Extent& e, Calls& calls) const
+{
+    product(e, in_columns(e), out_columns(e), e.fullest(routing) / e.local_experts(routing), calls);
+}
+
+Parameters GroupedLinear::parameters(const Extent& e) const
+{
+    const double columns = out_columns(e);
+    const double own = e.local_experts(routing) * (in_columns(e) * columns + (bias ? columns : 0.0));
+    return {.all = own, .expert = own};
+}
+
+/// What tensor parallel GPUs of an expert gather is kept once among them.
+Kept GroupedLinear::kept(const Extent& e) const
+{
+    const double tokens = e.fullest(routing);
+    const double shared = e.shape.etp;
+    const bool rows = split == Linear::Split::rows;
+    const double input = tokens * (rows ? in_columns(e) : in_columns(e) / shared);
+    return {.numbers = input, .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e))};
+}
+
+}  // namespace prismopt
