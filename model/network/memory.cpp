@@ -62,6 +62,10 @@ ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
 {
     for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
         const PartCost* cost = &costs.kinds[costs.layers[layer]];
+        if (!parts.empty() && parts.back().cost == cost) {
+            ++parts.back().count;
+            continue;
+        }
         const auto known = std::find_if(parts.begin(), parts.end(), [cost](const Part& part) { return part.cost == cost; });
         if (known == parts.end()) {
             parts.push_back({cost, 1});

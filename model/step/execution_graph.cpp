@@ -8,6 +8,8 @@
 #include "model/step/mean_step.hpp"
 #include "model/step/node_order.hpp"
 
+#include <boost/container/static_vector.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,9 +41,9 @@ public:
     Seat seat(int part) const { return {part / shape_.chunks, part % shape_.chunks}; }
     const Chunk& chunk(int part) const { return chunks_[part_of_network(shape_, seat(part))]; }
     const ChunkParts& made_of(int part) const { return made_of_[part_of_network(shape_, seat(part))]; }
-    ChunkPass pass(int part, Pass pass) const { return made_of(part).pass(cost_of(pass)); }
+    ChunkPass pass(int part, Pass kind) const { return made_of(part).pass(cost_of(kind)); }
     /// Without embedding and head.
-    ChunkPass layers_of(int part, Pass pass) const { return made_of(part).layers(cost_of(pass)); }
+    ChunkPass layers_of(int part, Pass kind) const { return made_of(part).layers(cost_of(kind)); }
     /// In the order of the network.
     std::span<const ChunkParts> made_of() const { return made_of_; }
 
@@ -50,23 +52,24 @@ public:
     template <class Visit>
     void with_passes(int part, int passes, Visit&& visit) const
     {
-        std::vector<Pass> kinds;
-        std::vector<ChunkPass> costs;
-        for (const Pass pass : {Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient}) {
-            if (static_cast<int>(pass) < passes) {
-                kinds.push_back(pass);
-                costs.push_back(this->pass(part, pass));
+        constexpr std::size_t most = 5;
+        boost::container::static_vector<Pass, most> kinds;
+        boost::container::static_vector<ChunkPass, most> costs;
+        for (const Pass kind : {Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient}) {
+            if (static_cast<int>(kind) < passes) {
+                kinds.push_back(kind);
+                costs.push_back(pass(part, kind));
             }
         }
         const bool pairs = static_cast<int>(Pass::paired_backward) < passes;
         const int other = pairs ? part + (seat(part).chunk == 0 ? 1 : -1) : part;
-        const ChunkPass beside = pass(other, Pass::paired_forward);
+        const ChunkPass beside = pairs ? pass(other, Pass::paired_forward) : ChunkPass{};
         if (pairs) {
             kinds.push_back(Pass::paired_backward);
             costs.push_back(pass(part, Pass::paired_backward));
             costs.back().beside = &beside;
         }
-        visit(kinds, costs);
+        visit(std::span<const Pass>(kinds), std::span<const ChunkPass>(costs));
     }
 
     /// Stage of the part before (-1) or after (1); the part's own at the ends.
@@ -127,7 +130,7 @@ void add_noise(const Parts& parts, const BarrierWidths& widths, bool waits, Chai
         graph.coupled = coupled_law(chains, typical, widths);
     }
     for (int part = 0; part < parts.count(); ++part) {
-        parts.with_passes(part, graph.passes(), [&](const std::vector<Pass>& kinds, const std::vector<ChunkPass>& costs_of) {
+        parts.with_passes(part, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
             for (std::size_t i = 0; i < kinds.size(); ++i) {
                 OpLaw& law = graph.law[graph.law_at(part, kinds[i])];
@@ -253,7 +256,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         const auto [stage, place] = parts.seat(part);
         const double forward_transfer = transfer_time(parts.stage_next_to(part, -1), stage, costs, graph.placement, cluster);
         const double backward_transfer = transfer_time(parts.stage_next_to(part, 1), stage, costs, graph.placement, cluster);
-        parts.with_passes(part, graph.passes(), [&](const std::vector<Pass>& kinds, const std::vector<ChunkPass>& costs_of) {
+        parts.with_passes(part, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             for (std::size_t i = 0; i < kinds.size(); ++i) {
                 set_means(costs_of[i], graph.law[graph.law_at(part, kinds[i])]);
             }
