@@ -69,7 +69,7 @@ public:
             costs.push_back(pass(part, Pass::paired_backward));
             costs.back().beside = &beside;
         }
-        visit(std::span<const Pass>(kinds), std::span<const ChunkPass>(costs));
+        visit(std::span<const Pass>(kinds.data(), kinds.size()), std::span<const ChunkPass>(costs.data(), costs.size()));
     }
 
     /// Stage of the part before (-1) or after (1); the part's own at the ends.
