@@ -47,7 +47,7 @@ std::span<const FrontColumn<double>> front_numbers()
                             "model floating-point operations per second and GPU at the mean step time",
                             [](FrontPoint& p) -> double& { return p.prediction.tflops_per_gpu; }},
         FrontColumn<double>{"mfu", "1", "model FLOP utilisation: share of the peak at the mean step time",
-                            [](FrontPoint& p) -> double& { return p.prediction.mfu; }},
+                            [](FrontPoint& p) -> double& { return p.prediction.mfu; }, 0, allowed_share},
         FrontColumn<double>{"tokens_per_second", "s-1", "tokens per second of the whole job at the mean step time",
                             [](FrontPoint& p) -> double& { return p.prediction.tokens_per_second; }},
         FrontColumn<double>{"ettr", "1", "effective training time ratio: productive time over mean training time",

@@ -68,6 +68,18 @@ std::vector<std::byte> read_bytes(const std::string& path)
     return bytes;
 }
 
+/// Which copies of the header are not as they were written; empty: none.
+std::string header_damage(std::span<const std::byte> bytes, const Header& good)
+{
+    std::string text;
+    for (std::size_t copy = 0; copy < header_copies; ++copy) {
+        if (std::memcmp(bytes.data() + copy * sizeof good, &good, sizeof good) != 0) {
+            text = "copy " + std::to_string(copy + 1) + " of the header is damaged; the other one is good";
+        }
+    }
+    return text;
+}
+
 /// The first good copy.
 Header read_header(std::span<const std::byte> bytes, const std::string& path)
 {
@@ -170,6 +182,7 @@ JournalContents read_journal(const std::string& path)
     JournalContents contents;
     contents.study = header.study;
     contents.good_bytes = header_bytes;
+    contents.damage = header_damage(bytes, header);
     std::size_t places = 0;
     for (std::size_t at = header_bytes; at < bytes.size();) {
         const std::span<const std::byte> rest = std::span(bytes).subspan(at);
@@ -182,8 +195,8 @@ JournalContents read_journal(const std::string& path)
             continue;
         }
         if (places++ == 0) {
-            contents.damage = "record " + std::to_string(contents.records.size()) + " at byte " + std::to_string(at) + " " +
-                              std::get<std::string>(found);
+            contents.damage += (contents.damage.empty() ? "record " : "; record ") + std::to_string(contents.records.size()) +
+                               " at byte " + std::to_string(at) + " " + std::get<std::string>(found);
         }
         const std::size_t skipped = next_good_record(rest);
         contents.lost_bytes += skipped;

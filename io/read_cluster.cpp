@@ -309,6 +309,8 @@ Cluster read_cluster(Table table)
     }
     if (const auto list = table.find("slow_nodes")) {
         cluster.node_factors = read_slow_nodes(*list, cluster);
+    } else if (cluster.unlisted_nodes == UnlistedNodes::nominal) {
+        cluster.node_factors.assign(static_cast<std::size_t>(cluster.nodes()), cluster.unlisted_factor());
     }
     if (!table.find("name")) {
         cluster.name = fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);

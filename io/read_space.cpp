@@ -18,6 +18,15 @@ template <class T>
 struct Choice {
     T value;
     Value place;
+    bool stepped = false;  // between the ends of from ... to ..., which is the place
+
+    [[noreturn]] void fail(Complaint complaint) const
+    {
+        if constexpr (std::is_same_v<T, int>) {
+            complaint.problem = stepped ? fmt::format("reaches {}, which {}", value, complaint.problem) : complaint.problem;
+        }
+        place.fail(complaint);
+    }
 };
 
 template <class T>
@@ -92,7 +101,7 @@ std::vector<Choice<int>> stepped(const Value& place, const Range& range)
             end.fail({fmt::format("reaches {}, which is not in {}", value, range.interval()), std::string(range.meaning),
                       fmt::format("write values such as {}", range.example)});
         }
-        choices.push_back({static_cast<int>(value), end});
+        choices.push_back({static_cast<int>(value), end, value != steps.to});
         last = value;
     }
     if (last != steps.to || choices.empty()) {
@@ -156,8 +165,8 @@ struct Study {
 void refuse_gpus(const Choice<int>& gpus, const Study& study)
 {
     if (gpus.value > study.cluster.gpus) {
-        gpus.place.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
-                         fmt::format("write {} or less", study.cluster.gpus)});
+        gpus.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
+                   fmt::format("write {} or less", study.cluster.gpus)});
     }
 }
 
@@ -177,21 +186,21 @@ void refuse_tp(const Choice<int>& tp, const Study& study)
     }
     const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";
     if (workload.heads % tp.value != 0) {
-        tp.place.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
-                       fmt::format("try {}{}", below, also)});
+        tp.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
+                 fmt::format("try {}{}", below, also)});
     }
-    tp.place.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads), "one must be a multiple of the other",
-                   fmt::format("try {}{}", below, also)});
+    tp.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads), "one must be a multiple of the other",
+             fmt::format("try {}{}", below, also)});
 }
 
 void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)
 {
     if (degree.value > 1 && !study.workload.mixture()) {
-        degree.place.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
+        degree.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
     }
     if (degree.value > 1 && largest % degree.value != 0) {
-        degree.place.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
-                           fmt::format("write a divisor of {}", largest)});
+        degree.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
+                     fmt::format("write a divisor of {}", largest)});
     }
 }
 
@@ -205,8 +214,8 @@ void refuse_etp(const Choice<int>& etp, const Study& study)
 void refuse_recomputed(const Choice<int>& layers, const Study& study)
 {
     if (layers.value >= study.workload.layers) {
-        layers.place.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers),
-                           "write 0 for all of them, or fewer"});
+        layers.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers),
+                     "write 0 for all of them, or fewer"});
     }
 }
 
@@ -216,24 +225,24 @@ void refuse_offload(const Choice<Offload>& offload, const Study& study)
 {
     const Accelerator& gpu = study.cluster.accelerator;
     if (offload.value != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
-        offload.place.fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", gpu.name),
-                            "give both in accelerator_override, or write [\"none\"]"});
+        offload.fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", gpu.name),
+                      "give both in accelerator_override, or write [\"none\"]"});
     }
 }
 
 void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
 {
     if (crossing.value != Crossing::by_order && study.cluster.building_gpus() == 0) {
-        crossing.place.fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
-                             "give the tier that joins buildings an aggregate, or leave the axis out"});
+        crossing.fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
+                       "give the tier that joins buildings an aggregate, or leave the axis out"});
     }
 }
 
 void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
 {
     if (!study.cluster.nodes_listed()) {
-        order.place.fail({"needs known nodes", "no node of the cluster is known to be slow",
-                          "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+        order.fail({"needs known nodes", "no node of the cluster is known to be slow",
+                    "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
     }
 }
 

@@ -1,5 +1,7 @@
 #include "io/sections.hpp"
 
+#include "model/step/schedule.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -214,15 +216,18 @@ void check_phase(Table& table, bool first, const Phase& phase)
         }
     }
     const PhasePlan& own = phase.own;
-    if (own.schedule && own.chunks > 0) {
+    if (own.schedule && own.chunks > 0 && !runs_chunks(*own.schedule, own.chunks)) {
+        const auto schedule = name(*own.schedule);
         const int chunks = chunks_of(*own.schedule);
-        if (chunks > 0 ? own.chunks != chunks : own.chunks < 2) {
-            const auto schedule = name(*own.schedule);
-            const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
-            table.find("v")->fail(
-                {fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
-                 fmt::format("{} has {}", schedule, needed), "leave v out, or change one of the two"});
-        }
+        const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
+        table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
+                               fmt::format("{} has {}", schedule, needed), "leave v out, or change one of the two"});
+    }
+    const bool pipeline = own.chunks > 1 || (own.schedule && needs_stages(*own.schedule));
+    if (own.pp == 1 && pipeline) {
+        const auto key = table.find(own.schedule ? "schedule" : "v");
+        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "one stage is no pipeline",
+                   "give that phase more stages, or leave one of the two out"});
     }
     if (phase.steps() < 1.0) {
         table.find("tokens")->fail({"is less than one step",

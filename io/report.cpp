@@ -267,6 +267,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
             "it.\n";
     }
     text += ties_text(results);
+    text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=
@@ -276,33 +277,9 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     return text;
 }
 
-std::string share_of(std::uint64_t part, std::uint64_t whole)
-{
-    return fmt::format("{:.1f} %", whole == 0 ? 0.0 : percent(static_cast<double>(part) / static_cast<double>(whole)));
-}
-
-/// Counts plans; the combinations of values that are none come last, in one line.
 std::string space_section(const Results& results)
 {
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    const std::string feasible = fmt::format("{} feasible ({})", results.feasible, share_of(counts.feasible, counts.plans));
-    std::string text = counts.looked_at < results.raw_tuples
-                           ? fmt::format("Space: {} combinations of values, of which {} were looked at: {} plans, {}",
-                                         results.raw_tuples, counts.looked_at, counts.plans, feasible)
-                           : fmt::format("Space: {} plans, {}", counts.plans, feasible);
-    constexpr std::size_t reason_column = 3;
-    std::vector<Row> rows;
-    for (const Rejected& rejected : results.rejected) {
-        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
-            rows.push_back({"", std::to_string(rejected.count), share_of(rejected.count, counts.plans), rejected.reason});
-        }
-    }
-    text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
-    if (counts.plans < counts.looked_at) {
-        text +=
-            fmt::format("  {} of {} combinations of values are no plans of their own: they name another one, or no schedule\n",
-                        counts.looked_at - counts.plans, counts.looked_at);
-    }
+    const std::string text = space_text(results.raw_tuples, results.feasible, results.rejected);
     if (results.feasible > 0) {
         return text;
     }

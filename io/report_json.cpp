@@ -176,6 +176,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["gpu_price"] = text_or_null(notes.price);
     json["model_error_note"] = text_or_null(notes.mixtures);
+    json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
     json["columns"] = columns();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

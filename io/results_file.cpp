@@ -148,9 +148,9 @@ void write_space(const Hdf5Object& group, const Results& results)
     for (const Rejected& rejected : results.rejected) {
         reasons.push_back(rejected.reason);
     }
-    const Table table(group, "rejected", reasons, {"", "why raw tuples are infeasible"});
+    const Table table(group, "rejected", reasons, {"", "why combinations of values are infeasible"});
     table.column<std::uint64_t>("rejected_count", results.rejected, [](const Rejected& r) { return r.count; },
-                                {"1", "raw tuples rejected"});
+                                {"1", "combinations rejected"});
     table.column<double>("rejected_miss", results.rejected, [](const Rejected& r) { return r.miss; },
                          {"1", "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
     table.column<std::string>("rejected_nearest", results.rejected, [](const Rejected& r) { return r.nearest; },

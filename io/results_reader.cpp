@@ -10,9 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
@@ -80,7 +83,8 @@ public:
         column<double>(name + "_high", limit, [&](Row& row, double high) { of(row).high = high; });
         for (Row& row : rows_) {
             Estimate& estimate = of(row);
-            if (estimate.low > estimate.high || std::isnan(estimate.value) != std::isnan(estimate.low) ||
+            if (std::isinf(estimate.value) || estimate.low > estimate.high ||
+                std::isnan(estimate.value) != std::isnan(estimate.low) ||
                 std::isnan(estimate.value) != std::isnan(estimate.high)) {
                 throw std::runtime_error(path_ + name + " and its limits do not belong together");
             }
@@ -227,7 +231,24 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std:
     }
 }
 
-void read_evaluations(const Hdf5Object& root, Results& results)
+/// Nothing where it was written for another version of this program.
+std::optional<Scenario> scenario_of(const StudyInfo& study)
+{
+    try {
+        return parse_scenario(study.scenario_text, study.scenario_path);
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
+/// A race doubles its fleets from the first rung of the scenario to the last.
+double highest_rung(const SearchSettings& search)
+{
+    const double doublings = std::ceil(std::log2(static_cast<double>(search.rungs.back().fleets) / search.rungs.front().fleets));
+    return std::max(static_cast<double>(search.rungs.size()), 1.0 + doublings);
+}
+
+void read_evaluations(const Hdf5Object& root, double highest, Results& results)
 {
     const Rows<EvaluatedPoint> rows(root, "evaluations", results.evaluations);
     const Hdf5Object& group = rows.group();
@@ -244,7 +265,7 @@ void read_evaluations(const Hdf5Object& root, Results& results)
         throw std::runtime_error("dataset /evaluations/evaluation does not ascend behind " + std::to_string(disorder->index));
     }
     read_axes(rows, results.axes);
-    rows.column<std::int32_t>("rung", {0.0, most_rungs}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
+    rows.column<std::int32_t>("rung", {0.0, highest}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
     rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
     read_objectives(rows, results.evaluations, results.objectives);
     for (const ObjectiveInfo& objective : results.objectives) {
@@ -267,8 +288,35 @@ Allowed allowed_in(const FrontColumn<T>& column)
     return allowed;
 }
 
-void read_front(const Hdf5Object& root, Results& results)
+/// What the columns of a point say of each other.
+void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool several_phases)
 {
+    const Prediction& p = point.prediction;
+    const auto refuse = [&point](const std::string& what) {
+        throw std::runtime_error("point " + std::to_string(point.index) + " of /front has " + what);
+    };
+    const auto gpus = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
+    if (gpus != axes.end()) {
+        const auto position = static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
+        const int of_plan = std::atoi(gpus->labels[position].c_str());
+        if (several_phases ? p.gpus < of_plan : p.gpus != of_plan) {
+            refuse(std::to_string(p.gpus) + " GPUs, and its plan " + std::to_string(of_plan));
+        }
+    }
+    if (p.gpus > 0 && p.memory.stage >= p.gpus) {
+        refuse("a fullest stage that there is not");
+    }
+    if (point.model_low > point.model_high) {
+        refuse("limits of the model that do not belong together");
+    }
+    if (p.gpu_price_usd_per_h == 0.0 && p.cost_usd.value > 0.0) {
+        refuse("a cost, but no price");
+    }
+}
+
+void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
+{
+    const bool several_phases = !scenario || scenario->phases.size() > 1;
     const Rows<FrontPoint> rows(root, "front", results.front);
     const Hdf5Object& group = rows.group();
     results.provisional = group.has("provisional") && number<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
@@ -304,6 +352,12 @@ void read_front(const Hdf5Object& root, Results& results)
     const std::vector<double> probabilities = group.read<double>("probability");
     for (const double probability : probabilities) {
         check("dataset /front/probability", probability, truth);
+    }
+    if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) != probabilities.end()) {
+        throw std::runtime_error("dataset /front/probability does not ascend");
+    }
+    for (const FrontPoint& point : results.front) {
+        check_together(point, results.axes, several_phases);
     }
     for (const auto& column : front_quantiles()) {
         rows.tables(std::string(column.name), probabilities.size(), column.allowed, column.of);
@@ -383,8 +437,9 @@ Results read_results(const std::string& path)
         read_root(root, results.study);
         read_study(root.open("study"), results.study);
         read_space(root, results);
-        read_evaluations(root, results);
-        read_front(root, results);
+        const std::optional<Scenario> scenario = scenario_of(results.study);
+        read_evaluations(root, scenario ? highest_rung(scenario->search) : most_rungs, results);
+        read_front(root, scenario, results);
         read_progress(root, results.progress);
         read_ranks(root, results);
         return results;

@@ -6,6 +6,7 @@
 #include "io/results.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -18,6 +19,13 @@ struct SpaceCounts {
     bool operator==(const SpaceCounts&) const = default;
 };
 
+/// "1.3 %".
+std::string share_of(std::uint64_t count, std::uint64_t whole);
+
 SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& rejected);
+
+/// Lines on a space of so many combinations, as every command prints them: plans, how many are feasible, why others are not; last, in one
+/// line, the combinations that are no plans.
+std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
 }  // namespace prismopt

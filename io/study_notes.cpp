@@ -12,6 +12,26 @@
 
 namespace prismopt {
 
+std::string idle_nodes_text(const Scenario& scenario)
+{
+    if (scenario.space.spares.size() > 1) {
+        return "";  // who compares numbers of spares knows of them
+    }
+    const int spares = scenario.space.spares.front();
+    const std::vector<Cause> causes = all_causes(scenario.reliability);
+    const bool replaced = spares != enough_spares &&
+                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
+    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    const int node = scenario.cluster.gpus_per_node();
+    const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
+    return replaced && idle > 0
+               ? fmt::format(
+                     "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace failed ones; "
+                     "raise spares if they may",
+                     smallest, spares, idle)
+               : "";
+}
+
 StudyNotes study_notes(const Results& results)
 {
     try {
@@ -30,6 +50,7 @@ StudyNotes study_notes(const Results& results)
         notes.accelerator = scenario.cluster.accelerator.name;
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
+        notes.idle_nodes = idle_nodes_text(scenario);
         return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program

@@ -3,6 +3,7 @@
 /// What readers of results must know of the study beside its figures, from the scenario that they hold.
 
 #include "io/results.hpp"
+#include "io/scenario.hpp"
 #include "model/units.hpp"
 
 #include <chrono>
@@ -22,8 +23,12 @@ struct StudyNotes {
     std::string accelerator;
     std::optional<std::chrono::sys_days> start;  // the day on which the training begins
     Seconds deadline;                            // zero: none
+    std::string idle_nodes;                      // that do not replace failed ones; empty: none
 };
 StudyNotes study_notes(const Results& results);
+
+/// A job that waits for repairs while the cluster has idle nodes surprises whoever reads its time. Empty where there is none.
+std::string idle_nodes_text(const Scenario& scenario);
 
 /// "of the first of 2 phases", for what is of a step; empty where there is one, or it is not known.
 std::string of_first_phase(int phases);

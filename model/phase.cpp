@@ -1,5 +1,9 @@
 #include "model/phase.hpp"
 
+#include "model/step/schedule.hpp"
+
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -9,7 +13,15 @@ void take_schedule(ParallelPlan& plan, Schedule schedule)
     plan.schedule = schedule;
     plan.group = 0;
     plan.post_validation = PostValidation::off;
-    plan.chunks = chunks_of(schedule) > 0 ? chunks_of(schedule) : plan.chunks;
+    plan.chunks = chunks_of(schedule) > 0 ? chunks_of(schedule) : std::max(2, plan.chunks);
+}
+
+void take_chunks(ParallelPlan& plan, int chunks)
+{
+    if (!runs_chunks(plan.schedule, chunks)) {
+        take_schedule(plan, chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b);
+    }
+    plan.chunks = chunks;
 }
 
 }  // namespace
@@ -29,7 +41,9 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
     if (own.schedule) {
         take_schedule(plan, *own.schedule);
     }
-    take(plan.chunks, own.chunks);
+    if (own.chunks > 0) {
+        take_chunks(plan, own.chunks);
+    }
     plan.recompute = own.recompute.value_or(plan.recompute);
     const int replica = plan.tp * plan.cp * plan.pp;
     plan.dp = gpus % replica == 0 ? gpus / replica : 0;

@@ -32,8 +32,8 @@ struct Phase {
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
-/// The plan as this phase runs it. Data-parallel replicas are what remains of the GPUs: none where these do not divide. What a phase has of
-/// its own decides what it leaves open: its schedule decides the chunks, and a phase on one stage has no pipeline to schedule.
+/// The plan as this phase runs it, without replicas where these do not divide its GPUs. A schedule of its own decides chunks that it leaves
+/// open (interleaved: 2, or the plan's), chunks of its own the schedule (1f1b or interleaved); one stage has no pipeline to schedule.
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 
 /// Whether `rule(plan in the phase, phase)` holds in every phase.

@@ -28,7 +28,7 @@ std::string Infeasible::category() const { return prismopt::category(reason, pha
 
 bool names_no_plan(std::string_view category)
 {
-    return category.starts_with(name(Reason::same_plan)) || category.starts_with(name(Reason::schedule_undefined));
+    return category == name(Reason::same_plan) || category == name(Reason::schedule_undefined);
 }
 
 }  // namespace prismopt

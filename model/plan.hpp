@@ -220,7 +220,7 @@ struct Infeasible {
 
 /// What Infeasible::category() says of this reason in this phase.
 std::string category(Reason reason, int phase);
-/// Whether tuples of axes that are rejected for this are no plans at all: names of others, or schedules that do not exist.
+/// Whether combinations rejected for this are no plans: names of others, or undefined schedules (but in a later phase: infeasible).
 bool names_no_plan(std::string_view category);
 
 }  // namespace prismopt

@@ -142,12 +142,18 @@ std::uint64_t chosen_point(const po::variables_map& values, const Results& resul
     }
     const auto index = values["point"].as<std::int64_t>();
     const Space& space = study.space();
-    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size() ||
-        !space.allows_all(space.point(static_cast<std::uint64_t>(index)))) {
-        throw InputError(
-            fmt::format("--point {} is no plan that this study may choose; those of its front are {}", index, listed(front)));
+    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size()) {
+        throw InputError(fmt::format("--point {} is not in this space, which has 0 to {}; those of its front are {}", index,
+                                     space.size() - 1, listed(front)));
     }
-    return static_cast<std::uint64_t>(index);
+    const auto chosen = static_cast<std::uint64_t>(index);
+    for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
+        if (rejected.count > 0) {
+            throw InputError(fmt::format("--point {} is no plan that this study may choose: {} ({}); those of its front are {}",
+                                         index, rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
+        }
+    }
+    return chosen;
 }
 
 }  // namespace prismopt

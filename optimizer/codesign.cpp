@@ -89,10 +89,10 @@ private:
     {
         const std::uint64_t size = model_.designs.space().size();
         if (size > most_tuples) {
-            throw InputError(
-                fmt::format("{}: {} raw tuples are too many to tune knobs for (up to {}); give [[knob]] fewer levels, or "
-                            "[space] fewer choices",
-                            scenario_.path, size, most_tuples));
+            throw InputError(fmt::format(
+                "{}: {} combinations of values are too many to tune knobs for (up to {}); give [[knob]] fewer levels, or "
+                "[space] fewer choices",
+                scenario_.path, size, most_tuples));
         }
         const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
         std::vector<Bound> best;  // of each range

@@ -251,8 +251,8 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
         const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
         const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
-        const auto no_matter = [](const ParallelPlan& plan, const Phase& phase) {
-            return phase.own.schedule || one_microbatch(plan, phase);
+        const auto no_matter = [plain](const ParallelPlan& plan, const Phase& phase) {
+            return phase.own.schedule || !plain(plan.schedule) || one_microbatch(plan, phase);
         };
         return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
                std::none_of(s.schedule.begin(), chosen, plain);
@@ -319,12 +319,28 @@ DesignMap::DesignMap(const Scenario& scenario)
 {
 }
 
-std::vector<int> layer_groups(const SpaceSettings& space)
+std::vector<int> layer_groups(const Scenario& scenario)
 {
+    const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
+        return !scenario.knobs.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
+    };
     std::set<int> sizes;
-    for (const int tensor : space.tp) {
-        for (const int context : space.cp) {
-            sizes.insert(tensor * context);
+    for (const Phase& phase : scenario.phases) {
+        for (const int tensor : scenario.space.tp) {
+            for (const int context : scenario.space.cp) {
+                ParallelPlan plan;
+                plan.tp = tensor;
+                plan.cp = context;
+                plan = plan_in_phase(plan, phase);
+                const auto holds = [&](const PlanRule& rule) {
+                    return rule.last_axis > place_of(&ParallelPlan::cp) || may_change(rule) ||
+                           rule.holds({plan, phase, scenario.workload, scenario.cluster});
+                };
+                const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
+                if (size <= scenario.cluster.gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
+                    sizes.insert(static_cast<int>(size));
+                }
+            }
         }
     }
     return {sizes.begin(), sizes.end()};

@@ -25,7 +25,7 @@ private:
     Space space_;
 };
 
-/// Members that meet in each layer, of all plans: tensor times context parallel groups.
-std::vector<int> layer_groups(const SpaceSettings& space);
+/// Members that meet in each layer, in any phase of the plans that the rules on tp and cp allow: tensor times context parallel groups.
+std::vector<int> layer_groups(const Scenario& scenario);
 
 }  // namespace prismopt

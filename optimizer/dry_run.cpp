@@ -1,5 +1,6 @@
 #include "optimizer/dry_run.hpp"
 
+#include "io/space_counts.hpp"
 #include "optimizer/codesign.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/rehearsal.hpp"
@@ -76,7 +77,7 @@ std::string expected_text(const char* at_least, const Estimated& looking_s, cons
 constexpr const char* not_known_text =
     "not known: how other plans scatter about their bounds; the search was rehearsed as if they did as the plans drawn here\n";
 
-/// What the strategy does when it is rehearsed on the whole space. `tuple_s`: to look at a raw tuple.
+/// What the strategy does when it is rehearsed on the whole space. `tuple_s`: to look at a combination.
 std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible,
                            double tuple_s, const Pause& pause)
 {
@@ -143,20 +144,14 @@ std::string whole_text(const StudyModel& model, const Pause& pause)
     if (archive.feasible() == 0) {
         refuse_infeasible(model.scenario, archive);
     }
-    const auto share = [size](std::uint64_t count) { return 100.0 * static_cast<double>(count) / static_cast<double>(size); };
-    std::string text = fmt::format("{}: {} raw tuples, all looked at\n", model.scenario.name, grouped(size));
-    text += fmt::format("{:>9.4f} %  feasible ({} plans)\n", share(archive.feasible()), grouped(archive.feasible()));
-    for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count > 0) {
-            text += fmt::format("{:>9.4f} %  rejected: {}\n", share(rejected.count), rejected.reason);
-        }
-    }
+    std::string text =
+        fmt::format("{}: all plans looked at\n{}", model.scenario.name, space_text(size, archive.feasible(), archive.rejected()));
     StudyPlan plan = plan_study(model);
     const auto feasible = static_cast<double>(archive.feasible());
     const double sweep_s = tuple_s * static_cast<double>(size);
     text += strategy_text(model, plan);
-    text +=
-        fmt::format("a raw tuple without noise {:.3g} us, a feasible plan {:.3g} us\n", 1e6 * tuple_s, 1e6 * sweep_s / feasible);
+    text += fmt::format("a combination without noise {:.3g} us, a feasible plan {:.3g} us\n", 1e6 * tuple_s,
+                        1e6 * sweep_s / feasible);
     text += sweeps(plan) ? sweep_text(hours(sweep_s), feasible) : "";
     return text + rehearsed_text(model, std::move(plan), archive.bounds(), feasible, tuple_s, pause);
 }
@@ -168,7 +163,8 @@ std::string sampled_text(const StudyModel& model, const Pause& pause)
     const auto about = [](const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); };
     const std::string sweep_s = fmt::format("{} to {}", hours(estimate.sweep_s.low), hours(estimate.sweep_s.high));
     std::string text = fmt::format(
-        "{}: {} raw tuples, of which {} plans in {} branches of the space were looked at; what follows is estimated, with 95 % "
+        "{}: {} combinations of values, of which {} plans in {} branches of the space were looked at; what follows is estimated, "
+        "with 95 % "
         "limits\n{} plans are allowed by the rules of [space]\n",
         model.scenario.name, grouped(model.designs.space().size()), grouped(estimate.judged), grouped(estimate.branches),
         about(estimate.allowed));

@@ -60,16 +60,7 @@ void add(std::vector<Rejected>& sum, std::vector<Rejected> more)
 
 NoiseTables tables_of(const Scenario& scenario)
 {
-    SpaceSettings space = scenario.space;
-    for (const Phase& phase : scenario.phases) {
-        if (phase.own.tp > 0) {
-            space.tp.push_back(phase.own.tp);
-        }
-        if (phase.own.cp > 0) {
-            space.cp.push_back(phase.own.cp);
-        }
-    }
-    return build_noise_tables(scenario.variability, layer_groups(space), scenario.cluster.tiers);
+    return build_noise_tables(scenario.variability, layer_groups(scenario), scenario.cluster.tiers);
 }
 
 NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)

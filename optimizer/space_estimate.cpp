@@ -105,6 +105,7 @@ SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int mo
     while (result.branches < static_cast<std::uint64_t>(most_branches) &&
            (result.branches < fewest_branches || processor_s() - start_s < sampling_s)) {
         Dice dice(model.scenario.seed, static_cast<std::uint32_t>(result.branches++));
+        pause();
         const double before_s = processor_s();
         const auto branch = sampler.descend(dice);
         if (!branch) {

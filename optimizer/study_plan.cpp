@@ -1,5 +1,7 @@
 #include "optimizer/study_plan.hpp"
 
+#include "io/space_counts.hpp"
+#include "io/study_notes.hpp"
 #include "optimizer/log.hpp"
 
 #include <fmt/format.h>
@@ -25,27 +27,6 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     return goal;
 }
 
-/// A job that waits for repairs while the cluster has idle nodes surprises whoever reads its time.
-void warn_of_idle_nodes(const Scenario& scenario)
-{
-    if (scenario.space.spares.size() > 1) {
-        return;  // who compares numbers of spares knows of them
-    }
-    const int spares = scenario.space.spares.front();
-    const std::vector<Cause> causes = all_causes(scenario.reliability);
-    const bool replaced = spares != enough_spares &&
-                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
-    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
-    const int idle =
-        scenario.cluster.nodes() - (smallest + scenario.cluster.gpus_per_node() - 1) / scenario.cluster.gpus_per_node() - spares;
-    if (replaced && idle > 0) {
-        log_warning(
-            fmt::format("jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace failed ones; "
-                        "raise spares if they may",
-                        smallest, spares, idle));
-    }
-}
-
 }  // namespace
 
 /// The exact search prunes by limits, each of which costs confidence, so it climbs the scenario's few rungs. A race halves its
@@ -67,7 +48,9 @@ StudyPlan plan_study(const StudyModel& model)
         }
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    warn_of_idle_nodes(model.scenario);
+    if (const std::string idle = idle_nodes_text(model.scenario); !idle.empty()) {
+        log_warning(idle);
+    }
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {
             log_warning(fmt::format("{} has no lower bound: no plan can be excluded without draws", model.objectives[k]->name));
@@ -85,24 +68,24 @@ int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, 
     return sizes_itself ? std::max(top, needed) : top;
 }
 
-void refuse_infeasible(const Scenario& scenario, const Archive& archive)
+std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 {
-    std::uint64_t raw_tuples = 0;
-    for (const Rejected& rejected : archive.rejected()) {
-        raw_tuples += rejected.count;
-    }
-    if (raw_tuples == 0) {  // a strategy that looks at few tuples
-        throw InputError(fmt::format(
+    const SpaceCounts counts = space_counts(0, archive.rejected());
+    if (counts.looked_at == 0) {  // a strategy that looks at few plans
+        return fmt::format(
             "{}: no feasible plan was found; with --strategy exact all are looked at, and what rejects them is counted",
-            scenario.path));
+            scenario.path);
     }
-    std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, raw_tuples);
+    std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, counts.plans);
     bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count == 0) {
+        if (rejected.count == 0 || (names_no_plan(rejected.reason) && counts.plans > 0)) {
             continue;
         }
         text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
+        if (counts.plans > 0) {
+            text += fmt::format(" ({})", share_of(rejected.count, counts.plans));
+        }
         if (!rejected.nearest.empty()) {
             const bool bytes = rejected.miss > 0.0 &&
                                rejected.reason.starts_with(name(Reason::out_of_memory));  // other texts tell their own units
@@ -111,9 +94,16 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive)
             text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
         }
     }
-    throw InputError(text + (memory ? "\ntry larger tp or pp, recompute, a smaller microbatch, or an accelerator with more memory"
-                                    : "\ntry more choices in [space] that meet these rules"));
+    if (counts.plans < counts.looked_at) {
+        text += fmt::format("\n{} of {} combinations of values are no plans of their own", counts.looked_at - counts.plans,
+                            counts.looked_at);
+    }
+    return text + (memory
+                       ? "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory"
+                       : "\ntry more choices in [space] that meet these rules");
 }
+
+void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw InputError(infeasible_text(scenario, archive)); }
 
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
 {

@@ -6,6 +6,7 @@
 #include "search/archive.hpp"
 #include "search/strategy.hpp"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,9 @@ StudyPlan plan_study(const StudyModel& model);
 inline constexpr int most_default_fleets = 16384;
 int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, int top, int needed);
 
-/// Throws the InputError of a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
+/// On a space in which nothing is feasible: the reasons, and by how much the nearest plan misses.
+std::string infeasible_text(const Scenario& scenario, const Archive& archive);
+/// Throws it as an InputError.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
 /// Of an exact search whose top rung has `top` fleets where upper limits among so many plans need `needed`.

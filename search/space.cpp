@@ -77,7 +77,7 @@ Space::Space(std::vector<Axis> axes, std::vector<Constraint> constraints)
         stride_[a] = size_;
         const std::uint64_t labels = axes_[a].labels.size();
         if (size_ > std::numeric_limits<std::uint64_t>::max() / labels) {
-            throw std::invalid_argument("the space has more than 2^64 raw tuples from axis \"" + axes_[a].name +
+            throw std::invalid_argument("the space has more than 2^64 combinations of values from axis \"" + axes_[a].name +
                                         "\" on, which cannot be counted; use fewer labels or fix an axis");
         }
         size_ *= labels;

@@ -75,7 +75,7 @@ constexpr std::array<Row, 5> rows{{{"exact", make_exact},
 
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
-    const std::string tuples = grouped(space.size()) + " raw tuples";
+    const std::string tuples = grouped(space.size()) + " combinations of values";
     const bool part = goal.parts > 1;
     if (!part && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
@@ -85,7 +85,7 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
                 nullptr};
     }
     const std::string each =
-        part ? "parts can be merged where each of their raw tuples is looked at" : tuples + " can each be looked at";
+        part ? "parts can be merged where each of their combinations is looked at" : tuples + " can each be looked at";
     if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
         return {"racing", each + ", but no objective has a bound that would exclude any before drawing", nullptr};
     }

@@ -220,9 +220,6 @@ bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster) { return clus
 // MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.
 std::optional<long> samples_to_the_end(const Launch& launch)
 {
-    if (launch.before.empty()) {
-        return std::lround(launch.phase.tokens / launch.phase.sequence);
-    }
     long consumed = 0;
     for (const Phase& phase : launch.before) {
         consumed += std::lround(phase.steps()) * phase.global_batch;

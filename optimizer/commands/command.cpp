@@ -2,6 +2,7 @@
 
 #include "io/nearest.hpp"
 #include "io/quantity.hpp"
+#include "optimizer/log.hpp"
 
 #include <fmt/format.h>
 
@@ -164,9 +165,16 @@ std::optional<std::chrono::duration<double>> max_time_of(const po::variables_map
 
 Pause stop_after(const po::variables_map& values, const Call& call)
 {
-    return [stop = StopRequest(max_time_of(values), call.team)] {
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::seconds between{5};
+    const auto start = Clock::now();
+    return [stop = StopRequest(max_time_of(values), call.team), start, said = start]() mutable {
         if (const auto why = stop.reason()) {
             throw Stopped(fmt::format("stopped by {} before the end; nothing is kept: give it more time", *why));
+        }
+        if (const auto now = Clock::now(); now - said >= between) {
+            said = now;
+            log_info(fmt::format("{} s: still at work", std::chrono::duration_cast<std::chrono::seconds>(now - start).count()));
         }
     };
 }

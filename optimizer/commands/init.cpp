@@ -8,6 +8,10 @@
 #include "io/scenario_schema.hpp"
 #include "io/shell_word.hpp"
 #include "io/starter_scenario.hpp"
+#include "optimizer/evaluator.hpp"
+#include "optimizer/log.hpp"
+#include "optimizer/study_plan.hpp"
+#include "search/archive.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +22,8 @@ namespace prismopt {
 namespace po = boost::program_options;
 
 namespace {
+
+constexpr std::uint64_t looks = 64;  // for a first feasible plan
 
 /// What the option says; `usual` where it is not given.
 template <class Number>
@@ -50,15 +56,30 @@ double tokens_of(const po::variables_map& values)
 }
 
 /// What the options cannot mean together is refused before it is written; there is no file yet that a message could point into.
-void check_starter(const std::string& text)
+Scenario check_starter(const std::string& text, const std::string& name)
 {
     try {
-        parse_scenario(text, "");
+        return parse_scenario(text, name);
     } catch (const InputError& error) {
         const std::string message = error.what();
         const std::size_t place = message.find(": ");
         throw InputError("these options make no scenario: " + (place == std::string::npos ? message : message.substr(place + 2)));
     }
+}
+
+/// A cluster that cannot train the model at all is better known before the scenario is edited.
+void warn_of_no_plan(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Archive archive;
+    Worker worker(model, [] {});
+    for (const SweepRange& range : split_space(model.designs.space().size(), looks)) {
+        archive.add(std::vector<Answer>{worker.sweep(range)});
+        if (archive.feasible() > 0) {
+            return;
+        }
+    }
+    log_warning(infeasible_text(scenario, archive));
 }
 
 }  // namespace
@@ -115,15 +136,17 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         choice.name = std::filesystem::path(out).stem().string();
     }
     const std::string text = starter_scenario(choice);
-    check_starter(text);
+    const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
     if (out.empty()) {
         fmt::print("{}", text);
+        warn_of_no_plan(scenario);
         return exit_done;
     }
     if (std::filesystem::exists(out)) {
         throw InputError(fmt::format("--out {} exists and is kept; name another file", out));
     }
     write_output("out", out, text, {});
+    warn_of_no_plan(scenario);
     fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out), shell_word(out));
     return exit_done;
 }

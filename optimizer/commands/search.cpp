@@ -143,8 +143,8 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     };
     if ((*values)["dry-run"].as<bool>()) {
         if (call.team.rank() == 0) {
-            const Scenario scenario = *read();
-            fmt::print("{}", dry_run_text(scenario, stop_after(*values, call)));
+            const Pause pause = stop_after(*values, call);
+            fmt::print("{}", dry_run_text(*read(), pause));
         }
         return exit_done;
     }

@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/scenario.hpp"
+#include "io/space_counts.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/space_estimate.hpp"
 #include "optimizer/spread_ranges.hpp"
@@ -50,10 +51,10 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
+    const Pause pause = stop_after(*values, call);
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
-    const Pause pause = stop_after(*values, call);
     const Count count = count_in(model, spread_ranges(size, most_counted), pause);
     const Archive& archive = count.archive;
     const std::uint64_t looked_at = count.looked_at;
@@ -61,7 +62,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     if (archive.feasible() == 0 && whole) {
         refuse_infeasible(scenario, archive);
     }
-    // Raw tuples spread over a large space may miss what is feasible; branches that its rules allow find more of it.
+    // Combinations spread over a large space may miss what is feasible; branches that its rules allow find more of it.
     const std::optional<SpaceEstimate> sample =
         archive.feasible() == 0 ? std::optional(estimate_space(model, pause)) : std::nullopt;
     const double scale = static_cast<double>(size) / static_cast<double>(looked_at);
@@ -69,8 +70,11 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         return whole ? seen : static_cast<std::uint64_t>(std::llround(scale * static_cast<double>(seen)));
     };
     if ((*values)["json"].as<bool>()) {
-        nlohmann::json json{
-            {"valid", true}, {"raw_tuples", size}, {"looked_at", looked_at}, {"feasible", in_all(archive.feasible())}};
+        nlohmann::json json{{"valid", true},
+                            {"raw_tuples", size},
+                            {"looked_at", looked_at},
+                            {"plans", in_all(space_counts(archive.feasible(), archive.rejected()).plans)},
+                            {"feasible", in_all(archive.feasible())}};
         if (sample) {
             json["feasible"] = std::llround(sample->feasible.value);
             json["plans_sampled"] = sample->judged;
@@ -85,22 +89,14 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", json.dump(2));
         return exit_done;
     }
-    const auto told = [&](std::uint64_t seen) {
-        return whole ? fmt::format("{}", seen) : fmt::format("about {:.3g}", static_cast<double>(in_all(seen)));
-    };
-    fmt::print("{}: valid\n{:>16} raw tuples{}\n", scenario.path, size,
-               whole ? "" : fmt::format(", {} of them looked at", grouped(looked_at)));
+    fmt::print("{}: valid\n{}", scenario.path, space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {
-        fmt::print("{}\n", sample->plans.empty()
-                               ? none_found_text(*sample)
-                               : fmt::format("{:>16} feasible", fmt::format("about {:.3g}", sample->feasible.value)));
-    } else {
-        fmt::print("{:>16} feasible\n", told(archive.feasible()));
-    }
-    for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count > 0) {
-            fmt::print("{:>16} rejected: {}\n", told(rejected.count), rejected.reason);
-        }
+        fmt::print("{}\n", sample->plans.empty() ? none_found_text(*sample)
+                                                 : fmt::format("about {:.3g} plans are feasible", sample->feasible.value));
+    } else if (!whole) {
+        const SpaceCounts counts = space_counts(archive.feasible(), archive.rejected());
+        fmt::print("in the whole space: about {:.3g} plans, about {:.3g} feasible\n", scale * static_cast<double>(counts.plans),
+                   scale * static_cast<double>(counts.feasible));
     }
     return exit_done;
 }

@@ -12,10 +12,9 @@ class DryRun(CliTest):
     def test_counts_as_validate_does(self):
         toml = self.scenario()
         text = self.output("search", toml, "--dry-run")
-        self.assertRegex(text, r"small: 648 raw tuples, all looked at")
-        self.assertRegex(text, r"%  feasible \(272 plans\)")
-        self.assertRegex(text, r"%  rejected: schedule not defined")
-        self.assertRegex(text, r"strategy exact: 648 raw tuples can each be looked at")
+        self.assertRegex(text, r"small: all plans looked at\nSpace: 284 plans, 272 feasible \(95.8 %\); infeasible:\n")
+        self.assertIn(self.output("validate", toml).split("\n", 1)[1], text)
+        self.assertRegex(text, r"strategy exact: 648 combinations of values can each be looked at")
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
 

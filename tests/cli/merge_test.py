@@ -26,7 +26,7 @@ class Merge(CliTest):
             self.search(f"{part}.h5", "--part", f"{part}/3")
             parts.append(f"{part}.h5")
         text = self.output("merge", "--out", "merged.h5", "--part", *parts)
-        self.assertRegex(text, r"proved complete: parts 1,2,3 of 3 with 648 of 648 raw tuples, 272 feasible plans.*confidence 95 %")
+        self.assertRegex(text, r"proved complete: parts 1,2,3 of 3 with 648 of 648 combinations of values, 272 feasible plans.*confidence 95 %")
         self.assertEqual(self.front("merged.h5"), self.front("whole.h5"))
         with h5py.File(self.folder / "merged.h5") as merged, h5py.File(self.folder / "whole.h5") as whole:
             self.assertEqual(merged["space/rejected_count"][()].sum(), whole["space/rejected_count"][()].sum())
@@ -37,7 +37,7 @@ class Merge(CliTest):
         self.assertRegex(errors, r"not all 3 parts .*\n  part 2 is missing: prismopt search \.\.\. --part 2/3\n.*--partial")
         self.assertFalse((self.folder / "two.h5").exists())
         text = self.output("merge", "--partial", "--out", "two.h5", "--part", parts[0], parts[2])
-        self.assertRegex(text, r"incomplete: parts 1,3 of 3 with \d+ of 648 raw tuples")
+        self.assertRegex(text, r"incomplete: parts 1,3 of 3 with \d+ of 648 combinations of values")
         self.output("merge", "--out", "again.h5", "--part", "two.h5", parts[1])
         self.assertEqual(self.front("again.h5"), self.front("whole.h5"))
         self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]),
@@ -65,16 +65,16 @@ class Merge(CliTest):
         self.output("report", "1.h5", "--html", "1.html", "--csv", "1.csv", "--svg", "plots")
         self.assertEqual(sorted(path.name for path in self.folder.glob("*.journal*")), [])
         text = self.output("merge", "--out", "merged.h5", "--part", *parts)
-        self.assertRegex(text, r"proved complete: parts 1,2,3,4,5 of 5 with 360 of 360 raw tuples, 64 feasible plans.*confidence 95 %")
+        self.assertRegex(text, r"proved complete: parts 1,2,3,4,5 of 5 with 360 of 360 combinations of values, 64 feasible plans.*confidence 95 %")
         self.assertEqual(self.front("merged.h5"), self.front("whole.h5"))
-        # More parts than raw tuples: the last are of none.
+        # More parts than combinations: the last are of none.
         self.search("none.h5", "--part", "400/400")
         self.assertRegex(self.output("report", "none.h5"), r"No plan of part 400 of 400 is feasible[^$]*no feasible plan in part 400 of 400")
 
     def test_no_part_has_a_feasible_plan(self):
         """What the search of the whole refuses, their merge does."""
         toml = self.with_gpus("[1, 2, 4]")
-        why = r"none of the 216 plans of \[space\] is feasible:\n  gpus not divisible by tp\*cp\*pp: 216\ntry more choices"
+        why = r"none of the 216 plans of \[space\] is feasible:\n  gpus not divisible by tp\*cp\*pp: 216 \(100.0 %\)\ntry more choices"
         self.assertRegex(self.refusal("search", toml, "--out", "whole.h5", "--strategy", "exact"), why)
         for more in ((), ("--strategy", "racing")):
             parts = self.search_parts(toml, 2, *more)
@@ -107,7 +107,7 @@ class Merge(CliTest):
         self.search("exact.h5", "--part", "2/3")
         found = self.run_program("search", self.toml, "--out", "auto.h5", "--part", "2/3")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertRegex(found.stderr, r"strategy exact: parts can be merged where each of their raw tuples is looked at, and bounds")
+        self.assertRegex(found.stderr, r"strategy exact: parts can be merged where each of their combinations is looked at, and bounds")
         self.assert_same_results("auto.h5", "exact.h5")
 
     def test_refuses_what_does_not_belong_together(self):

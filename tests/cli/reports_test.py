@@ -19,9 +19,12 @@ class Reports(CliTest):
         self.assertEqual(counts["raw_tuples"], 3 * 3 * 3 * 2 * 2 * 3 * 2)  # gpus tp pp v microbatch schedule recompute
         self.assertEqual(counts["feasible"] + sum(counts["rejected"].values()), counts["raw_tuples"])
         text = self.output("validate", support.SMALL)
-        self.assertRegex(text, rf"small\.toml: valid\n +{counts['raw_tuples']} raw tuples\n +{counts['feasible']} feasible\n")
-        told = {reason: int(count) for count, reason in re.findall(r" (\d+) rejected: (.*)\n", text)}
-        self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0})
+        self.assertRegex(text, rf"small\.toml: valid\nSpace: {counts['plans']} plans, {counts['feasible']} feasible \(")
+        told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
+        no_plans = ("same plan under another name", "schedule not defined")
+        self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0 and reason not in no_plans})
+        self.assertEqual(counts["plans"], counts["feasible"] + sum(told.values()))
+        self.assertRegex(text, rf"\n  {counts['raw_tuples'] - counts['plans']} of {counts['raw_tuples']} combinations of values are no plans")
 
     def test_validate_estimates_a_large_space(self):
         """By places spread over it; tests of the dry run compare its own estimate with this one."""
@@ -34,7 +37,8 @@ class Reports(CliTest):
         all_counts = [counts["feasible"], *counts["rejected"].values()]
         self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
         text = self.output("validate", toml)
-        self.assertRegex(text, rf"valid\n +{raw} raw tuples, [\d,]+ of them looked at\n +about [\d.e+]+ feasible\n")
+        self.assertRegex(text, rf"valid\nSpace: {raw} combinations of values, of which \d+ were looked at: \d+ plans, \d+ feasible")
+        self.assertRegex(text, r"in the whole space: about [\d.e+]+ plans, about [\d.e+]+ feasible\n")
 
     def test_outputs_do_not_overwrite_each_other(self):
         self.output("search", support.SMALL)
@@ -82,6 +86,7 @@ class Reports(CliTest):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
         report = self.output("report", "small.h5", "--csv", "front.csv")
+        self.assertIn(self.output("validate", support.SMALL).split("\n", 1)[1], report)
         self.assertTrue(printed.startswith(report))
         counts = json.loads(self.output("validate", support.SMALL, "--json"))
         with h5py.File(self.folder / "small.h5") as file:

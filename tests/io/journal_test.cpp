@@ -189,6 +189,7 @@ TEST(Journal, OutlivesDamageToOneCopyOfItsHeader)
         put(path, bytes);
         EXPECT_EQ(texts(read_journal(path)), three) << bit;
         EXPECT_EQ(read_journal(path).study, study) << bit;
+        EXPECT_THAT(read_journal(path).damage, HasSubstr("of the header is damaged")) << bit;
         flip((bit + 4 * header_bytes) % (8 * header_bytes));  // the other copy's
         put(path, bytes);
         const char* const why = bit % (4 * header_bytes) < 64 ? "is not a journal" : "header is damaged";

@@ -134,18 +134,22 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
                 HasSubstr("Space: 640 combinations of values, of which 32 were looked at: 32 plans, 3 feasible (9.4 %)"));
 }
 
-/// Combinations that repeat a plan, or name no schedule, are no plans, in whatever phase.
+/// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is one.
 TEST(TextReport, CountsPlansRatherThanCombinations)
 {
     Results results = sample_results();
-    results.raw_tuples = 82;
-    results.rejected.push_back(Rejected{.reason = category(Reason::same_plan, 1), .count = 20, .miss = 0.0, .nearest = ""});
-    results.rejected.push_back(
-        Rejected{.reason = category(Reason::schedule_undefined, 2), .count = 30, .miss = 0.0, .nearest = ""});
-    EXPECT_EQ(space_counts(results.feasible, results.rejected), (SpaceCounts{82, 32, 3}));
+    results.raw_tuples = 92;
+    const auto reject = [&results](const std::string& reason, std::uint64_t count) {
+        results.rejected.push_back(Rejected{.reason = reason, .count = count, .miss = 0.0, .nearest = ""});
+    };
+    reject(category(Reason::same_plan, 1), 20);
+    reject(category(Reason::schedule_undefined, 1), 30);
+    reject(category(Reason::schedule_undefined, 2), 10);
+    EXPECT_EQ(space_counts(results.feasible, results.rejected), (SpaceCounts{92, 42, 3}));
     const std::string text = text_report(results);
-    EXPECT_THAT(text, HasSubstr("Space: 32 plans, 3 feasible (9.4 %); infeasible:\n"));
-    EXPECT_THAT(text, HasSubstr("50 of 82 combinations of values are no plans of their own"));
+    EXPECT_THAT(text, HasSubstr("Space: 42 plans, 3 feasible (7.1 %); infeasible:\n"));
+    EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
+    EXPECT_THAT(text, HasSubstr("50 of 92 combinations of values are no plans of their own"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
 

@@ -338,6 +338,11 @@ TEST(ResultsFile, RefusesValuesOutOfRange)
     EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = -8; }), HasSubstr("/front/total_gpus"));
     EXPECT_THAT(told([](Results& r) { r.front[0].index = 32; }), HasSubstr("/front/evaluation"));
     EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.training.p99.value = nan; }), HasSubstr("/front/training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.mfu = 3.0; }), HasSubstr("/front/mfu"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].model_low = 5.0; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpus = 8192 / 2; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.memory.stage = 20'000; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = 0.0; }), HasSubstr("point 30 of /front"));
     EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.mfu = nan; }), HasSubstr("/front/mfu"));
     EXPECT_THAT(told([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
     EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }), HasSubstr("/front/step_time_quantile"));

@@ -423,15 +423,17 @@ TEST(ScenarioRefuses, AxesInUnknownSteps)
                 StartsWith("to = 8 reaches 0, which is not in"));
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 6, factor = 2 }"), StartsWith("to = 6 is not reached"));
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, factor = 2 }"), "accepted");
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, step = 1 }"),
+                StartsWith("to = 8 reaches 3, which does not divide 64 attention heads"));
 }
 
-/// What a later phase says of its schedule and of its chunks must go together.
 /// Jobs that fill no whole number of domains are plans as others are.
 TEST(ScenarioRefuses, NoJobsOnPartsOfDomains)
 {
     EXPECT_EQ(refusal("gpus = { from = 16, to = 64, step = 16 }", "gpus = [12, 60]"), "accepted");
 }
 
+/// What a later phase says of its schedule, its chunks and its stages must go together.
 TEST(ScenarioRefuses, ChunksThatContradictThePhasesSchedule)
 {
     const auto verdict = [](const std::string& own) {
@@ -442,6 +444,10 @@ TEST(ScenarioRefuses, ChunksThatContradictThePhasesSchedule)
     EXPECT_THAT(verdict("v = 2\nschedule = \"1f1b\"\n"), HasSubstr("v = 2 contradicts schedule = \"1f1b\" in line 17"));
     EXPECT_THAT(verdict("v = 1\nschedule = \"interleaved\"\n"), HasSubstr("v = 1 contradicts schedule = \"interleaved\""));
     EXPECT_EQ(verdict("v = 2\nschedule = \"interleaved\"\n"), "accepted");
+    EXPECT_EQ(verdict("v = 2\n"), "accepted");
+    EXPECT_EQ(verdict("pp = 1\nv = 1\nschedule = \"gpipe\"\n"), "accepted");
+    EXPECT_THAT(verdict("pp = 1\nv = 2\n"), HasSubstr("v = 2 contradicts pp = 1 in line 16"));
+    EXPECT_THAT(verdict("schedule = \"zb_h1\"\npp = 1\n"), HasSubstr("contradicts pp = 1 in line 17"));
 }
 
 TEST(ScenarioRefuses, BadSearchSettings)

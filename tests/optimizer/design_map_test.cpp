@@ -366,6 +366,12 @@ TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
         }
         return std::pair(interleaved, counts);
     };
+    const auto count = [](const Scenario& of) {
+        std::size_t all = 0;
+        const DesignMap designs(of);
+        designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int>) { ++all; });
+        return all;
+    };
     const std::size_t alone = plans(scenario).first;
     ASSERT_GT(alone, 0U);
     scenario.phases.push_back(scenario.phases.front());
@@ -374,14 +380,34 @@ TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
     scenario.phases.back().own.schedule.reset();
     scenario.phases.back().own.pp = 1;  // no pipeline to interleave
     EXPECT_GT(plans(scenario).first, 0U);
+    scenario.phases.back().own = {.pp = 2, .schedule = Schedule::interleaved};
+    const std::size_t with_usual_chunks = count(scenario);
+    scenario.phases.back().own.chunks = 2;
+    EXPECT_EQ(with_usual_chunks, count(scenario));
+    scenario.phases.back().own.schedule.reset();  // what two chunks mean
+    EXPECT_EQ(with_usual_chunks, count(scenario));
     scenario.phases.back().own = {.pp = 2, .chunks = 3, .schedule = Schedule::interleaved};
     const auto [some, counts] = plans(scenario);
     EXPECT_GT(counts.at("fewer layers than chunks in phase 2"), 0U);
 }
 
-TEST(DesignMap, LayerGroupsAreTensorTimesContextParallel)
+/// Tables of noise are made for each size: for those of all plans, and few more.
+TEST(DesignMap, LayerGroupsAreThoseOfThePlansThatRulesAllow)
 {
-    EXPECT_EQ(layer_groups(mixed().space), (std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}));
+    Scenario scenario = mixed();
+    const std::vector<int> groups = layer_groups(scenario);
+    const std::set<int> known(groups.begin(), groups.end());
+    const DesignMap designs(scenario);
+    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
+        for (const Phase& phase : scenario.phases) {
+            const ParallelPlan plan = plan_in_phase(designs.plan(point), phase);
+            EXPECT_TRUE(known.contains(plan.tp * plan.cp)) << plan.tp << " * " << plan.cp;
+        }
+    });
+    for (int context = 1; context <= 2000; ++context) {
+        scenario.space.cp.push_back(context);
+    }
+    EXPECT_LT(layer_groups(scenario).size(), 40U);
 }
 
 TEST(DesignMap, TextNamesThePlan)

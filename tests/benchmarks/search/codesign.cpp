@@ -186,7 +186,8 @@ std::string domain_size()
         "that strategy nlopt adds to them, a grid of {} bandwidths; each searched by the exact strategy with the same draws. "
         "Hypervolume: as above, in the box of the fine grid's front, which is no upper limit: tuned knobs may lie between its "
         "levels. The tuning took {} evaluations of {:.2f} ms.\n\n"
-        "| hardware | kinds | raw tuples | feasible | drawn | front | hypervolume | time |\n|---|---|---|---|---|---|---|---|\n",
+        "| hardware | kinds | combinations of values | feasible | drawn | front | hypervolume | time "
+        "|\n|---|---|---|---|---|---|---|---|\n",
         file, coarse.search.gpu_price_limit.si * 3600.0, fine_levels, grouped(found.evaluations),
         1e3 * tuning_s / static_cast<double>(found.evaluations));
     text += front_row("the scenario's levels", coarse.hardware.size(), of_coarse, share);

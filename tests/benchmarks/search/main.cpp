@@ -167,7 +167,7 @@ std::string real_spaces()
                               [&](std::uint64_t index) { return table.truth(index); }, HypervolumeShare(front, true)};
         const auto exact = make_strategy("exact", table.space(), table.goal()).strategy;
         const Played played = play(contest.problem, *exact);
-        text += fmt::format("### {}: {} raw tuples, {} feasible, a front of {}\n\n", table.scenario().name,
+        text += fmt::format("### {}: {} combinations of values, {} feasible, a front of {}\n\n", table.scenario().name,
                             grouped(table.space().size()), grouped(table.feasible().size()), front.size());
         text += fmt::format("The exact front is {} brute force with the same draws as a set (drawn in {:.0f} s).\n\n",
                             played.front == table.front() ? "equal to that of" : "DIFFERENT from that of", seconds_since(start));
@@ -259,11 +259,13 @@ std::string speed()
                                   {shipped + "gpt-1t-512-a100.toml", "851,400", 51.9737,
                                    "TP8 PP16 DP4, microbatch 1, interleave 8, attention recompute", 240.0}};
     std::string text =
-        "## Speed on the two reference spaces\n\nA noise-free sweep on one core: every raw tuple judged, every feasible plan's "
+        "## Speed on the two reference spaces\n\nA noise-free sweep on one core: every combination of values judged, every "
+        "feasible plan's "
         "step "
         "computed from its schedule. Beside it calculon (commit caa4b11, log records off, two processes) on its own space for "
         "the same job.\n\n"
-        "| scenario | raw tuples | feasible | sweep, one core | best step | plan | calculon: tuples, time on two processes, "
+        "| scenario | combinations of values | feasible | sweep, one core | best step | plan | calculon: tuples, time on two "
+        "processes, "
         "best, plan |\n"
         "|---|---|---|---|---|---|---|\n";
     for (const Peer& peer : peers) {

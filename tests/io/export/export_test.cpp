@@ -101,7 +101,7 @@ TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
                              "--save-interval 288"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
-    EXPECT_THAT(arguments, Contains("--train-samples 1904296875"));  // 15.6e12 / 8192
+    EXPECT_THAT(arguments, Contains("--train-samples 1904295936"));  // 929,832 steps of 2,048
     const std::string all = text(megatron_arguments(llama()));
     EXPECT_THAT(all, Not(HasSubstr("context-parallel")));
     EXPECT_THAT(all, Not(HasSubstr("layout")));

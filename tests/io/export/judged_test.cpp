@@ -103,6 +103,10 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
     EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--train-samples 256000"));
+    launch.phase = {.tokens = 1e10, .sequence = 1024, .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
+    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--train-samples 9765632"));
+    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("train.train_samples=9765632"));
+    launch.phase = first;
     launch.before = {first};
     launch.phase_number = 2;
     launch.phases = 2;
