@@ -5,11 +5,11 @@
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/knob.hpp"
 #include "model/hardware/power.hpp"
+#include "model/network/workload.hpp"
 #include "model/noise/variability.hpp"
 #include "model/phase.hpp"
 #include "model/plan_axes.hpp"
 #include "model/run/reliability.hpp"
-#include "model/network/workload.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -4,9 +4,9 @@
 /// Plans are as they are in the phase (plan_in_phase).
 
 #include "model/hardware/hardware.hpp"
+#include "model/network/workload.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
-#include "model/network/workload.hpp"
 
 #include <cstddef>
 #include <optional>

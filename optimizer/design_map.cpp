@@ -2,11 +2,11 @@
 
 #include "io/export/trainer.hpp"
 #include "io/hardware_variants.hpp"
+#include "model/network/layout.hpp"
 #include "model/phase.hpp"
 #include "model/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "model/step/node_order.hpp"
-#include "model/network/layout.hpp"
 #include "optimizer/design_text.hpp"
 
 #include <fmt/format.h>

@@ -6,10 +6,10 @@
 #include "io/export/trainer.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/knob.hpp"
+#include "model/network/workload.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
 #include "model/step/given_orders.hpp"
-#include "model/network/workload.hpp"
 
 #include <string>
 #include <variant>

@@ -3,9 +3,9 @@
 /// What training programs can run: one list of rules for each, by which exports refuse plans and searches leave them out.
 
 #include "model/hardware/hardware.hpp"
+#include "model/network/workload.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
-#include "model/network/workload.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,9 +2,9 @@
 
 /// Laws of whole passes: chains of kernels with barriers between them, composed once and kept.
 
+#include "model/network/layer_cost.hpp"
 #include "model/noise/grid_law.hpp"
 #include "model/noise/polynomial_pieces.hpp"
-#include "model/network/layer_cost.hpp"
 
 #include <map>
 #include <memory>

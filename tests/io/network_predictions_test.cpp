@@ -114,7 +114,8 @@ std::vector<Row> rows()
             PlanCompiler compiler({scenario.workload, phase, scenario.cluster, example.noise, 0.0});
             const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
             if (const auto* plan_and_memory = std::get_if<CompiledPlan>(&compiled)) {
-                all.push_back({network, name, noise_free_step(plan_and_memory->graph).step_s, plan_and_memory->memory.total().si});
+                all.push_back(
+                    {network, name, noise_free_step(plan_and_memory->graph).step_s, plan_and_memory->memory.total().si});
             }
         }
     }
@@ -142,7 +143,8 @@ TEST(NetworkPredictions, AreThoseOfTheTable)
         const auto line = stored.find({row.network, row.way});
         ASSERT_NE(line, stored.end()) << row.network << ", " << row.way;
         EXPECT_NEAR(row.step_s / line->second.number("step_s"), 1.0, 0.003) << row.network << ", " << row.way << ": step";
-        EXPECT_NEAR(row.memory_bytes / line->second.number("memory_bytes"), 1.0, 0.003) << row.network << ", " << row.way << ": memory";
+        EXPECT_NEAR(row.memory_bytes / line->second.number("memory_bytes"), 1.0, 0.003)
+            << row.network << ", " << row.way << ": memory";
     }
 }
 
