@@ -58,7 +58,7 @@ class BadScenario(CliTest):
         for arguments, ranks in ((("search", "study.toml"), 0), (("validate", "study.toml"), 0), (("search", "study.toml"), 2)):
             errors = self.refusal(*arguments, ranks=ranks)
             self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 plans of \[space\] is feasible:\n"
-                                     r"  global batch not divisible by dp\*microbatch: 144\n"
+                                     r"  global batch not divisible by dp\*microbatch: 144 \(100\.0 %\)\n"
                                      r"try more choices in \[space\]")
             self.assertEqual(errors.count("prismopt:"), 1)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])  # no journal is left behind
@@ -69,9 +69,9 @@ class BadScenario(CliTest):
         self.write(text[:begin] + '[workload]\nmodel = "llama3-405b"\n\n' + text[end:])
         for name in ("search", "validate"):
             errors = self.refusal(name, "study.toml")
-            miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+; the nearest misses by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
+            miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+ \(.* %\); the nearest misses by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
             self.assertRegex(plan, "tp=4 pp=4 .*recompute=full")
-            self.assertRegex(errors, r"\ntry larger tp or pp, recompute, a smaller microbatch, or an accelerator with more memory\n$")
+            self.assertRegex(errors, r"\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory\n$")
             self.assertGreater(float(miss), 1.0)
         # That plan alone says the same.
         alone = self.output("predict", "study.toml", "--design", plan, code=support.INFEASIBLE)

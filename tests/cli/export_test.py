@@ -52,7 +52,7 @@ class Export(CliTest):
         self.assertRegex(text, r"search sharding = ")
         self.assertIn("did you mean 'megatron'?", self.refusal("export", "small.h5", "--target", "megatro"))
         self.assertIn("needs a --target", self.refusal("export", "small.h5"))
-        self.assertIn("--point 999999 is no plan", self.refusal("export", "small.h5", "--target", "json", "--point", "999999"))
+        self.assertIn("--point 999999 is not in this space", self.refusal("export", "small.h5", "--target", "json", "--point", "999999"))
         self.assertIn("--phase 2", self.refusal("export", "small.h5", "--target", "json", "--phase", "2"))
         self.assertIn("say where with --out", self.refusal("export", "small.h5", "--target", "slurm"))
 
