@@ -38,26 +38,37 @@ Operator rotary(const Width& width)
         .place = Place::columns, .width = width, .forward_bytes = rotary_traffic, .backward_bytes = rotary_traffic};
 }
 
-Operator activation_of(double inner, Activation activation)
+Operator activation_of(double inner, Activation activation, Place place = Place::columns, const Routing& routing = {})
 {
     const double traffic = gated(activation) ? gated_traffic : gelu_traffic;
-    return Elementwise{.place = Place::columns,
+    return Elementwise{.place = place,
                        .width = inner,
                        .forward_bytes = traffic,
                        .backward_bytes = backward_traffic * traffic,
                        .keeps = gated(activation) ? 2.0 : 1.0,
-                       .cheap = true};
+                       .cheap = true,
+                       .routing = routing};
 }
 
-/// Norm of a compressed query, key or value, on a share of the tokens.
-Operator latent_norm(double rank)
+Elementwise norm_of(double columns, double weights)
 {
-    return Elementwise{.width = rank,
-                       .forward_bytes = norm_traffic,
-                       .backward_bytes = backward_traffic * norm_traffic,
-                       .keeps = 1.0,
-                       .weights = 1.0,
-                       .cheap = true};
+    return {.width = columns,
+            .forward_bytes = norm_traffic,
+            .backward_bytes = backward_traffic * norm_traffic,
+            .keeps = 1.0,
+            .weights = weights,
+            .cheap = true};
+}
+
+/// Of a compressed query, key or value, on a share of the tokens.
+Operator latent_norm(double rank) { return norm_of(rank, 1.0); }
+
+/// Before a block, fused with the sum that ends the block before it.
+Operator norm(const Residual& stream)
+{
+    Elementwise result = norm_of(stream.hidden, stream.normalisation == Normalisation::layer_norm ? 2.0 : 1.0);
+    result.fuses = true;
+    return result;
 }
 
 void add_mlp(const Residual& stream, double inner, Activation activation, bool keeps_input, Block& block)
@@ -69,17 +80,6 @@ void add_mlp(const Residual& stream, double inner, Activation activation, bool k
 }
 
 }  // namespace
-
-Operator norm(const Residual& stream)
-{
-    return Elementwise{.width = stream.hidden,
-                       .forward_bytes = norm_traffic,
-                       .backward_bytes = backward_traffic * norm_traffic,
-                       .keeps = 1.0,
-                       .weights = stream.normalisation == Normalisation::layer_norm ? 2.0 : 1.0,
-                       .cheap = true,
-                       .fuses = true};
-}
 
 Block attention_block(const Residual& stream, const Attention& attention, bool with_rotary)
 {
@@ -123,7 +123,6 @@ Block mlp_block(const Residual& stream, double inner, Activation activation)
 Block experts_block(const Residual& stream, const Routing& routing, double inner, double shared, Activation activation)
 {
     const double h = stream.hidden;
-    const double act = gated(activation) ? gated_traffic : gelu_traffic;
     // A token is read once and each of its copies written and read on the way there, and so on the way back.
     const double permuted = permute_traffic * (1.0 + 2.0 * routing.active);
     const TokenExchange between{.group = TokenExchange::Group::experts, .width = h, .routing = routing};
@@ -137,13 +136,7 @@ Block experts_block(const Residual& stream, const Routing& routing, double inner
                             .launches = routing_kernels},
                 between, gathered,
                 GroupedLinear{.in = h, .out = columns_of(inner, activation), .routing = routing, .bias = stream.bias},
-                Elementwise{.place = Place::routed,
-                            .width = inner,
-                            .forward_bytes = act,
-                            .backward_bytes = backward_traffic * act,
-                            .keeps = gated(activation) ? 2.0 : 1.0,
-                            .cheap = true,
-                            .routing = routing},
+                activation_of(inner, activation, Place::routed, routing),
                 GroupedLinear{.in = inner, .out = h, .split = Split::rows, .routing = routing, .bias = stream.bias}, gathered,
                 between,
                 // The experts' results are kept for the gradient of their weights.

@@ -18,8 +18,6 @@ struct Residual {
     bool bias = false;
 };
 
-/// The norm before a block, fused with the sum that ends the block before it.
-Operator norm(const Residual& stream);
 /// Norm, projections, attention, output projection, sum. `rotary`: positions turn queries and keys.
 Block attention_block(const Residual& stream, const Attention& attention, bool rotary);
 Block latent_attention_block(const Residual& stream, const LatentAttention& latent, const Attention& attention);

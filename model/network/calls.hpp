@@ -32,7 +32,7 @@ struct KernelCall {
     double n = 0.0;
     double k = 0.0;             // of scores: the inner dimension
     double flops = 0.0;         // executed
-    double needed_flops = 0.0;  // of these, those that the mathematics has: a fused kernel computes some again
+    double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     double launches = 1.0;
     bool fuses = false;  // with such a kernel before it

@@ -21,8 +21,8 @@ enum class Gradients { both, input };
 /// Trainable numbers on one GPU. Routed experts' are replicated over fewer GPUs than the rest.
 struct Parameters {
     double all = 0.0;
-    double expert = 0.0;  // of these, of routed experts
-    double tied = 0.0;    // of these, of matrices that another operator has as well
+    double expert = 0.0;  // part of `all`: in routed experts
+    double tied = 0.0;    // part of `all`: in matrices that another operator also uses
 
     double dense() const { return all - expert; }
     Parameters& operator+=(const Parameters& other)
@@ -34,7 +34,7 @@ struct Parameters {
     }
 };
 
-/// Bytes of one microbatch on one GPU.
+/// Of one microbatch on one GPU. Sums: Korthikanti et al., eqs. 1-4; held ones: Qi et al., arXiv 2401.10241, table 1.
 struct Kept {
     double numbers = 0.0;       // 16-bit numbers kept from forward to backward
     double bytes = 0.0;         // beside them, whatever the precision

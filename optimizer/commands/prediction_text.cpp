@@ -134,7 +134,7 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
     }
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
-        fmt::print("longer than {} with probability {} (95 % interval {} .. {}) were the model exact{}\n",
+        fmt::print("longer than {} with probability {} (95 % interval {} .. {}) if the model is exact{}\n",
                    time_text(run.deadline.si), probability_text(run.miss_probability.value),
                    probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
                    risk ? "; " + deadline_risk_text(*risk) : "");

@@ -240,7 +240,7 @@ const tests = {
 
     async "the risk of missing the deadline includes the model's error"(browser, urls) {
         const page = await open(browser, urls.rich);
-        assert.match(await page.locator("#summary-text .fact").filter({ hasText: "Risk" }).textContent(), /were the model exact.*with the model's error between .* % and .* %/s);
+        assert.match(await page.locator("#summary-text .fact").filter({ hasText: "Risk" }).textContent(), /if the model is exact.*with the model's error between .* % and .* %/s);
         await close(page);
     },
 

@@ -45,7 +45,7 @@ function riskFact(point) {
     const [risk, low, high] = point.estimates.miss_probability;
     if (!deadline || risk === null) return null;
     return fact("Risk of missing the deadline", probabilityText(risk), `deadline: ${quantityText(deadline, "s")}`,
-        `were the model exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
+        `if the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
 }
 
 /// By the draws and by the model; the latter is usually far larger.
