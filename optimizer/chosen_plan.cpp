@@ -149,8 +149,8 @@ std::uint64_t chosen_point(const po::variables_map& values, const Results& resul
     const auto chosen = static_cast<std::uint64_t>(index);
     for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
         if (rejected.count > 0) {
-            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); those of its front are {}",
-                                         index, rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
+            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); those of its front are {}", index,
+                                         rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
         }
     }
     return chosen;
