@@ -1,11 +1,14 @@
 #include "io/sections.hpp"
 
+#include "io/layout_text.hpp"
 #include "model/plan_axes.hpp"
+#include "model/step/schedule.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 namespace prismopt {
 
@@ -331,6 +334,79 @@ KeyInfo key_of(const PlanAxis<T>& axis)
             shapes_of(axis),        Need::optional,         {}};
 }
 
+constexpr std::string_view layout_example = R"(["Et*4|t*5|t*5|t*4L"])";
+
+KeyInfo layout_key()
+{
+    return {"layout",
+            "of split = \"given\": the layers of each chunk as Megatron Core's --pipeline-model-parallel-layout has them (E "
+            "embedding, t layer, L loss head, | next chunk, *N repeats); one text for each number pp*v of chunks",
+            std::string(layout_example),
+            {{.kind = ValueShape::Kind::text, .list = true}},
+            Need::optional,
+            {}};
+}
+
+/// Numbers of chunks that plans of the space have.
+std::set<std::size_t> chunk_counts(const SpaceSettings& space)
+{
+    std::set<std::size_t> counts;
+    for (const Schedule schedule : space.schedule) {
+        for (const int pp : space.pp) {
+            for (const int v : space.v) {
+                counts.insert(static_cast<std::size_t>(network_parts(schedule, pp, v)));
+            }
+        }
+    }
+    return counts;
+}
+
+std::string joined(const std::set<std::size_t>& counts) { return fmt::format("{}", fmt::join(counts, ", ")); }
+
+/// One of the layouts, which must fit the network and some plan of the space.
+std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, const Workload& workload)
+{
+    const auto parsed = parse_layout(value.text("Et*4|t*5|t*5|t*4L"));
+    if (const auto* wrong = std::get_if<std::string>(&parsed)) {
+        value.fail({"is not a layout", *wrong, fmt::format("write for example layout = {}", layout_example)});
+    }
+    const auto& chunks = std::get<std::vector<Chunk>>(parsed);
+    if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers) {
+        value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers),
+                    "write as many t as it has layers"});
+    }
+    if (const std::set<std::size_t> counts = chunk_counts(space); !counts.contains(chunks.size())) {
+        value.fail({fmt::format("has {} chunks", chunks.size()), fmt::format("pp*v of the plans is {}", joined(counts)),
+                    "write one for a number of chunks that plans have"});
+    }
+    return chunks;
+}
+
+void read_layouts(Table& table, const SpaceSettings& space, Workload& workload)
+{
+    const bool given = std::find(space.split.begin(), space.split.end(), LayerSplit::given) != space.split.end();
+    const auto list = table.find("layout");
+    if (given && !list) {
+        table.at("split", "")
+            .fail({"has no layout", "split = \"given\" divides the layers as `layout` says",
+                   fmt::format("add layout = {}, one for each number pp*v of chunks", layout_example)});
+    }
+    if (!list) {
+        return;
+    }
+    if (!given) {
+        list->fail({"is for split = \"given\"", "no plan of the space has that split", "add it to split, or leave layout out"});
+    }
+    for (const Value& value : list->list(layout_example)) {
+        std::vector<Chunk> chunks = read_layout(value, space, workload);
+        if (given_layout(chunks.size(), workload.layouts) != nullptr) {
+            value.fail({fmt::format("is the second with {} chunks", chunks.size()),
+                        "a plan takes the one with as many as its pp*v", "leave one of them out"});
+        }
+        workload.layouts.push_back(std::move(chunks));
+    }
+}
+
 }  // namespace
 
 const SectionTable& space_table()
@@ -345,12 +421,13 @@ const SectionTable& space_table()
             key.usual = usual_of(axis);
             space.add(std::move(key));
         });
+        space.add(layout_key());
         return space;
     }();
     return table;
 }
 
-SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster)
+SpaceSettings read_space(Table table, Workload& workload, const Cluster& cluster)
 {
     const Study study{workload, cluster};
     SpaceSettings space;
@@ -360,6 +437,7 @@ SpaceSettings read_space(Table table, const Workload& workload, const Cluster& c
             read_axis(*value, axis, study, space);
         }
     });
+    read_layouts(table, space, workload);
     table.refuse_unknown_keys();
     return space;
 }

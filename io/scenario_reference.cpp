@@ -8,6 +8,7 @@
 #include <cctype>
 #include <deque>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -75,6 +76,16 @@ std::string usual_text(const KeyInfo& key)
     return key.usual.empty() ? "" : "`" + key.usual + "`";
 }
 
+/// For a cell of a table.
+std::string cell(std::string_view text)
+{
+    std::string escaped;
+    for (const char c : text) {
+        escaped += c == '|' ? "\\|" : std::string(1, c);
+    }
+    return escaped;
+}
+
 std::string section_text(const SectionTable& section)
 {
     std::string help = section.help();
@@ -82,7 +93,8 @@ std::string section_text(const SectionTable& section)
     std::string text = fmt::format("\n## {}\n\n{}.\n\n", section.title(), help) +
                        "| key | value | if absent | meaning | example |\n| --- | --- | --- | --- | --- |\n";
     for (const KeyInfo& key : section.keys()) {
-        text += fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.key, value_text(key), usual_text(key), key.help, key.example);
+        text += fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.key, value_text(key), usual_text(key), cell(key.help),
+                            cell(key.example));
     }
     return text;
 }

@@ -52,7 +52,8 @@ inline constexpr const char* usual_power = "us-hyperscale";
 /// Nodes that wait to replace others: fewer than the cluster has.
 int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
-SpaceSettings read_space(Table table, const Workload& workload, const Cluster& cluster);
+/// The workload gets the layouts of plans with split = given.
+SpaceSettings read_space(Table table, Workload& workload, const Cluster& cluster);
 /// Sets the deadline where there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);

@@ -48,10 +48,14 @@ inline constexpr auto names_of<ContextExchange> =
 
 /// `layers`: the L layers are divided evenly, embedding and loss head ride on the first and last chunk.
 /// `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
-enum class LayerSplit { layers, slots };
+/// `balanced`: by their times, for the shortest busiest stage (balanced_layout.hpp).
+/// `given`: as one of the workload's layouts says.
+enum class LayerSplit { layers, slots, balanced, given };
 template <>
 inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{LayerSplit::layers, "layers"},
-                                                                               {LayerSplit::slots, "slots"}});
+                                                                               {LayerSplit::slots, "slots"},
+                                                                               {LayerSplit::balanced, "balanced"},
+                                                                               {LayerSplit::given, "given"}});
 
 /// Whether gradient reduce-scatter and parameter all-gather run beside compute: in buckets of layers, while the last backward
 /// pass of a chunk goes through its layers, and the first forward pass waits only for the bucket that it needs next.
@@ -163,6 +167,7 @@ enum class Reason {
     schedule_undefined,
     pipeline_too_long,
     layers_and_chunks,
+    no_layout,
     recomputed_layers,
     no_host,
     no_late_validation,
@@ -193,6 +198,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::schedule_undefined, "schedule not defined"},
                                   {Reason::pipeline_too_long, "pipeline too long to simulate"},
                                   {Reason::layers_and_chunks, "fewer layers than chunks"},
+                                  {Reason::no_layout, "no layout is given for the chunks"},
                                   {Reason::recomputed_layers, "more layers recompute than there are"},
                                   {Reason::no_host, "no host to offload to"},
                                   {Reason::no_late_validation, "nothing to validate later"},

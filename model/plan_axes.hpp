@@ -75,8 +75,9 @@ inline constexpr std::tuple plan_axes{
                   "microbatches of a chunk in a row, of the schedule interleaved; unless given: pp", "8", 1, 65'535},
     PlanAxis<LayerSplit>{
         "split", &ParallelPlan::split, &SpaceSettings::split,
-        "how layers are divided over chunks: evenly (layers), or with embedding and head counted as a layer each (slots)",
-        "slots"},
+        "how layers are divided over chunks: evenly (layers), with embedding and head counted as a layer each (slots), by their "
+        "times for the shortest busiest stage (balanced), or as `layout` says (given)",
+        "balanced"},
     PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
                         "selective"},
     PlanAxis<int>{"recomputed_layers", &ParallelPlan::recomputed_layers, &SpaceSettings::recomputed_layers,

@@ -39,10 +39,27 @@ std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::in
 
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
-/// Layers, and where they count embedding and head, that chunks share.
-int layer_slots(const Case& c) { return c.workload.layers + (c.plan.split == LayerSplit::slots ? 2 : 0); }
-
 int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
+
+/// Whether each chunk has a layer or, where these count as one, the embedding or the head.
+bool fills_chunks(const Case& c)
+{
+    const int chunks = chunk_count(c.plan);
+    switch (c.plan.split) {
+        case LayerSplit::layers: return chunks <= c.workload.layers;
+        case LayerSplit::slots:
+        case LayerSplit::balanced: return chunks <= c.workload.layers + 2;
+        case LayerSplit::given: break;  // each of its chunks has what it is given
+    }
+    return true;
+}
+
+/// One chunk needs no layout.
+bool has_layout(const Case& c)
+{
+    const auto chunks = static_cast<std::size_t>(chunk_count(c.plan));
+    return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.workload.layouts) != nullptr;
+}
 
 bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
 
@@ -115,11 +132,15 @@ const std::array rules{
     PlanRule{Reason::schedule_undefined, place_of(&ParallelPlan::group), place_of(&ParallelPlan::group),
              [](const Case& c) { return schedule_defined(c.plan, c.phase); },
              [](const Case& c) { return *undefined(schedule_shape(c.plan, c.phase.global_batch)); }},
-    PlanRule{Reason::layers_and_chunks, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split),
-             [](const Case& c) { return chunk_count(c.plan) <= layer_slots(c); },
+    PlanRule{Reason::layers_and_chunks, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), fills_chunks,
              [](const Case& c) {
                  return Infeasible{Reason::layers_and_chunks, "pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks, " +
                                                                   std::to_string(c.workload.layers) + " layers"};
+             }},
+    PlanRule{Reason::no_layout, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), has_layout,
+             [](const Case& c) {
+                 return Infeasible{Reason::no_layout,
+                                   "split=given, and no layout has pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks"};
              }},
     PlanRule{Reason::recomputed_layers, place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::recomputed_layers),
              [](const Case& c) { return c.plan.recomputed_layers <= c.workload.layers; },

@@ -7,6 +7,7 @@
 #include "model/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "model/step/node_order.hpp"
+#include "model/step/schedule.hpp"
 #include "optimizer/design_text.hpp"
 
 #include <fmt/format.h>
@@ -101,10 +102,14 @@ std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& 
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-/// Layers of each chunk; nothing where there are fewer than chunks.
+/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan costs: a balanced split that
+/// happens to be one of the others is a plan of its own.
 std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
 {
-    const auto chunks = layout(workload.layers, plan);
+    if (plan.split == LayerSplit::balanced && network_parts(plan.schedule, plan.pp, plan.chunks) > 1) {
+        return std::nullopt;
+    }
+    const auto chunks = layout(workload.layers, plan, workload.layouts);
     if (std::holds_alternative<Infeasible>(chunks)) {
         return std::nullopt;
     }

@@ -76,7 +76,7 @@ Exported bridge_overrides(const Launch& launch)
     Settings s(names);
     s.set("model.tensor_model_parallel_size", plan.tp);
     s.set("model.pipeline_model_parallel_size", plan.pp);
-    const MegatronLayers layers = megatron_layers(plan, launch.workload);
+    const MegatronLayers layers = megatron_layers(launch.chunks);
     s.set("model.virtual_pipeline_model_parallel_size",
           layers.layout.empty() && plan.chunks > 1 ? std::to_string(plan.chunks) : "null");
     if (!layers.layout.empty()) {

@@ -1,6 +1,7 @@
 #include "io/export/launch.hpp"
 
 #include "io/hardware_variants.hpp"
+#include "io/layout_text.hpp"
 #include "io/orders_file.hpp"
 #include "io/results.hpp"
 #include "model/step/node_order.hpp"
@@ -200,6 +201,7 @@ Exported launch_json(const Launch& launch)
                           {"sharding", name(plan.sharding)},
                           {"shard_gpus", plan.sharding_gpus()},
                           {"split", name(plan.split)},
+                          {"layout", layout_text(launch.chunks)},
                           {"order", name(plan.order)},
                           {"crossing", name(plan.crossing)},
                           {"node_order", name(plan.node_order)},

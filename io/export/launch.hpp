@@ -6,6 +6,7 @@
 #include "io/export/trainer.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/knob.hpp"
+#include "model/network/layout.hpp"
 #include "model/network/workload.hpp"
 #include "model/phase.hpp"
 #include "model/plan.hpp"
@@ -35,6 +36,7 @@ struct Launch {
     std::vector<Knob> knobs;             // of the scenario
     std::vector<double> knob_values;     // SI, [knob]: those of the cluster
     std::string price;                   // of a GPU-hour, and where it is from; empty: not known
+    std::vector<Chunk> chunks;           // layers of each, in the order of the network
     PartOrders orders;                   // in which each stage runs its tasks
     bool provisional = false;            // the search was stopped before it had confirmed its front
     double step_s = 0.0;                 // median step time; 0: not known

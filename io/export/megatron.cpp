@@ -39,7 +39,7 @@ void set_parallelism(const Launch& launch, Settings& s)
 
 void set_pipeline(const Launch& launch, Settings& s)
 {
-    const MegatronLayers layers = megatron_layers(launch.plan, launch.workload);
+    const MegatronLayers layers = megatron_layers(launch.chunks);
     if (!layers.layout.empty()) {
         s.set("pipeline-model-parallel-layout", fmt::format("\"{}\"", layers.layout));
     } else if (launch.plan.chunks > 1) {

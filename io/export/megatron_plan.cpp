@@ -1,6 +1,6 @@
 #include "io/export/megatron_plan.hpp"
 
-#include "model/network/layout.hpp"
+#include "io/layout_text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,12 +12,6 @@ namespace prismopt {
 namespace {
 
 bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
-
-/// "ttt" as "t*3".
-std::string repeated(char letter, int count)
-{
-    return count == 0 ? "" : count == 1 ? std::string(1, letter) : fmt::format("{}*{}", letter, count);
-}
 
 /// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not given).
 int expert_replicas(const TrainedPlan& of)
@@ -113,6 +107,14 @@ std::string hybrid_sharding(const TrainedPlan& of)
 
 std::string recomputed_layers(const TrainedPlan& of)
 {
+    const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
+    if (differ && of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0) {
+        return fmt::format(
+            "it recomputes as many layers of each chunk, and the {} of split = \"{}\" are spread over chunks of different "
+            "length; "
+            "search recomputed_layers = [0]",
+            of.plan.recomputed_layers, name(of.plan.split));
+    }
     return of.plan.recompute == Recompute::full && recomputed_per_chunk(of.plan) < 0
                ? fmt::format(
                      "it recomputes whole layers of each of the {} chunks, and {} layers do not divide among them; "
@@ -168,21 +170,19 @@ int interleaved_group(const ParallelPlan& plan, const Phase& phase)
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-MegatronLayers megatron_layers(const ParallelPlan& plan, const Workload& workload)
+MegatronLayers megatron_layers(const std::vector<Chunk>& chunks)
 {
-    const auto laid_out = layout(workload.layers, plan);
-    const auto& chunks = std::get<std::vector<Chunk>>(laid_out);  // a plan that was searched has a layout
-    const bool slots = plan.split == LayerSplit::slots;
-    const auto parts = static_cast<int>(chunks.size());
-    if ((workload.layers + (slots ? 2 : 0)) % parts == 0) {
-        return {slots && parts > 1, ""};
+    const auto even = [&chunks](bool ends_count) {
+        const auto length = [ends_count](const Chunk& chunk) {
+            return chunk.layers + (ends_count && chunk.embedding ? 1 : 0) + (ends_count && chunk.head ? 1 : 0);
+        };
+        return std::all_of(chunks.begin(), chunks.end(),
+                           [&](const Chunk& chunk) { return length(chunk) == length(chunks.front()); });
+    };
+    if (even(false)) {
+        return {};
     }
-    MegatronLayers layers;
-    for (const Chunk& chunk : chunks) {  // in the order of the network: the first chunk of each stage, then the second ones
-        layers.layout += fmt::format("{}{}{}{}", layers.layout.empty() ? "" : "|", chunk.embedding ? "E" : "",
-                                     repeated('t', chunk.layers), chunk.head ? "L" : "");
-    }
-    return layers;
+    return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks)};
 }
 
 int recomputed_per_chunk(const ParallelPlan& plan)

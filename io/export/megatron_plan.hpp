@@ -22,7 +22,7 @@ struct MegatronLayers {
     bool account_for_ends = false;  // embedding and loss head count as a layer each, and all divides evenly
     std::string layout;             // else, as --pipeline-model-parallel-layout takes it; empty: all divides evenly
 };
-MegatronLayers megatron_layers(const ParallelPlan& plan, const Workload& workload);
+MegatronLayers megatron_layers(const std::vector<Chunk>& chunks);
 
 /// Layers that each chunk recomputes with recompute = full; 0: all; negative: they do not divide.
 int recomputed_per_chunk(const ParallelPlan& plan);

@@ -43,21 +43,52 @@ struct StageLayers {
     int last_less = 0;
 };
 
-std::optional<StageLayers> stage_layers(const ParallelPlan& plan, const Workload& workload)
+/// Nothing where layers differ otherwise.
+std::optional<StageLayers> stage_layers(const std::vector<Chunk>& chunks)
 {
-    const auto laid_out = layout(workload.layers, plan);
-    const auto* chunks = std::get_if<std::vector<Chunk>>(&laid_out);
-    if (chunks == nullptr) {
-        return std::nullopt;
-    }
     const auto fewer = [](const Chunk& a, const Chunk& b) { return a.layers < b.layers; };
-    const int most = std::max_element(chunks->begin(), chunks->end(), fewer)->layers;
-    for (std::size_t c = 1; c + 1 < chunks->size(); ++c) {
-        if ((*chunks)[c].layers != most) {
+    const int most = std::max_element(chunks.begin(), chunks.end(), fewer)->layers;
+    for (std::size_t c = 1; c + 1 < chunks.size(); ++c) {
+        if (chunks[c].layers != most) {
             return std::nullopt;
         }
     }
-    return StageLayers{most, most - chunks->front().layers, most - chunks->back().layers};
+    return StageLayers{most, most - chunks.front().layers, most - chunks.back().layers};
+}
+
+/// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name of the projection to the
+/// vocabulary.
+std::string modules_of_parts(const std::vector<Chunk>& chunks, std::string_view head)
+{
+    std::string parts;
+    for (const Chunk& chunk : chunks) {
+        std::string modules = chunk.embedding ? "\"tok_embeddings\"" : "";
+        const auto add = [&modules](const std::string& module) {
+            modules += fmt::format("{}\"{}\"", modules.empty() ? "" : ", ", module);
+        };
+        for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
+            add(fmt::format("layers.{}", layer));
+        }
+        if (chunk.head) {
+            add("norm");
+            add(std::string(head));
+        }
+        parts += fmt::format("{}[{}]", parts.empty() ? "" : ", ", modules);
+    }
+    return fmt::format("[{}]", parts);
+}
+
+/// Layers of the model parts: by their number where that says it, else by the names of the modules. `modules`: the name of that
+/// setting.
+void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, std::string_view head, Settings& s)
+{
+    if (const auto layers = stage_layers(chunks)) {
+        s.set("parallelism.pipeline_parallel_layers_per_stage", layers->each);
+        s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers->first_less);
+        s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers->last_less);
+    } else {
+        s.set(modules, modules_of_parts(chunks, head));
+    }
 }
 
 std::string precision(const TrainedPlan& of)
@@ -99,14 +130,6 @@ std::string schedule(const TrainedPlan& of)
     }
     return of.plan.schedule == Schedule::dualpipe
                ? "it trains one copy of the network in a pipeline, DualPipe two; search dualpipe_v instead"
-               : "";
-}
-
-std::string split(const TrainedPlan& of)
-{
-    return pipelined(of.plan) && !stage_layers(of.plan, of.workload)
-               ? fmt::format("{} layers do not divide evenly among {} stages; search pp, v or split that do", of.workload.layers,
-                             of.plan.pp * of.plan.chunks)
                : "";
 }
 
@@ -221,10 +244,7 @@ void set_pipeline(const Launch& launch, const std::string& csv, Settings& s)
         s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
     }
     s.set("parallelism.pipeline_parallel_microbatch_size", plan.microbatch);
-    const StageLayers layers = *stage_layers(plan, launch.workload);
-    s.set("parallelism.pipeline_parallel_layers_per_stage", layers.each);
-    s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers.first_less);
-    s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers.last_less);
+    set_layers(launch.chunks, "parallelism.module_fqns_per_model_part", "output", s);
 }
 
 /// Steps go on from those in the checkpoint.
@@ -262,7 +282,6 @@ std::vector<TrainerRule> torchtitan_rules()
         {"replicas outermost", "order", order},
         {"crossing of buildings", "crossing", crossing},
         {"pipeline schedule", "schedule", schedule},
-        {"uneven stages", "split", split},
         {"selective recompute", "recompute", selective_recompute},
         {"recomputed layers", "recomputed_layers", recomputed_layers},
         {"expert parallelism", "sharding", expert_parallelism},
@@ -356,10 +375,7 @@ void set_recipe_pipeline(const Launch& launch, const std::string& csv, Settings&
         s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
     }
     s.set("parallelism.num_pp_microbatches", plan.microbatches(launch.phase.global_batch));
-    const StageLayers layers = *stage_layers(plan, launch.workload);
-    s.set("parallelism.pipeline_parallel_layers_per_stage", layers.each);
-    s.set("parallelism.pipeline_parallel_first_stage_less_layers", layers.first_less);
-    s.set("parallelism.pipeline_parallel_last_stage_less_layers", layers.last_less);
+    set_layers(launch.chunks, "parallelism.pipeline_parallel_module_fqns_per_model_part", "lm_head", s);
 }
 
 }  // namespace

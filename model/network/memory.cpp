@@ -37,9 +37,26 @@ struct Activations {
     double held = 0.0;   // from there to the gradient of the weights, where that comes later
 };
 
+/// Of a stage whose chunks all keep as much.
+double peak_of_alike(const Program& program, int stage, const Activations& kept)
+{
+    double peak = 0.0;
+    for (const HeldPasses& passes : program.most_held[stage]) {
+        peak = std::max(peak, passes.saved * kept.saved + passes.held * kept.held);
+    }
+    return peak;
+}
+
 /// Largest sum of what is kept over the schedule, by stage. `kept`: [stage * v + chunk].
 std::vector<double> peak_activations(const Program& program, const std::vector<Activations>& kept)
 {
+    if (program.shape.chunks == 1) {
+        std::vector<double> peak;
+        for (int stage = 0; stage < program.shape.stages; ++stage) {
+            peak.push_back(peak_of_alike(program, stage, kept[stage]));
+        }
+        return peak;
+    }
     std::vector<double> held(program.shape.stages, 0.0);
     std::vector<double> peak(program.shape.stages, 0.0);
     for (const ProgramOp& op : program.ops) {
@@ -55,6 +72,37 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
     }
     return peak;
 }
+
+/// What the chunks of a stage need, but for activations.
+struct OfChunks {
+    Parameters parameters;
+    double workspace = 0.0;
+    double gathered = 0.0;  // numbers of a layer in work and the next one
+
+    void add(const ChunkParts& chunk)
+    {
+        parameters += chunk.parameters();
+        workspace = std::max(workspace, chunk.largest(&PartCost::workspace_bytes));
+        for (const ChunkParts::Part& one : chunk.parts) {
+            gathered = std::max(gathered, 2.0 * one.cost->parameters.all);
+        }
+    }
+
+    MemoryUse use(int stage, double activations, const ParallelPlan& plan, const Accelerator& accelerator) const
+    {
+        const ShareOfStates share(plan);
+        const double optimizer = plan.offload == Offload::optimizer ? 0.0 : share.of(parameters, Sharding::zero1, 0.0);
+        return {Bytes{parameter_bytes * share.of(parameters, Sharding::zero3, gathered)},
+                Bytes{gradient_bytes * share.of(parameters, Sharding::zero2, 0.0)},
+                Bytes{optimizer_bytes * optimizer},
+                Bytes{activations},
+                Bytes{workspace},
+                accelerator.memory_reserved,
+                stage};
+    }
+};
+
+Activations kept_by(const ChunkParts& chunk) { return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)}; }
 
 }  // namespace
 
@@ -128,41 +176,39 @@ ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
     return result;
 }
 
-MemoryUse memory_use(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                     const Accelerator& accelerator)
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
+                                       const Accelerator& accelerator)
 {
-    std::vector<Parameters> parameters(plan.pp);
-    std::vector<double> workspace(plan.pp, 0.0);
-    std::vector<double> gathered(plan.pp, 0.0);  // numbers of a layer in work and the next one
+    std::vector<OfChunks> needs(plan.pp);
     std::vector<Activations> kept;
     for (int part = 0; part < plan.pp * plan.chunks; ++part) {
         const int stage = part / plan.chunks;
         const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
-        parameters[stage] += chunk.parameters();
-        kept.push_back({chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)});
-        workspace[stage] = std::max(workspace[stage], chunk.largest(&PartCost::workspace_bytes));
-        for (const ChunkParts::Part& one : chunk.parts) {
-            gathered[stage] = std::max(gathered[stage], 2.0 * one.cost->parameters.all);
-        }
+        needs[stage].add(chunk);
+        kept.push_back(kept_by(chunk));
     }
     const std::vector<double> activations = peak_activations(program, kept);
-    const ShareOfStates share(plan);
-    MemoryUse fullest;
+    std::vector<MemoryUse> uses;
     for (int stage = 0; stage < plan.pp; ++stage) {
-        const Parameters& own = parameters[stage];
-        const MemoryUse use{Bytes{parameter_bytes * share.of(own, Sharding::zero3, gathered[stage])},
-                            Bytes{gradient_bytes * share.of(own, Sharding::zero2, 0.0)},
-                            Bytes{plan.offload == Offload::optimizer ? 0.0
-                                                                     : optimizer_bytes * share.of(own, Sharding::zero1, 0.0)},
-                            Bytes{activations[stage]},
-                            Bytes{workspace[stage]},
-                            accelerator.memory_reserved,
-                            stage};
-        if (stage == 0 || use.total() > fullest.total()) {
-            fullest = use;
-        }
+        uses.push_back(needs[stage].use(stage, activations[stage], plan, accelerator));
     }
-    return fullest;
+    return uses;
+}
+
+MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
+                          const Accelerator& accelerator)
+{
+    OfChunks needs;
+    for (int k = 0; k < plan.chunks; ++k) {
+        needs.add(chunk);
+    }
+    return needs.use(stage, peak_of_alike(program, stage, kept_by(chunk)), plan, accelerator);
+}
+
+const MemoryUse& fullest(std::span<const MemoryUse> stages)
+{
+    return *std::max_element(stages.begin(), stages.end(),
+                             [](const MemoryUse& a, const MemoryUse& b) { return a.total() < b.total(); });
 }
 
 }  // namespace prismopt

@@ -4,8 +4,10 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/choices.hpp"
+#include "model/network/layout.hpp"
 
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -40,6 +42,7 @@ struct Workload {
     int head = 0;                           // size of a head; 0: hidden / heads
     Experts experts;
     LatentAttention latent;
+    std::vector<std::vector<Chunk>> layouts;  // of plans with split = given: at most one for each number of chunks
 
     bool mixture() const { return experts.count > 0; }
     /// Whether so many tensor parallel GPUs hold whole attention heads, and key and value heads whole or as whole copies.

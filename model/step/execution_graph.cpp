@@ -2,6 +2,7 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/network/balanced_layout.hpp"
 #include "model/network/memory.hpp"
 #include "model/random.hpp"
 #include "model/step/data_parallel.hpp"
@@ -163,17 +164,20 @@ double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, cons
            cluster.speed.of(KernelClass::p2p);
 }
 
-std::optional<Infeasible> over_capacity(const MemoryUse& memory, const Setting& setting)
+Bytes capacity_of(const Setting& setting) { return setting.cluster.accelerator.memory * (1.0 - setting.memory_headroom); }
+
+std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting)
 {
-    const double capacity = setting.cluster.accelerator.memory.si * (1.0 - setting.memory_headroom);
+    const double capacity = capacity_of(setting).si;
     const double need = memory.total().si;
     if (need <= capacity) {
         return std::nullopt;
     }
     const int places = need - capacity < 0.1e9 ? 4 : 1;  // the two differ
     char text[160];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB, %.*f GB may be used; more pp or tp, or recompute", memory.stage,
-                  places, need / 1e9, places, capacity / 1e9);
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, %.*f GB may be used; more pp or tp, or recompute", memory.stage,
+                  places, need / 1e9, split == LayerSplit::balanced ? " in the fastest split, and none fits" : "", places,
+                  capacity / 1e9);
     return Infeasible{Reason::out_of_memory, text, need - capacity};
 }
 
@@ -344,18 +348,21 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto* refusal = std::get_if<Infeasible>(&program)) {
         return *refusal;
     }
-    const auto chunks = layout(setting_.workload.layers, plan);
+    const auto& compiled = std::get<std::shared_ptr<const Program>>(program);
+    const LayerCosts& layer = costs(plan);
+    const Accelerator& accelerator = setting_.cluster.accelerator;
+    auto chunks = plan.split == LayerSplit::balanced ? balanced_layout(layer, *compiled, plan, accelerator, capacity_of(setting_))
+                                                     : layout(setting_.workload.layers, plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&chunks)) {
         return *refusal;
     }
-    const auto& list = std::get<std::vector<Chunk>>(chunks);
-    const auto& compiled = std::get<std::shared_ptr<const Program>>(program);
-    const LayerCosts& layer = costs(plan);
     CompiledPlan result;
-    const Parts parts(shape, list, layer);
-    result.memory = memory_use(*compiled, parts.made_of(), plan, setting_.cluster.accelerator);
+    result.chunks = std::move(std::get<std::vector<Chunk>>(chunks));
+    const Parts parts(shape, result.chunks, layer);
+    result.stages = memory_by_stage(*compiled, parts.made_of(), plan, accelerator);
+    result.memory = fullest(result.stages);
     result.held_for_weights = std::min(1.0, layer.typical().held_bytes / layer.typical().saved_bytes);
-    if (auto refusal = over_capacity(result.memory, setting_)) {
+    if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
     result.graph = build_graph(plan, compiled, parts, layer, setting_);

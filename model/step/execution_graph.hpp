@@ -57,10 +57,12 @@ struct ExecutionGraph {
     double mean_factor(int replica, int stage) const;
 };
 
-/// What a plan is made into: the graph, and the memory it needs.
+/// What a plan is made into: the graph, the layers of each chunk, and the memory it needs.
 struct CompiledPlan {
     ExecutionGraph graph;
-    MemoryUse memory;
+    std::vector<Chunk> chunks;      // in the order of the network
+    std::vector<MemoryUse> stages;  // [stage]
+    MemoryUse memory;               // of the fullest
     double held_for_weights =
         1.0;  // share of a layer's activations that the gradient of its input leaves for that of its weights
 };

@@ -35,6 +35,31 @@ private:
     std::vector<int> readers_{0};  // [slot]: still to come; the start is read for ever
 };
 
+/// [stage]: the largest of what it holds in the course of its ops.
+std::vector<std::vector<HeldPasses>> most_held(const Program& program)
+{
+    std::vector<HeldPasses> now(program.shape.stages);
+    std::vector<std::vector<HeldPasses>> most(program.shape.stages);
+    for (const ProgramOp& op : program.ops) {
+        HeldPasses& here = now[op.stage];
+        if (is_forward(op.pass)) {
+            ++here.saved;
+        } else if (op.pass == Pass::input_gradient) {
+            --here.saved;
+            ++here.held;
+        } else {
+            --(op.pass == Pass::weight_gradient ? here.held : here.saved);
+        }
+        const auto below = [](const HeldPasses& a, const HeldPasses& b) { return a.saved <= b.saved && a.held <= b.held; };
+        std::vector<HeldPasses>& list = most[op.stage];
+        if (std::none_of(list.begin(), list.end(), [&](const HeldPasses& other) { return below(here, other); })) {
+            std::erase_if(list, [&](const HeldPasses& other) { return below(other, here); });
+            list.push_back(here);
+        }
+    }
+    return most;
+}
+
 class Compiler {
 public:
     Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
@@ -94,6 +119,7 @@ public:
         }
         program->slots = slots_.count();
         program->last = last_;
+        program->most_held = most_held(*program);
         return std::shared_ptr<const Program>(std::move(program));
     }
 

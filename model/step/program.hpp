@@ -27,6 +27,12 @@ struct ProgramOp {
     std::int32_t out = 0;     // for its own end; may be one of the two
 };
 
+/// Passes of microbatches that a stage keeps tensors of at one time, over all its chunks.
+struct HeldPasses {
+    int saved = 0;  // from forward to the gradient of the input
+    int held = 0;   // from there to that of the weights, where it comes later
+};
+
 struct Program {
     /// The slot of the time at which the step starts.
     static constexpr std::int32_t start = 0;
@@ -34,9 +40,10 @@ struct Program {
     ScheduleShape shape;
     // Every op after all that it waits for; of a pair the forward takes no time, the backward that of both.
     std::vector<ProgramOp> ops;
-    int passes = 2;                  // the ops' passes are below it
-    std::int32_t slots = 0;          // reused as soon as all have read them: the live state of a run
-    std::vector<std::int32_t> last;  // [stage]: slot with the end of its last op
+    int passes = 2;                                  // the ops' passes are below it
+    std::int32_t slots = 0;                          // reused as soon as all have read them: the live state of a run
+    std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
+    std::vector<std::vector<HeldPasses>> most_held;  // [stage]: the largest, none of them less than another in both
 };
 
 /// The compiled schedule, from a cache of this thread; or why there is none. A schedule whose tasks wait for each other in a

@@ -104,6 +104,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw InfeasiblePlan(fmt::format("--point {} cannot run: {}; name another point", index, refusal->text()));
     }
+    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
     const auto member =

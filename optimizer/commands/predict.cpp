@@ -2,6 +2,7 @@
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/prediction_text.hpp"
 
+#include "io/layout_text.hpp"
 #include "io/node_file.hpp"
 #include "io/orders_file.hpp"
 #include "io/scenario.hpp"
@@ -154,14 +155,17 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
     return result;
 }
 
-/// Of the first phase.
-void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan, std::optional<int> draw,
-                const Rung& rung, const SamplerOptions& sampler)
+/// In the first phase.
+CompiledPlan compiled_plan(const Problem& problem, const ParallelPlan& plan, CompileFor purpose)
 {
     PlanCompiler compiler(
         {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
-    const auto compiled = compiler.compile(plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
-    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    return std::get<CompiledPlan>(compiler.compile(plan_in_phase(plan, problem.phases.front()), purpose));
+}
+
+void write_step(const po::variables_map& values, const Problem& problem, const ExecutionGraph& graph, std::optional<int> draw,
+                const Rung& rung, const SamplerOptions& sampler)
+{
     if (values.count("timeline") > 0) {
         for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
             const auto events = draw ? draw_timeline(graph, problem.noise, sampler, *draw / rung.steps, *draw % rung.steps)
@@ -182,6 +186,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     add_plan_options(options);
     options.add_options()("draws", po::value<int>()->value_name("N"), "step draws (default: as the scenario confirms its front)")(
         "json", po::bool_switch(), "one JSON object instead of text")(
+        "stages", po::bool_switch(), "with a table of the pipeline's stages: layers, times of a microbatch, memory")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
         "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg")(
         "draw", po::value<int>()->value_name("N"), "let --timeline show draw N, from 0, instead of mean times")(
@@ -269,12 +274,16 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, of.plan, fitted);
         of.mixtures = mixtures_text(fitted, model.problem.workload, model.problem.cluster);
-        write_step(*values, model.problem, of.plan, draw, rung, sampler);
+        const CompiledPlan compiled =
+            compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
+        of.stages = stages_of(compiled);
+        of.layout = layout_text(compiled.chunks);
+        write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", to_json(of).dump(2));
     } else {
-        print_text(of);
+        print_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off);
     }
     if (infeasible) {
         const bool named = values->count("point") > 0 || !(*values)["design"].as<std::string>().empty();

@@ -3,6 +3,7 @@
 #include "io/deadline_risk.hpp"
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
+#include "model/step/schedule.hpp"
 #include "optimizer/design_text.hpp"
 
 #include <fmt/format.h>
@@ -176,7 +177,80 @@ void print_seats(const SeatsWritten& seats)
     }
 }
 
+/// "0-3" or "0-1 32-33", with E and L where the embedding and the head are.
+std::string layers_text(const StageUse& stage)
+{
+    std::string text;
+    for (const Chunk& chunk : stage.chunks) {
+        const int last = chunk.first_layer + chunk.layers - 1;
+        const std::string layers = chunk.layers == 0   ? ""
+                                   : chunk.layers == 1 ? std::to_string(last)
+                                                       : fmt::format("{}-{}", chunk.first_layer, last);
+        text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", chunk.embedding ? "E" : "", layers, chunk.head ? "L" : "");
+    }
+    return text;
+}
+
+void print_stages(const std::vector<StageUse>& stages, const std::string& layout)
+{
+    double longest = 0.0;
+    std::size_t width = std::string("layers").size();
+    for (const StageUse& stage : stages) {
+        longest = std::max(longest, stage.forward_s + stage.backward_s);
+        width = std::max(width, layers_text(stage).size());
+    }
+    const auto [unit_name, unit] = reading_unit("s", longest);
+    fmt::print("layout {}\n", layout);
+    fmt::print("stages in the first phase: mean {} of a microbatch, GB of a GPU\n", unit_name);
+    fmt::print("  {:>5}  {:<{}}  {:>9} {:>9} {:>9}  {:>10} {:>9} {:>9} {:>11} {:>9} {:>6}\n", "stage", "layers", width, "forward",
+               "backward", "both", "parameters", "gradients", "optimizer", "activations", "workspace", "all");
+    constexpr double gigabyte = 1e9;
+    for (const StageUse& stage : stages) {
+        const MemoryUse& use = stage.memory;
+        fmt::print("  {:>5}  {:<{}}  {:>9.4g} {:>9.4g} {:>9.4g}  {:>10.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f} {:>6.1f}\n",
+                   use.stage, layers_text(stage), width, stage.forward_s / unit, stage.backward_s / unit,
+                   (stage.forward_s + stage.backward_s) / unit, use.parameters.si / gigabyte, use.gradients.si / gigabyte,
+                   use.optimizer_state.si / gigabyte, use.activations.si / gigabyte, use.workspace.si / gigabyte,
+                   use.total().si / gigabyte);
+    }
+}
+
+nlohmann::json to_json(const StageUse& stage)
+{
+    nlohmann::json json{{"forward_s", stage.forward_s},
+                        {"backward_s", stage.backward_s},
+                        {"memory_bytes", to_json(stage.memory)},
+                        {"chunks", nlohmann::json::array()}};
+    for (const Chunk& chunk : stage.chunks) {
+        json["chunks"].push_back(
+            {{"first_layer", chunk.first_layer}, {"layers", chunk.layers}, {"embedding", chunk.embedding}, {"head", chunk.head}});
+    }
+    return json;
+}
+
 }  // namespace
+
+std::vector<StageUse> stages_of(const CompiledPlan& compiled)
+{
+    const ExecutionGraph& graph = compiled.graph;
+    const bool splits = splits_backward(graph.program->shape.schedule);
+    std::vector<StageUse> stages(compiled.stages.size());
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        StageUse& use = stages[static_cast<std::size_t>(stage)];
+        use.memory = compiled.stages[static_cast<std::size_t>(stage)];
+        for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
+            const auto seconds = [&](Pass pass) {
+                const OpLaw& law = graph.law[graph.law_at(stage * graph.chunks() + chunk, pass)];
+                return static_cast<double>(law.compute_s) + static_cast<double>(law.communication_s);
+            };
+            use.forward_s += seconds(Pass::forward);
+            use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient) : seconds(Pass::backward);
+            use.chunks.push_back(
+                compiled.chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
+        }
+    }
+    return stages;
+}
 
 nlohmann::json to_json(const PlanPrediction& of)
 {
@@ -209,6 +283,11 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["peak_memory_bytes"] = p.memory.total().si;
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
+    json["layout"] = of.layout;
+    json["stages"] = nlohmann::json::array();
+    for (const StageUse& stage : of.stages) {
+        json["stages"].push_back(to_json(stage));
+    }
     json["bubble_share"] = p.shares.bubble;
     json["exposed_communication_share"] = p.shares.exposed_communication;
     json["cost_usd"] = p.cost_usd.value;
@@ -237,7 +316,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     return json;
 }
 
-void print_text(const PlanPrediction& of)
+void print_text(const PlanPrediction& of, StageTable table)
 {
     const Prediction& p = of.prediction;
     constexpr double gigabyte = 1e9;
@@ -273,6 +352,9 @@ void print_text(const PlanPrediction& of)
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
         p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+    if (table == StageTable::on) {
+        print_stages(of.stages, of.layout);
+    }
     const ReadingUnit unit = reading_unit("USD", p.cost_usd.value);
     fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected, at {}; {} step draws\n", p.cost_usd.value / unit.size, unit.name,
                p.expected_cost_usd.value / unit.size, unit.name, of.price, p.draws);

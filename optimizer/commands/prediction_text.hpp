@@ -4,6 +4,7 @@
 
 #include "io/scenario.hpp"
 #include "model/predictor.hpp"
+#include "model/step/execution_graph.hpp"
 #include "optimizer/model_interval.hpp"
 #include "optimizer/seat_nodes.hpp"
 
@@ -20,6 +21,15 @@ struct SeatsWritten {
     SeatedNodes seated;
 };
 
+/// A pipeline stage in the first phase.
+struct StageUse {
+    std::vector<Chunk> chunks;  // those that it holds, the first first
+    double forward_s = 0.0;     // of a microbatch through them, at mean times
+    double backward_s = 0.0;
+    MemoryUse memory;
+};
+std::vector<StageUse> stages_of(const CompiledPlan& compiled);
+
 struct PlanPrediction {
     ParallelPlan plan;
     Prediction prediction;
@@ -34,9 +44,13 @@ struct PlanPrediction {
     int listed_nodes = 0;       // of the cluster, whose factors are known
     int cluster_nodes = 0;
     int idle_nodes = 0;  // of the cluster, neither at work nor spares
+    std::vector<StageUse> stages = {};
+    std::string layout = {};  // of the pipeline's chunks, as Megatron Core has it
 };
 
 nlohmann::json to_json(const PlanPrediction& of);
-void print_text(const PlanPrediction& of);
+/// `table`: with a line for each stage.
+enum class StageTable { off, on };
+void print_text(const PlanPrediction& of, StageTable table);
 
 }  // namespace prismopt

@@ -65,6 +65,8 @@ public:
         json["two_threads_to_roof"] = (median_("mixed, one thread on the wall") / median_("mixed, two threads")) /
                                       (median_("parts") / median_("parts, two threads"));
         json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
+        json["balanced_to_layers"] = median_("balanced") / median_("layers");
+        json["tight_to_layers"] = median_("balanced, within memory") / median_("layers");
         json["predictions_per_s"] = median_("predictions a second");
         json["sweep_tuples_per_s"] = median_("sweep");
         json["failure_runs_s"] = median_("failure runs");
@@ -150,11 +152,12 @@ private:
         return 1.0 / sum;
     }
 
-    double compile_and_mean()
+    double compile_and_mean() { return compile_and_mean(pipeline_.problem(), pipeline_.plan()); }
+
+    static double compile_and_mean(const Problem& problem, const ParallelPlan& plan)
     {
         constexpr int repeats = 2000;
-        PlanCompiler compiler = pipeline_.compiler();
-        const ParallelPlan plan = pipeline_.plan();
+        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
         return seconds_of([&] {
                    for (int i = 0; i < repeats; ++i) {
                        auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
@@ -163,6 +166,20 @@ private:
                    }
                }) /
                repeats;
+    }
+
+    /// 126 layers over 16 stages; `within`: of the memory that the shortest busiest stage takes.
+    double compile_and_mean(LayerSplit split, double within)
+    {
+        Problem problem = pipeline_.problem();
+        problem.workload.layers = 126;
+        ParallelPlan plan = pipeline_.plan();
+        plan.split = LayerSplit::balanced;
+        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+        const Bytes needed = std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).memory.total();
+        problem.cluster.accelerator.memory = within * needed;
+        plan.split = split;
+        return compile_and_mean(problem, plan);
     }
 
     double predictions_per_s()
@@ -222,6 +239,9 @@ private:
         median_.add("few", sampling(pipeline_, few_, 1024, 1));
         median_.add("few large", sampling(large_, few_large_, 64, 1));
         median_.add("compile and mean", compile_and_mean());
+        median_.add("layers", compile_and_mean(LayerSplit::layers, 2.0));
+        median_.add("balanced", compile_and_mean(LayerSplit::balanced, 2.0));
+        median_.add("balanced, within memory", compile_and_mean(LayerSplit::balanced, 0.99));
         median_.add("predictions a second", predictions_per_s());
         median_.add("sweep", sweep_tuples_per_s());
         median_.add("failure runs", failure_runs_s(true));

@@ -26,7 +26,7 @@ TEST(Names, AreReadBack)
     expect_round_trip({Recompute::none, Recompute::selective, Recompute::full});
     expect_round_trip({Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3});
     expect_round_trip({ContextExchange::all_gather, ContextExchange::ring});
-    expect_round_trip({LayerSplit::layers, LayerSplit::slots});
+    expect_round_trip({LayerSplit::layers, LayerSplit::slots, LayerSplit::balanced, LayerSplit::given});
     expect_round_trip({DataParallelOverlap::off, DataParallelOverlap::on});
     expect_round_trip({PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp});
 }

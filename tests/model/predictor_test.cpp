@@ -134,14 +134,23 @@ TEST(Predictor, WithoutNoiseAllQuantilesAreTheMean)
 TEST(Predictor, BoundIsBelowWhatIsDrawn)
 {
     for (const Variability& variability : {Variability{}, lively_variability()}) {
-        const Problem problem = example_problem(variability, 16, widths);
+        Problem problem = example_problem(variability, 16, widths);
+        problem.workload.layouts = {chunks_of_units(std::vector{problem.workload.layers / 2, problem.workload.layers / 2 + 2})};
         Predictor predictor(problem);
-        const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
-        const Prediction p = predict(predictor, 512, 2, 1);
-        EXPECT_LT(bound.step_s, p.step.mean.high);
-        EXPECT_LE(bound.training_s, p.training.mean.high);
-        EXPECT_LE(bound.training_s, p.training.p99.value);
-        EXPECT_EQ(bound.memory_bytes, p.memory.total().si);
+        for (const auto [split, pp] :
+             {std::pair{LayerSplit::layers, small_plan().pp}, {LayerSplit::balanced, 4}, {LayerSplit::given, 2}}) {
+            ParallelPlan plan = small_plan();
+            plan.pp = pp;
+            plan.split = split;
+            const auto bound = std::get<NoiseFree>(predictor.bound(plan));
+            const SamplerOptions options{1, Purpose::search, 1};
+            const Prediction p =
+                predictor.summarise(plan, predictor.sample(plan, {0, 512, 2}, options), 2, options, Confidence{});
+            EXPECT_LT(bound.step_s, p.step.mean.high) << name(split);
+            EXPECT_LE(bound.training_s, p.training.mean.high) << name(split);
+            EXPECT_LE(bound.training_s, p.training.p99.value) << name(split);
+            EXPECT_EQ(bound.memory_bytes, p.memory.total().si) << name(split);
+        }
     }
 }
 

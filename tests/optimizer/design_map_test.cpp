@@ -253,6 +253,31 @@ split = ["slots"]
     EXPECT_EQ(allowed, brute_force(space, scenario));
 }
 
+/// Chunks that a layout is given for, or one, which needs none; a balanced split is a plan of its own but for one chunk.
+TEST(DesignMap, TakesLayoutsForTheirNumbersOfChunks)
+{
+    const Scenario scenario = tiny_scenario(R"(gpus = [12]
+tp = [2]
+pp = [1, 2, 3, 6]
+split = ["layers", "given", "balanced"]
+layout = ["E|t*2|t*2L", "Ettt|tL"]
+)");
+    const DesignMap designs(scenario);
+    std::map<LayerSplit, std::set<int>> stages;
+    std::map<std::string, std::uint64_t> rejected;
+    for (const Rejected& reason :
+         designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int>) {
+             const ParallelPlan plan = designs.plan(designs.space().point(index));
+             stages[plan.split].insert(plan.pp);
+         })) {
+        rejected[reason.reason] += reason.count;
+    }
+    EXPECT_EQ(stages[LayerSplit::layers], (std::set{1, 2, 3}));
+    EXPECT_EQ(stages[LayerSplit::given], (std::set{2, 3}));
+    EXPECT_EQ(stages[LayerSplit::balanced], (std::set{2, 3, 6}));
+    EXPECT_EQ(rejected[std::string(name(Reason::no_layout))], 1U);
+}
+
 /// Of four nodes, two at work: with two spares those are equally fast, and who sits where is one; with none they are not.
 TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
 {

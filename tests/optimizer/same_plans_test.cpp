@@ -27,7 +27,7 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
         if (std::holds_alternative<Infeasible>(compiled)) {
             return {};
         }
-        const auto& [graph, memory, held] = std::get<CompiledPlan>(compiled);
+        const auto& [graph, chunks, stages, memory, held] = std::get<CompiledPlan>(compiled);
         all << own.gpus() << ' ' << own.dp << ' ' << own.tp << ' ' << own.cp << ' '
             << (own.gradient_gpus() > 1 ? int(graph.dp_overlap) : 0) << ' ' << memory.total().si << ' ';
         for (const ProgramOp& op : graph.program->ops) {

@@ -1,6 +1,7 @@
 #include "io/export/launch.hpp"
 
 #include "io/export/target_names.hpp"
+#include "io/layout_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,6 +54,13 @@ Launch llama()
     return launch;
 }
 
+/// With the layers of its chunks.
+Launch laid_out(Launch launch)
+{
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers, launch.plan, launch.workload.layouts));
+    return launch;
+}
+
 std::vector<std::string> lines(const Exported& exported, std::size_t file = 0)
 {
     std::vector<std::string> all;
@@ -74,7 +82,7 @@ std::string refusal(const Exported& exported)
 
 TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
 {
-    const auto arguments = lines(megatron_arguments(llama()));
+    const auto arguments = lines(megatron_arguments(laid_out(llama())));
     for (const char* line : {"--tensor-model-parallel-size 8",
                              "--pipeline-model-parallel-size 16",
                              "--num-virtual-stages-per-pipeline-rank 8",
@@ -102,7 +110,7 @@ TEST(Megatron, HasTheArgumentsOfThePublishedPlan)
         EXPECT_THAT(arguments, Contains(line));
     }
     EXPECT_THAT(arguments, Contains("--train-samples 1904295936"));  // 929,832 steps of 2,048
-    const std::string all = text(megatron_arguments(llama()));
+    const std::string all = text(megatron_arguments(laid_out(llama())));
     EXPECT_THAT(all, Not(HasSubstr("context-parallel")));
     EXPECT_THAT(all, Not(HasSubstr("layout")));
     EXPECT_THAT(all, Not(HasSubstr("moe")));
@@ -118,9 +126,22 @@ TEST(Megatron, LaysOutLayersThatDoNotDivide)
     launch.plan.schedule = Schedule::one_f_one_b;
     // 126 = 16 * 7 + 14: the first and the last stage hold one layer less.
     EXPECT_THAT(
-        text(megatron_arguments(launch)),
+        text(megatron_arguments(laid_out(launch))),
         HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7L\"\n"));
-    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("virtual")));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("virtual")));
+}
+
+TEST(Megatron, TakesALayoutAsItIsGiven)
+{
+    Launch launch = llama();
+    launch.workload.layers = 12;
+    launch.plan.pp = 4;
+    launch.plan.chunks = 1;
+    launch.plan.schedule = Schedule::one_f_one_b;
+    launch.plan.split = LayerSplit::given;
+    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Ett,(|t*4)*2|ttL"))};
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
+                HasSubstr("--pipeline-model-parallel-layout \"Et*2|t*4|t*4|t*2L\"\n"));
 }
 
 TEST(Megatron, RefusesWhatItDoesNotHave)
@@ -130,17 +151,18 @@ TEST(Megatron, RefusesWhatItDoesNotHave)
     for (const Schedule schedule : {Schedule::gpipe, Schedule::zb_h1, Schedule::zb_h2, Schedule::zb_v, Schedule::v_half,
                                     Schedule::v_min, Schedule::dualpipe, Schedule::dualpipe_v}) {
         launch.plan.schedule = schedule;
-        EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("no pipeline schedule " + std::string(name(schedule))));
-        EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("no pipeline schedule"));
+        EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
+                    HasSubstr("no pipeline schedule " + std::string(name(schedule))));
+        EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("no pipeline schedule"));
     }
     launch.plan.post_validation = PostValidation::on;
     launch.plan.offload = Offload::activations;
-    const std::string why = refusal(megatron_arguments(launch));
+    const std::string why = refusal(megatron_arguments(laid_out(launch)));
     EXPECT_EQ(std::count(why.begin(), why.end(), '\n'), 3);  // all reasons at once
     launch = llama();
     launch.plan.recompute = Recompute::full;
     launch.plan.recomputed_layers = 100;  // of 128 chunks
-    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("100 layers do not divide"));
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("100 layers do not divide"));
 }
 
 /// GPT-3 as it was trained has biases and dropout, which are Megatron's defaults.
@@ -149,7 +171,7 @@ TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
     Launch launch = llama();
     launch.workload.activation = Activation::gelu;
     launch.workload.dropout = true;
-    const auto arguments = lines(megatron_arguments(launch));
+    const auto arguments = lines(megatron_arguments(laid_out(launch)));
     EXPECT_THAT(arguments, Contains("--attention-dropout 0.1"));
     EXPECT_THAT(arguments, Contains("--hidden-dropout 0.1"));
     EXPECT_THAT(arguments, Not(Contains("--disable-bias-linear")));
@@ -161,18 +183,19 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
     Launch launch = llama();
     launch.plan = {.tp = 2, .pp = 8, .dp = 128, .ep = 16, .etp = 1};
     launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048};
-    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr("as many replicas as attention, 128, and with this context and "
-                                                               "expert parallelism they have 16; search order = [\"tp-dp-pp\"]"));
-    EXPECT_THAT(refusal(bridge_overrides(launch)), HasSubstr("they have 16"));
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
+                HasSubstr("as many replicas as attention, 128, and with this context and "
+                          "expert parallelism they have 16; search order = [\"tp-dp-pp\"]"));
+    EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("they have 16"));
     launch.plan.order = PlacementOrder::tp_dp_pp;
-    EXPECT_EQ(refusal(megatron_arguments(launch)), "");
+    EXPECT_EQ(refusal(megatron_arguments(laid_out(launch))), "");
     launch.plan.order = PlacementOrder::tp_pp_dp;
     launch.plan.ep = 2;  // beside tensor parallelism of 2
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--use-tp-pp-dp-mapping"));
-    EXPECT_EQ(refusal(bridge_overrides(launch)), "");
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--use-tp-pp-dp-mapping"));
+    EXPECT_EQ(refusal(bridge_overrides(laid_out(launch))), "");
     launch = llama();
     launch.plan.cp = 2;
-    EXPECT_THAT(refusal(megatron_arguments(launch)),
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
                 HasSubstr("attention, 128, and with this context and expert parallelism they "
                           "have 256"));
 }
@@ -180,13 +203,14 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 TEST(Launch, SaysThatItsPlanIsProvisional)
 {
     Launch launch = llama();
-    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("PROVISIONAL")));
-    EXPECT_FALSE(nlohmann::json::parse(text(launch_json(launch)))["provisional"]);
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("PROVISIONAL")));
+    EXPECT_FALSE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["provisional"]);
     launch.provisional = true;
-    for (const Exported& exported : {megatron_arguments(launch), bridge_overrides(launch), slurm_script(launch)}) {
+    for (const Exported& exported :
+         {megatron_arguments(laid_out(launch)), bridge_overrides(laid_out(launch)), slurm_script(launch)}) {
         EXPECT_THAT(text(exported), HasSubstr("# PROVISIONAL: the search was stopped"));
     }
-    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(launch)))["provisional"]);
+    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["provisional"]);
 }
 
 TEST(Megatron, NamesExpertsAndLatentAttention)
@@ -197,7 +221,7 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
     launch.plan.cp = 2;
     launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
     launch.workload.latent = {1536, 512, 64, 128, 128};
-    const auto arguments = lines(megatron_arguments(launch));
+    const auto arguments = lines(megatron_arguments(laid_out(launch)));
     for (const char* line : {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256",
                              "--moe-router-topk 8", "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention",
                              "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128", "--qk-pos-emb-head-dim 64",
@@ -210,15 +234,15 @@ TEST(Megatron, ShardsFurtherByItsFsdp)
 {
     Launch launch = llama();
     launch.plan.sharding = Sharding::zero3;
-    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
     launch.plan.sharding = Sharding::zero1;
     launch.plan.shard_gpus = 32;
-    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr("--num-distributed-optimizer-instances 4\n"));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr("--num-distributed-optimizer-instances 4\n"));
 }
 
 TEST(Bridge, HasOverrides)
 {
-    const auto overrides = lines(bridge_overrides(llama()));
+    const auto overrides = lines(bridge_overrides(laid_out(llama())));
     for (const char* line :
          {"model.tensor_model_parallel_size=8", "model.virtual_pipeline_model_parallel_size=8",
           "model.account_for_loss_in_pipeline_split=true", "dist.use_tp_pp_dp_mapping=true", "train.global_batch_size=2048",
@@ -238,7 +262,7 @@ Launch for_torchtitan()
 
 TEST(Torchtitan, HasTablesOfSettings)
 {
-    const auto config = lines(torchtitan_config(for_torchtitan()));
+    const auto config = lines(torchtitan_config(laid_out(for_torchtitan())));
     for (const char* line :
          {"[parallelism]", "data_parallel_replicate_degree = 128", "data_parallel_shard_degree = 1", "tensor_parallel_degree = 8",
           "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
@@ -251,11 +275,11 @@ TEST(Torchtitan, HasTablesOfSettings)
 /// 1,800 s of steps of 6.25 s.
 TEST(Torchtitan, WritesCheckpointsAsOftenAsThePlanWasJudgedWith)
 {
-    EXPECT_THAT(text(torchtitan_config(for_torchtitan())),
+    EXPECT_THAT(text(torchtitan_config(laid_out(for_torchtitan()))),
                 HasSubstr("\n[checkpoint]\nenable_checkpoint = true\ninterval = 288\n"));
     Launch launch = for_torchtitan();
     launch.step_s = 0.0;  // not known
-    EXPECT_THAT(text(torchtitan_config(launch)), Not(HasSubstr("checkpoint]\nenable")));
+    EXPECT_THAT(text(torchtitan_config(laid_out(launch))), Not(HasSubstr("checkpoint]\nenable")));
 }
 
 /// PyTorch's stage.py reduces gradients, and frees gathered parameters, after the last microbatch only.
@@ -267,20 +291,20 @@ TEST(Torchtitan, ShardsOnlyWithoutPipelines)
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
     launch.plan.sharding = Sharding::zero3;
-    const auto config = lines(torchtitan_config(launch));
+    const auto config = lines(torchtitan_config(laid_out(launch)));
     EXPECT_THAT(config, Contains("data_parallel_shard_degree = 2048"));
     EXPECT_THAT(config, Contains("fsdp_reshard_after_forward = \"always\""));
     launch.plan.sharding = Sharding::zero2;
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("fsdp_reshard_after_forward = \"never\""));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("fsdp_reshard_after_forward = \"never\""));
     for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
         Launch piped = for_torchtitan();
         piped.plan.sharding = sharding;
-        EXPECT_THAT(refusal(torchtitan_config(piped)),
+        EXPECT_THAT(refusal(torchtitan_config(laid_out(piped))),
                     HasSubstr("whole gradients, and gathered parameters, from the first microbatch to the last: more memory than "
                               "sharding " +
                               std::string(name(sharding)) + " was judged with; search sharding = [\"none\"], or pp = [1]"));
         piped.plan.dp = 1;  // nothing to shard over
-        EXPECT_EQ(refusal(torchtitan_config(piped)), "");
+        EXPECT_EQ(refusal(torchtitan_config(laid_out(piped))), "");
     }
 }
 
@@ -290,7 +314,7 @@ TEST(Torchtitan, TakesOtherSchedulesAsTables)
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::zb_h1;
     launch.orders = {{{Pass::forward, 0, 0}, {Pass::input_gradient, 0, 0}, {Pass::weight_gradient, 0, 0}}};
-    const Exported exported = torchtitan_config(launch);
+    const Exported exported = torchtitan_config(laid_out(launch));
     EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule = \"PipelineScheduleMulti\""));
     EXPECT_THAT(lines(exported), Contains("pipeline_parallel_schedule_csv = \"plan.schedule.csv\""));
     const auto& files = std::get<std::vector<ExportFile>>(exported);
@@ -298,24 +322,42 @@ TEST(Torchtitan, TakesOtherSchedulesAsTables)
     EXPECT_EQ(files[1].name, "plan.schedule.csv");
     EXPECT_EQ(files[1].text, "0F0,0I0,0W0\n");
     launch.stem = "a \"b\"";
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains(R"(pipeline_parallel_schedule_csv = "a \"b\".schedule.csv")"));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
+                Contains(R"(pipeline_parallel_schedule_csv = "a \"b\".schedule.csv")"));
     launch.plan.schedule = Schedule::zb_v;
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("pipeline_parallel_schedule = \"ZBVZeroBubble\""));
 }
 
 TEST(Torchtitan, RefusesWhatItDoesNotHave)
 {
-    const std::string why = refusal(torchtitan_config(llama()));
+    const std::string why = refusal(torchtitan_config(laid_out(llama())));
     EXPECT_THAT(why, HasSubstr("(FSDP) or nothing; search sharding = [\"none\"]\n"));  // in a pipeline
     EXPECT_THAT(why, HasSubstr("stages outermost"));
     Launch launch = for_torchtitan();
     launch.plan.schedule = Schedule::v_half;
-    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("in a V"));
+    EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("in a V"));
     launch.plan.schedule = Schedule::dualpipe;
-    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("dualpipe_v"));
-    launch = for_torchtitan();
-    launch.plan.split = LayerSplit::layers;
-    EXPECT_THAT(refusal(torchtitan_config(launch)), HasSubstr("126 layers do not divide evenly among 128 stages"));
+    EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("dualpipe_v"));
+}
+
+/// By the names of modules where the number of layers says too little: those of its version.
+TEST(Torchtitan, NamesTheModulesOfUnevenStages)
+{
+    Launch launch = for_torchtitan();
+    launch.workload.layers = 6;
+    launch.plan.pp = 2;
+    launch.plan.chunks = 2;
+    launch.plan.split = LayerSplit::given;
+    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("E|t*3|t|ttL"))};
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
+                Contains(
+                    R"(module_fqns_per_model_part = [["tok_embeddings"], ["layers.0", "layers.1", "layers.2"], ["layers.3"], )"
+                    R"(["layers.4", "layers.5", "norm", "output"]])"));
+    EXPECT_THAT(text(torchtitan_config(laid_out(launch))), Not(HasSubstr("layers_per_stage")));
+    EXPECT_THAT(
+        text(torchtitan_recipe(laid_out(launch))),
+        HasSubstr("config.parallelism.pipeline_parallel_module_fqns_per_model_part = [[\"tok_embeddings\"], [\"layers.0\""));
+    EXPECT_THAT(text(torchtitan_recipe(laid_out(launch))), HasSubstr("\"norm\", \"lm_head\"]]\n"));
 }
 
 /// Ranks of a replica are on nodes of their own, and stages follow each other.
@@ -352,7 +394,7 @@ TEST(Slurm, RefusesNodesByNumber)
     const std::string advice = "search node_order = [\"" + std::string(name(NodeOrder::as_listed)) + "\"]";
     EXPECT_THAT(refusal(slurm_script(launch)), HasSubstr(advice));
     launch.plan.schedule = Schedule::one_f_one_b;
-    EXPECT_THAT(refusal(megatron_arguments(launch)), HasSubstr(advice));
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr(advice));
 }
 
 /// 127 replicas have 2,032 of 2,048 nodes; the two slowest stand by, and the last 14 are not needed.
@@ -372,14 +414,14 @@ TEST(Slurm, NamesTheNodesThatThePlanHas)
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(in_job + kept_out + "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS"));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2032\n"));
-    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(in_job + kept_out));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(in_job + kept_out));
 }
 
 TEST(Json, HoldsThePlan)
 {
     Launch launch = llama();
     launch.orders = {{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
-    const auto json = nlohmann::json::parse(text(launch_json(launch)));
+    const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(json["plan"]["dp"], 128);
     EXPECT_EQ(json["plan"]["schedule"], "interleaved");
     EXPECT_EQ(json["phase"]["global_batch"], 2048);
@@ -392,7 +434,7 @@ TEST(Json, HoldsThePlan)
     launch.plan.spares = 1;
     launch.cluster.node_factors.assign(18, 1.0);
     launch.cluster.node_factors[3] = 1.2;
-    const auto known = nlohmann::json::parse(text(launch_json(launch)));
+    const auto known = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(known["quantiles_of"], "this cluster");
     EXPECT_EQ(known["nodes"]["left_out"], (nlohmann::json{3, 17}));
     EXPECT_EQ(known["nodes"]["in_job"].size(), 16U);
@@ -413,7 +455,7 @@ TEST(Stamp, TellsThePriceThatChoseThePlan)
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("costs")));
     launch.price = "2 USD per GPU-hour (given)";
     EXPECT_THAT(text(slurm_script(launch)), HasSubstr("\n# Chosen with costs at 2 USD per GPU-hour (given)\n"));
-    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["gpu_price"], launch.price);
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(laid_out(launch))))["gpu_price"], launch.price);
 }
 
 /// The job is 2,048 nodes; 64 more of 8 GPUs wait.
@@ -421,7 +463,7 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
 {
     Launch launch = llama();
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
-    auto json = nlohmann::json::parse(text(launch_json(launch)));
+    auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_TRUE(json["plan"]["spares"].is_null());
     EXPECT_EQ(json["spare_gpus"], 0);
     launch.plan.spares = 64;
@@ -431,12 +473,12 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2048\n"));
     EXPECT_THAT(script, HasSubstr("scontrol create reservation"));
-    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(line));
-    json = nlohmann::json::parse(text(launch_json(launch)));
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(line));
+    json = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(json["plan"]["spares"], 64);
     EXPECT_EQ(json["spare_gpus"], 512);
     launch.plan.spares = 0;
-    EXPECT_EQ(nlohmann::json::parse(text(launch_json(launch)))["plan"]["spares"], 0);
+    EXPECT_EQ(nlohmann::json::parse(text(launch_json(laid_out(launch))))["plan"]["spares"], 0);
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("spare")));
 }
 
@@ -444,8 +486,8 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
 TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
 {
     Launch launch = llama();
-    EXPECT_THAT(text(megatron_arguments(launch)), Not(HasSubstr("hardware")));
-    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(launch)))["hardware"].is_null());
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("hardware")));
+    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"].is_null());
     launch.knobs.resize(2);
     launch.knobs[0].target = KnobTarget::group;
     launch.knobs[0].name = "domain.group";
@@ -456,9 +498,9 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("Slurm does not check that"));
-    EXPECT_THAT(text(megatron_arguments(launch)), HasSubstr(line));
-    EXPECT_THAT(text(bridge_overrides(launch)), HasSubstr(line));
-    const auto json = nlohmann::json::parse(text(launch_json(launch)))["hardware"];
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(line));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr(line));
+    const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"];
     ASSERT_EQ(json.size(), 2U);
     EXPECT_EQ(json[1], nlohmann::json::parse(R"({"name": "cluster.bandwidth", "value": 65.5e9, "units": "B/s",
                                                  "text": "cluster.bandwidth=65.5GB/s"})"));
@@ -466,7 +508,7 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     launch.plan.sharding = Sharding::none;
     launch.plan.order = PlacementOrder::tp_dp_pp;
     launch.plan.recompute = Recompute::full;
-    EXPECT_THAT(text(torchtitan_config(launch)), HasSubstr(line));
+    EXPECT_THAT(text(torchtitan_config(laid_out(launch))), HasSubstr(line));
 }
 
 TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)

@@ -1,4 +1,5 @@
 #include "io/export/launch.hpp"
+#include "io/layout_text.hpp"
 
 #include "io/catalog.hpp"
 #include "io/scenario.hpp"
@@ -18,6 +19,13 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+
+/// With the layers of its chunks.
+Launch laid_out(Launch launch)
+{
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers, launch.plan, launch.workload.layouts));
+    return launch;
+}
 
 Launch dense()
 {
@@ -57,43 +65,43 @@ std::vector<std::string> lines(const Exported& exported)
 TEST(Judged, DispatchersAreThoseOfTheStack)
 {
     Launch launch = experts();
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-token-dispatcher-type alltoall"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-token-dispatcher-type alltoall"));
     launch.cluster.stack.sends_once = true;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-token-dispatcher-type flex"));
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--moe-enable-deepep"));
-    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.moe_token_dispatcher_type=flex"));
-    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.moe_enable_deepep=true"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-token-dispatcher-type flex"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-enable-deepep"));
+    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.moe_token_dispatcher_type=flex"));
+    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.moe_enable_deepep=true"));
     launch.plan.ep = 1;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Not(Contains("--moe-enable-deepep")));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
     launch.workload.experts.capacity = 1.5;  // only the other dispatcher drops tokens
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(launch)));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(laid_out(launch))));
 }
 
 TEST(Judged, SelectiveRecomputeNamesItsModules)
 {
     Launch launch = dense();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules layernorm"));
-    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("model.recompute_modules='[layernorm]'"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules layernorm"));
+    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.recompute_modules='[layernorm]'"));
     launch.workload.attention = AttentionKernel::plain;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules core_attn"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--recompute-modules layernorm moe_act"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules layernorm moe_act"));
     launch = dense();
     launch.plan.recompute = Recompute::selective;  // by operators, other ones
-    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(launch)));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(laid_out(launch))));
 }
 
 TEST(Judged, PositionsAreThoseOfTheNetwork)
 {
     Launch launch = dense();
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type rope"));
     launch.workload = catalog_workload("gpt3-175b");
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type learned_absolute"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type learned_absolute"));
     launch = experts();
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type rope"));
 }
 
 /// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
@@ -102,44 +110,44 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     Launch launch = dense();
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--train-samples 256000"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--train-samples 256000"));
     launch.phase = {.tokens = 1e10, .sequence = 1024, .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
-    EXPECT_THAT(lines(megatron_arguments(launch)), Contains("--train-samples 9765632"));
-    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("train.train_samples=9765632"));
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--train-samples 9765632"));
+    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("train.train_samples=9765632"));
     launch.phase = first;
     launch.before = {first};
     launch.phase_number = 2;
     launch.phases = 2;
     launch.longest_sequence = 8192;
     launch.phase = {.tokens = 500.0 * 8192 * 512, .sequence = 8192, .global_batch = 512};
-    const auto arguments = lines(megatron_arguments(launch));
+    const auto arguments = lines(megatron_arguments(laid_out(launch)));
     EXPECT_THAT(arguments, Contains("--train-samples 768000"));  // 1,500 * 512
     EXPECT_THAT(arguments, Contains("--load FILL_IN"));
     EXPECT_THAT(arguments, Contains("--max-position-embeddings 8192"));
-    EXPECT_THAT(lines(bridge_overrides(launch)), Contains("train.train_samples=768000"));
+    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("train.train_samples=768000"));
     launch.phase = {.tokens = 500.0 * 8192 * 128, .sequence = 8192, .global_batch = 128};  // 192,000 are less than 256,000
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(launch)));
-    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(launch)));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(laid_out(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(laid_out(launch))));
     launch.plan.sharding = Sharding::none;
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("steps = 1500"));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("steps = 1500"));
 }
 
 /// A float that is none ends argparse; a model that is none ends torchtitan.
 TEST(Judged, WhatIsMissingCannotRun)
 {
     Launch launch = dense();
-    const auto arguments = lines(megatron_arguments(launch));
+    const auto arguments = lines(megatron_arguments(laid_out(launch)));
     for (const char* name : {"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"}) {
         EXPECT_THAT(arguments, Contains(std::string("--") + name + " FILL_IN"));
         EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"), HasSubstr(std::string("--") + name))));
     }
     EXPECT_THAT(arguments, Not(Contains("--load FILL_IN")));
     launch.plan.sharding = Sharding::none;
-    const auto config = lines(torchtitan_config(launch));
+    const auto config = lines(torchtitan_config(laid_out(launch)));
     for (const char* name : {"name", "flavor", "tokenizer_path", "dataset", "lr"}) {
         EXPECT_THAT(config, Contains(std::string(name) + " = \"FILL_IN\""));
     }
-    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
+    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
 }
 
 /// Passes whose gradients are added up are microbatches too, where there is no pipeline.
@@ -147,12 +155,13 @@ TEST(Judged, TorchtitanAddsUpMicrobatches)
 {
     Launch launch = dense();
     launch.plan = {.tp = 2, .pp = 1, .dp = 32, .microbatch = 2, .sharding = Sharding::zero3, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("local_batch_size = 2"));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("local_batch_size = 2"));
     launch.plan = {.tp = 2, .pp = 4, .dp = 8, .microbatch = 2, .sharding = Sharding::none, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(lines(torchtitan_config(launch)), Contains("local_batch_size = 32"));
-    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.parallelism.num_pp_microbatches = 16"));
-    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.training.num_tokens_per_microbatch_per_dp_rank = 8192"));
-    EXPECT_THAT(lines(torchtitan_recipe(launch)), Contains("    config.training.num_tokens_per_train_step = 1048576"));
+    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("local_batch_size = 32"));
+    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("    config.parallelism.num_pp_microbatches = 16"));
+    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))),
+                Contains("    config.training.num_tokens_per_microbatch_per_dp_rank = 8192"));
+    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("    config.training.num_tokens_per_train_step = 1048576"));
 }
 
 /// An NVL72 domain is 18 nodes of 4 GPUs to Slurm.
@@ -265,6 +274,11 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         }
         add(base, [](Launch& l) { l.plan.pp = 4, l.workload.layers = 30; });
         add(base, [](Launch& l) {
+            l.plan.pp = 4, l.workload.layers = 30;
+            l.plan.split = LayerSplit::given;
+            l.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*6|t*9|t*8|t*7L"))};
+        });
+        add(base, [](Launch& l) {
             l.plan.pp = 1;
             l.plan.dp = 32;
             l.plan.sharding = Sharding::zero3;
@@ -287,7 +301,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         const std::set<std::string> stored = stored_names(target);
         std::set<std::string> written;
         for (const Launch& launch : launches) {
-            for (const std::string& name : names_in(found->make(launch), target)) {
+            for (const std::string& name : names_in(found->make(laid_out(launch)), target)) {
                 EXPECT_TRUE(stored.contains(name)) << target << " has no " << name;
                 written.insert(name);
             }

@@ -31,7 +31,7 @@ MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int 
     }
     Accelerator accelerator;
     accelerator.memory_reserved = Bytes{3e9};
-    return memory_use(*program, chunks, plan, accelerator);
+    return fullest(memory_by_stage(*program, chunks, plan, accelerator));
 }
 
 /// Layers that save one byte, so that bytes count layers times microbatches. Parameters as given.
