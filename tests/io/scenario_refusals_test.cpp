@@ -254,27 +254,27 @@ TEST(ScenarioRefuses, SlowNodesThatAreNot)
                 StartsWith("node_order = \"packed\" needs known nodes"));
 }
 
-/// The network has 96 layers; plans have 1 or 2 stages.
+/// The network has 48 layers; plans have 1 or 2 stages.
 TEST(ScenarioRefuses, LayoutsThatDoNotFit)
 {
     const auto space = [](const std::string& lines) { return "[space]\n" + lines + "\n"; };
     const std::string given = "split = [\"given\"]\n";
-    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*50|t*46L\"]"), 2), "accepted");
-    EXPECT_EQ(refusal("[space]\n", space("split = [\"layers\", \"given\", \"balanced\"]\nlayout = [\"Et*50|t*46L\", \"Et*96L\"]"),
+    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|t*22L\"]"), 2), "accepted");
+    EXPECT_EQ(refusal("[space]\n", space("split = [\"layers\", \"given\", \"balanced\"]\nlayout = [\"Et*26|t*22L\", \"Et*48L\"]"),
                       2),
               "accepted");
     EXPECT_THAT(refusal("[space]\n", space(given), 1), StartsWith("split = [\"given\"] has no layout"));
-    EXPECT_THAT(refusal("[space]\n", space("layout = [\"Et*50|t*46L\"]"), 1),
+    EXPECT_THAT(refusal("[space]\n", space("layout = [\"Et*26|t*22L\"]"), 1),
                 HasSubstr("is for split = \"given\" (no plan of the space has that split)"));
-    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*50|t*45L\"]"), 2),
-              "layout = \"Et*50|t*45L\" has 95 layers (the workload has 96); write as many t as it has layers");
-    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*32|t*32|t*32L\"]"), 2),
-              "layout = \"Et*32|t*32|t*32L\" has 3 chunks (pp*v of the plans is 1, 2); write one for a number of chunks that "
+    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|t*21L\"]"), 2),
+              "layout = \"Et*26|t*21L\" has 47 layers (the workload has 48); write as many t as it has layers");
+    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*16|t*16|t*16L\"]"), 2),
+              "layout = \"Et*16|t*16|t*16L\" has 3 chunks (pp*v of the plans is 1, 2); write one for a number of chunks that "
               "plans have");
-    EXPECT_THAT(refusal("[space]\n", space(given + "layout = [\"Et*50|t*46L\", \"Et*48|t*48L\"]"), 2),
-                StartsWith("layout = \"Et*48|t*48L\" is the second with 2 chunks"));
-    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*50|x*46L\"]"), 2),
-              "layout = \"Et*50|x*46L\" is not a layout ('x' is none of its letters: E embedding, t layer, L loss head, | next "
+    EXPECT_THAT(refusal("[space]\n", space(given + "layout = [\"Et*26|t*22L\", \"Et*24|t*24L\"]"), 2),
+                StartsWith("layout = \"Et*24|t*24L\" is the second with 2 chunks"));
+    EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|x*22L\"]"), 2),
+              "layout = \"Et*26|x*22L\" is not a layout ('x' is none of its letters: E embedding, t layer, L loss head, | next "
               "chunk); write for example layout = [\"Et*4|t*5|t*5|t*4L\"]");
 }
 

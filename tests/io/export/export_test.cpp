@@ -124,11 +124,13 @@ TEST(Megatron, LaysOutLayersThatDoNotDivide)
     launch.plan.split = LayerSplit::layers;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
-    // 126 = 16 * 7 + 14: the first and the last stage hold one layer less.
+    launch.workload.layers = 124;  // 16 * 7 + 12: the two first and the two last stages hold one layer less
     EXPECT_THAT(
         text(megatron_arguments(laid_out(launch))),
-        HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7L\"\n"));
+        HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7|t*7L\"\n"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("virtual")));
+    launch.workload.layers = 126;  // as if the embedding and the head were a layer each
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--account-for-loss-in-pipeline-split"));
 }
 
 TEST(Megatron, TakesALayoutAsItIsGiven)
