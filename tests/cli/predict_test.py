@@ -45,6 +45,22 @@ class Predict(CliTest):
         self.assertEqual(p["peak_memory_bytes"], sum(p["memory_bytes"].values()) - p["memory_bytes"]["stage"])
         self.assertTrue(math.isclose(p["memory_headroom"], 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
 
+    def test_stages_hold_the_network(self):
+        for split in ("layers", "slots", "balanced"):
+            p = self.predict(DESIGN + " split=" + split)
+            chunks = [chunk for stage in p["stages"] for chunk in stage["chunks"]]
+            self.assertEqual(len(p["stages"]), 2)
+            self.assertEqual([chunk["embedding"] for chunk in chunks], [True, False])
+            self.assertEqual([chunk["head"] for chunk in chunks], [False, True])
+            self.assertEqual(chunks[1]["first_layer"], chunks[0]["layers"])
+            fullest = max((sum(stage["memory_bytes"].values()) - number for number, stage in enumerate(p["stages"])))
+            self.assertEqual(p["peak_memory_bytes"], fullest)
+            for stage in p["stages"]:
+                self.assertLess(stage["forward_s"], stage["backward_s"])
+            text = self.output("predict", support.SMALL, "--design", DESIGN + " split=" + split, "--stages")
+            self.assertIn("layout " + p["layout"], text)
+        self.assertNotIn("layout", self.output("predict", support.SMALL, "--design", DESIGN))
+
     def test_draws_are_rounded_up_to_whole_blocks(self):
         for asked, made in ((1, 128), (128, 128), (129, 256)):  # 64 fleets of 2 steps
             self.assertEqual(self.predict(DESIGN, "--draws", asked)["draws"], made)

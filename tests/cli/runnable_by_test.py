@@ -6,7 +6,7 @@ import support
 from support import CALL_AGAIN, CliTest
 
 SPACE = dict(schedule='["gpipe", "1f1b", "interleaved", "zb_h1", "v_half"]', sharding='["zero1", "none", "zero2"]',
-             order='["tp-pp-dp", "tp-dp-pp"]', split='["layers", "slots"]')
+             order='["tp-pp-dp", "tp-dp-pp"]', split='["layers", "balanced", "slots"]')
 
 
 class RunnableBy(CliTest):
