@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <variant>
 
 namespace prismopt {
@@ -378,19 +379,21 @@ private:
     template <class Visit>
     void each_move_from(int stage, const Lengths& lengths, Visit&& visit) const
     {
+        Lengths moved = lengths;
         for (int from = 0; from < chunks_; ++from) {
             const std::vector<int>& holders = stage_of_[from];
             if (lengths[from] == 1 || std::find(holders.begin(), holders.end(), stage) == holders.end()) {
                 continue;
             }
+            --moved[from];
             for (int to = 0; to < chunks_; ++to) {
                 if (to != from) {
-                    Lengths moved = lengths;
-                    --moved[from];
                     ++moved[to];
-                    visit(std::move(moved));
+                    visit(std::as_const(moved));
+                    --moved[to];
                 }
             }
+            ++moved[from];
         }
     }
 
@@ -399,10 +402,10 @@ private:
     {
         for (Key least = key(lengths);;) {
             std::optional<Lengths> best;
-            each_move_from(busiest(lengths), lengths, [&](Lengths moved) {
+            each_move_from(busiest(lengths), lengths, [&](const Lengths& moved) {
                 if (const Key own = key(moved); own < least && (!within || fits(moved))) {
                     least = own;
-                    best = std::move(moved);
+                    best = moved;
                 }
             });
             if (!best) {
@@ -425,10 +428,10 @@ private:
             }
             std::optional<Lengths> best;
             if (all <= static_cast<double>(plan_.pp) * capacity_) {
-                each_move_from(fullest(uses).stage, lengths, [&](Lengths moved) {
+                each_move_from(fullest(uses).stage, lengths, [&](const Lengths& moved) {
                     if (const double own = overflow(needed(moved)); own < least) {
                         least = own;
-                        best = std::move(moved);
+                        best = moved;
                     }
                 });
             }
@@ -449,19 +452,20 @@ private:
         return sum;
     }
 
-    std::vector<Ticks> busy(const Lengths& lengths) const
+    /// [stage], until the next call.
+    const std::vector<Ticks>& busy(const Lengths& lengths) const
     {
-        std::vector<Ticks> busy(plan_.pp, 0);
+        busy_.assign(plan_.pp, 0);
         for (int k = 0, begin = 0; k < chunks_; begin += lengths[k++]) {
             for (const int stage : stage_of_[k]) {
-                busy[stage] += units_.time(begin, begin + lengths[k]);
+                busy_[stage] += units_.time(begin, begin + lengths[k]);
             }
         }
-        return busy;
+        return busy_;
     }
     int busiest(const Lengths& lengths) const
     {
-        const std::vector<Ticks> times = busy(lengths);
+        const std::vector<Ticks>& times = busy(lengths);
         return static_cast<int>(std::max_element(times.begin(), times.end()) - times.begin());
     }
 
@@ -474,6 +478,7 @@ private:
     int chunks_;
     std::vector<std::vector<int>> stage_of_;  // [chunk]: the stages that hold it: two where two copies of the network are trained
     NoLimit no_limit_;
+    mutable std::vector<Ticks> busy_;
 };
 
 }  // namespace
