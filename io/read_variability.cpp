@@ -20,16 +20,20 @@ void refuse_far_cap(const Value& value, const Law& law)
 const Fields<Variability>& residual_fields(bool of_catalog)
 {
     const auto made = [](bool catalog) {
-        Fields<Variability> fields("residual", "one distribution per kernel class");
-        for (std::size_t i = 0; i < kernel_classes; ++i) {
-            fields.custom({std::string(kernel_class_names[i]),
-                           fmt::format("factor of a kernel of class {}", kernel_class_names[i]),
+        Fields<Variability> fields(
+            "residual", "one distribution per class of kernels; a class without one has that of the class it is within");
+        for (const KernelClassRow& row : kernel_class_rows) {
+            const bool outer = row.within == row.kernel;
+            fields.custom({std::string(row.name),
+                           std::string(row.help),
                            std::string(law_example),
                            {law_shape()},
-                           Need::complete},
-                          [i, catalog](const Value& value, Variability& variability, Keys) {
-                              variability.residual[i] = read_law(value, catalog ? "" : "scenario");
-                              refuse_far_cap(value, variability.residual[i]);
+                           outer ? Need::complete : Need::optional,
+                           outer ? "" : fmt::format("as {}", name(row.within))},
+                          [kernel = row.kernel, catalog](const Value& value, Variability& variability, Keys) {
+                              const Law law = read_law(value, catalog ? "" : "scenario");
+                              refuse_far_cap(value, law);
+                              variability.residual[static_cast<std::size_t>(kernel)] = law;
                           });
         }
         return fields;

@@ -19,7 +19,7 @@ enum class Stream : std::uint8_t {
     stage,           // by step, replica and stage
     microbatch,      // by step, replica and microbatch
     residual,        // by op (replica: its place among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
-    dp_collective,   // by step and chunk: word 0 reduce-scatter, word 1 all-gather
+    dp_collective,   // by step and chunk: word 0 reduce-scatter or all-reduce, word 1 all-gather
     other_replicas,  // replicas whose step is not simulated op by op
     failure,  // gaps between failures, by history, part of the run and failure; kind 1 + cause: first gap of the causes after the first
     strata,        // by block of fleets: how a stratified stream deals its strata out; kind: the stream

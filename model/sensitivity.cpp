@@ -3,6 +3,7 @@
 #include "model/jackknife.hpp"
 #include "model/phase.hpp"
 #include "model/productive_times.hpp"
+#include "model/step/mean_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
     std::vector<double> values;
     for (const Change& change : what_if) {
         std::visit(Cases{[&](const Without& c) { result.noise = without(std::move(result.noise), c.source); },
-                         [&](const Faster& c) { result.cluster.speed.factor[static_cast<std::size_t>(c.kernels)] *= c.speed; },
+                         [&](const Faster& c) { result.cluster.speed.multiply(c.kernels, c.speed); },
                          [&](const Turned& c) {
                              knobs.push_back(c.knob);
                              values.push_back(c.value);
@@ -244,6 +245,35 @@ Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confid
         }
     }
     return jackknife_estimate(value, pseudo_values, confidence);
+}
+
+std::vector<KernelClass> kernel_classes_of(const Problem& problem, const ParallelPlan& plan)
+{
+    constexpr double slow = 0x1p-30;              // so that nothing hides them
+    const auto steps_s = [&](const Problem& p) {  // noise-free, one of each phase
+        double sum = 0.0;
+        for (const Phase& phase : p.phases) {
+            PlanCompiler compiler({p.workload, phase, p.cluster, p.noise, p.memory_headroom, p.orders});
+            const auto compiled = compiler.compile(plan_in_phase(plan, phase), CompileFor::noise_free_step);
+            sum += noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s;
+        }
+        return sum;
+    };
+    const double usual_s = steps_s(problem);
+    std::vector<KernelClass> found;
+    for (const KernelClassRow& row : kernel_class_rows) {
+        Problem slowed = problem;
+        slowed.cluster.speed.multiply(row.kernel, slow);
+        for (const KernelClassRow& inner : kernel_class_rows) {
+            if (inner.within == row.kernel && inner.kernel != row.kernel) {
+                slowed.cluster.speed.multiply(inner.kernel, 1.0 / slow);
+            }
+        }
+        if (steps_s(slowed) > usual_s) {
+            found.push_back(row.kernel);
+        }
+    }
+    return found;
 }
 
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,

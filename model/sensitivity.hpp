@@ -19,8 +19,8 @@ struct Without {
     NoiseSource source;  // its law made its mean
 };
 struct Faster {
-    KernelClass kernels = KernelClass::gemm;
-    double speed = 1.0;  // times as fast: their mean times divided by it
+    KernelClass kernels = KernelClass::gemm;  // and all within
+    double speed = 1.0;                       // times as fast: their mean times divided by it
 };
 struct Turned {
     Knob knob;
@@ -53,6 +53,9 @@ struct Term {
     const Consequence* consequence;
 };
 Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confidence& confidence = {});
+
+/// Classes that the plan has kernels of: its noise-free steps take longer where these do. The plan must be feasible.
+std::vector<KernelClass> kernel_classes_of(const Problem& problem, const ParallelPlan& plan);
 
 /// Outcomes of one plan on the same draws (common random numbers: they are keyed by what they are for). What-ifs whose sources of noise act on the graph alone share
 /// their making. The plan must be feasible as it is.

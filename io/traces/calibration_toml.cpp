@@ -188,8 +188,6 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     }
     text += fmt::format("[variability]\nprofile = \"{}\"  # of the catalog, for what is not measured below\n", profile);
     std::string residual;
-    const bool inside_layers =
-        std::any_of(c.laws.begin(), c.laws.end(), [](const CalibratedLaw& law) { return law.key == "residual.tp_collective"; });
     for (const CalibratedLaw& law : c.laws) {
         const bool inner = law.key.starts_with("residual.");
         std::string& part = inner ? residual : text;
@@ -200,9 +198,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
             part.pop_back();
         }
         part += '\n';
-        if (law.key == "residual.dp_collective" && !inside_layers) {
+        if (law.key == residual_key(KernelClass::dp_collective)) {
             part += "# Where layers gather their parameters one by one (FSDP, ZeRO-2 and 3), these are their collectives, too:\n";
-            part += "# tp_collective = " + law_toml(law.fit.law) + "\n";
+            part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective), law_toml(law.fit.law));
         }
     }
     return text + (residual.empty() ? "" : "\n[variability.residual]\n" + residual);

@@ -52,13 +52,15 @@ std::string group_role(const std::string& description)
         const char* role;
     };
     // Groups that are several at once ("DATA_PARALLEL_GROUP_WITH_CP") are what the step's end has: replicas come first.
-    constexpr std::array meanings{Meaning{"data", "of replicas"},      Meaning{"dp", "of replicas"},
-                                  Meaning{"fsdp", "of replicas"},      Meaning{"hsdp", "of replicas"},
-                                  Meaning{"ddp", "of replicas"},       Meaning{"tensor", "of a layer's group"},
-                                  Meaning{"tp", "of a layer's group"}, Meaning{"context", "of a layer's group"},
-                                  Meaning{"cp", "of a layer's group"}, Meaning{"expert", "of a layer's group"},
-                                  Meaning{"ep", "of a layer's group"}, Meaning{"sequence", "of a layer's group"},
-                                  Meaning{"sp", "of a layer's group"}};
+    constexpr const char* data = "of a data-parallel group";
+    constexpr const char* tensor = "of a tensor-parallel group";
+    constexpr const char* context = "of a context-parallel group";
+    constexpr const char* expert = "of an expert-parallel group";
+    constexpr std::array meanings{Meaning{"data", data},     Meaning{"dp", data},         Meaning{"fsdp", data},
+                                  Meaning{"hsdp", data},     Meaning{"ddp", data},        Meaning{"tensor", tensor},
+                                  Meaning{"tp", tensor},     Meaning{"context", context}, Meaning{"cp", context},
+                                  Meaning{"expert", expert}, Meaning{"ep", expert},       Meaning{"sequence", context},
+                                  Meaning{"sp", context}};
     std::vector<std::string> words(1);
     for (const char c : description) {
         if (std::isalpha(static_cast<unsigned char>(c)) != 0) {

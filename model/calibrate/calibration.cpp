@@ -337,22 +337,22 @@ private:
             add_part("common_communication", step, "the communication of steps",
                      [&] { return lognormal(step, source("communication of a step over its mean")); });
         }
-        for (std::size_t k = 0; k < kernel_classes; ++k) {
-            const std::string key = std::string("residual.") + kernel_class_names[k];
+        for (const KernelClassRow& row : kernel_class_rows) {
+            const auto k = static_cast<std::size_t>(row.kernel);
+            const std::string key = residual_key(row.kernel);
             const bool known =
                 std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
-            constexpr std::size_t least = 5;  // fewer say nothing of a spread
             if (known) {
                 continue;
             }
-            if (found.pools[k].size() >= least) {
+            if (has_own_law(row.kernel, found.pools)) {
                 add(key,
                     fit_law(found.pools[k],
                             source(found.positions_alike
                                        ? "durations over the mean of their kind and stage in the one step: an upper limit where "
                                          "its operations have not the same to do"
                                        : "durations over the mean of their position, less what a step shares")));
-            } else if (!found.special[k].empty()) {
+            } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
                 result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
             }
         }

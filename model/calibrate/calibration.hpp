@@ -18,6 +18,7 @@ struct CalibratedLaw {
     std::string key;
     LawFit fit;
 };
+inline std::string residual_key(KernelClass kernel) { return "residual." + std::string(name(kernel)); }
 
 /// A key without a law: the scenario's profile stays.
 struct LeftToProfile {

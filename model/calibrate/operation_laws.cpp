@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -131,8 +132,10 @@ private:
         }
         const bool once = std::all_of(durations.begin(), durations.end(), [](const Duration& d) { return d.sequence == 0; });
         if (once) {
-            std::string& special = result_.special[static_cast<std::size_t>(kind.kernel)];
-            special += (special.empty() ? "" : ", ") + kind.name;
+            for_outer_classes(kind.kernel, [&](KernelClass outer) {
+                std::string& special = result_.special[static_cast<std::size_t>(outer)];
+                special += (special.empty() ? "" : ", ") + kind.name;
+            });
         }
         keep(rests, !once);
     }
@@ -257,20 +260,19 @@ private:
     /// The laws of the classes: of the kinds that take their time.
     void pool_kinds()
     {
-        std::array<double, kernel_classes> class_s{};
+        std::array<double, kernel_classes> class_s{};  // of outermost classes
         const auto time_s = [&](const KindFactors& kind) {
             return result_.signatures[kind.signature].mean_s * static_cast<double>(kind.factors.size());
         };
         for (const KindFactors& kind : kinds_) {
-            class_s[static_cast<std::size_t>(kind.kernel)] += time_s(kind);
+            class_s[static_cast<std::size_t>(outermost(kind.kernel))] += time_s(kind);
         }
         for (const KindFactors& kind : kinds_) {
             constexpr double minor = 0.01;
-            const auto k = static_cast<std::size_t>(kind.kernel);
             bool& in_class = result_.signatures[kind.signature].in_class;
-            in_class = in_class && time_s(kind) >= minor * class_s[k];
+            in_class = in_class && time_s(kind) >= minor * class_s[static_cast<std::size_t>(outermost(kind.kernel))];
             if (in_class) {
-                result_.pools[k].insert(result_.pools[k].end(), kind.factors.begin(), kind.factors.end());
+                add_to_pools(kind.kernel, kind.factors, result_.pools);
             }
         }
     }
@@ -342,6 +344,36 @@ private:
 };
 
 }  // namespace
+
+void add_to_pools(KernelClass kernel, std::span<const double> factors, ClassPools& pools)
+{
+    for_outer_classes(kernel, [&](KernelClass outer) {
+        std::vector<double>& pool = pools[static_cast<std::size_t>(outer)];
+        pool.insert(pool.end(), factors.begin(), factors.end());
+    });
+}
+
+bool has_own_law(KernelClass kernel, const ClassPools& pools)
+{
+    constexpr std::size_t least = 5;  // fewer say nothing of a spread
+    const KernelClass outer = row_of(kernel).within;
+    std::vector<double> own = pools[static_cast<std::size_t>(kernel)];
+    if (own.size() < least || outer == kernel) {
+        return own.size() >= least;
+    }
+    std::vector<double> all = pools[static_cast<std::size_t>(outer)];
+    std::sort(own.begin(), own.end());
+    std::sort(all.begin(), all.end());
+    std::vector<double> others;
+    std::set_difference(all.begin(), all.end(), own.begin(), own.end(), std::back_inserter(others));
+    if (others.size() < least) {
+        return false;
+    }
+    const auto n = static_cast<double>(own.size());
+    const auto m = static_cast<double>(others.size());
+    constexpr double chance = 0.01;
+    return ks_probability(ks_distance(own, others), n * m / (n + m)) < chance;
+}
 
 OperationLaws operation_laws(const Trace& trace, bool with_components) { return OperationPool(trace, with_components).make(); }
 

@@ -63,17 +63,18 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
     Calibration result;
     result.source = source;
     result.operations = times.size();
-    std::map<std::string, std::vector<double>> ratios;  // by the law's key
+    ClassPools pools;
     for (const auto& [name, seconds] : series) {
         Signature signature{name, mean_of(seconds), {}};
         if (seconds.size() >= least_times) {
             const double median = median_of(seconds);
             const OpKind kind = op_kind(name);
             const KernelClass kernel = kind.role == OpRole::compute ? KernelClass::dp_collective : kind.kernel;
-            std::vector<double>& pool = ratios[std::string("residual.") + kernel_class_names[static_cast<std::size_t>(kernel)]];
+            std::vector<double> ratios;
             for (const double value : seconds) {
-                pool.push_back(value / median);
+                ratios.push_back(value / median);
             }
+            add_to_pools(kernel, ratios, pools);
             signature.fit = fit_law(seconds, "");
         } else {
             signature.fit = constant_law("");
@@ -88,9 +89,13 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
                       " (means of %d iterations: one collective varies at least so much, at most %.2g times as much)", iterations,
                       std::sqrt(static_cast<double>(iterations)));
     }
-    for (const auto& [key, pool] : ratios) {
-        result.laws.push_back({key, fit_law(pool, "collectives over the median of their series" + std::string(means) +
-                                                      "; prismopt calibrate, " + source)});
+    for (const KernelClassRow& row : kernel_class_rows) {
+        if (has_own_law(row.kernel, pools)) {
+            result.laws.push_back(
+                {residual_key(row.kernel), fit_law(pools[static_cast<std::size_t>(row.kernel)],
+                                                   "collectives over the median of their series" + std::string(means) +
+                                                       "; prismopt calibrate, " + source)});
+        }
     }
     return result;
 }

@@ -40,7 +40,7 @@ void leave_out_absurd(std::vector<GpuRun>& runs, std::vector<Fault>& faults);
 void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& faults);
 
 /// "residual.dp_collective", and tp_collective or p2p for series that op_kind() tells as such (all-to-all, sendrecv): times over the
-/// median of their series, all series with at least five times together. Means of iterations vary less than one does: the source says so.
+/// median of their series, all series with at least five times together; a narrower class where has_own_law(). Means of iterations vary less than one does: the source says so.
 Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source);
 
 /// Adds what another calibration found: laws whose key is not there yet, all signatures and slow parts.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -22,8 +23,8 @@ struct Word {
 };
 
 /// The first that a name contains decides.
-constexpr std::array words{Word{"of a layer's group", OpRole::collective, KernelClass::tp_collective},
-                           Word{"of replicas", OpRole::collective, KernelClass::dp_collective},
+constexpr std::array words{Word{"of a data-parallel group", OpRole::collective, KernelClass::dp_collective},
+                           Word{"-parallel group", OpRole::collective, KernelClass::tp_collective},
                            Word{"tp-all", OpRole::collective, KernelClass::tp_collective},
                            Word{"tp_all", OpRole::collective, KernelClass::tp_collective},
                            Word{"sendrecv", OpRole::send, KernelClass::p2p},
@@ -55,10 +56,70 @@ constexpr std::array words{Word{"of a layer's group", OpRole::collective, Kernel
                            Word{"forward", OpRole::compute, KernelClass::gemm},
                            Word{"backward", OpRole::compute, KernelClass::gemm}};
 
+/// What a name says of a class within that one.
+struct NarrowerWord {
+    const char* part;
+    KernelClass kernel;
+};
+constexpr std::array narrower_words{NarrowerWord{"grouped_gemm", KernelClass::grouped_gemm},  // torch._grouped_mm, Megatron-Core
+                                    NarrowerWord{"groupedgemm", KernelClass::grouped_gemm},
+                                    NarrowerWord{"gemmgrouped", KernelClass::grouped_gemm},        // CUTLASS 2
+                                    NarrowerWord{"groupproblemshape", KernelClass::grouped_gemm},  // and 3
+                                    NarrowerWord{"embedding", KernelClass::lookup},                // PyTorch
+                                    NarrowerWord{"indexselect", KernelClass::lookup}};
+
+struct GroupWord {
+    const char* part;
+    ProcessGroup group;
+};
+constexpr std::array group_words{GroupWord{"of a data-parallel group", ProcessGroup::data},
+                                 GroupWord{"of a tensor-parallel group", ProcessGroup::tensor},
+                                 GroupWord{"of a context-parallel group", ProcessGroup::context},
+                                 GroupWord{"of an expert-parallel group", ProcessGroup::expert},
+                                 GroupWord{"tp-all", ProcessGroup::tensor},
+                                 GroupWord{"tp_all", ProcessGroup::tensor}};
+
+struct CollectiveWord {
+    const char* part;
+    Collective kind;
+};
+constexpr std::array collective_words{CollectiveWord{"allreduce", Collective::all_reduce},
+                                      CollectiveWord{"allgather", Collective::all_gather},
+                                      CollectiveWord{"reducescatter", Collective::reduce_scatter},
+                                      CollectiveWord{"alltoall", Collective::all_to_all}};
+
 std::string lower_case(std::string text)
 {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return text;
+}
+
+/// The narrowest class within `root` that the name tells: by the group and the kind of a collective, or by its words.
+KernelClass narrowed(KernelClass root, const std::string& lower)
+{
+    for (const NarrowerWord& word : narrower_words) {
+        if (is_within(word.kernel, root) && lower.find(word.part) != std::string::npos) {
+            return word.kernel;
+        }
+    }
+    std::optional<ProcessGroup> group = root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
+    for (const GroupWord& word : group_words) {
+        if (!group && root == KernelClass::tp_collective && lower.find(word.part) != std::string::npos) {
+            group = word.group;
+        }
+    }
+    if (!group) {
+        return root;
+    }
+    std::string letters = lower;
+    std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+    for (const CollectiveWord& word : collective_words) {
+        if (letters.find(word.part) != std::string::npos) {
+            return class_of(*group, word.kind);
+        }
+    }
+    const bool passed_on = letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;
+    return passed_on && group == ProcessGroup::context ? KernelClass::context_p2p : class_of(*group);
 }
 
 template <class Key, class Index>
@@ -80,10 +141,11 @@ OpKind op_kind(const std::string& name)
     const std::string lower = lower_case(name);
     for (const Word& word : words) {
         if (lower.find(word.part) != std::string::npos) {
-            return {name, word.role, word.kernel};
+            return {name, word.role,
+                    word.role == OpRole::send || word.role == OpRole::receive ? word.kernel : narrowed(word.kernel, lower)};
         }
     }
-    return {name, OpRole::compute, KernelClass::elementwise};
+    return {name, OpRole::compute, narrowed(KernelClass::elementwise, lower)};
 }
 
 void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }

@@ -25,7 +25,6 @@ struct GroupLevels {
 };
 GroupLevels split(const Group& group, int inside);
 
-enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
 enum class Algorithm { ring, tree, hierarchical, in_network, direct };
 
 struct CollectiveTime {

@@ -1,24 +1,191 @@
 #pragma once
 
-/// Classes of kernels: what shares a residual law, and what a what-if makes faster together.
+/// Classes of kernels and collectives: what shares a residual law, and what a what-if makes faster together.
 
+#include "model/names.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace prismopt {
 
-/// Collectives inside layers (of tensor, context and expert groups, and of sharded parameters) are all `tp_collective`; those at
-/// the ends of a step `dp_collective`.
-enum class KernelClass { gemm, attention, elementwise, tp_collective, p2p, dp_collective };
-inline constexpr std::size_t kernel_classes = 6;
-inline constexpr std::array<const char*, kernel_classes> kernel_class_names{"gemm",          "attention", "elementwise",
-                                                                            "tp_collective", "p2p",       "dp_collective"};
+enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all };
+template <>
+inline constexpr auto names_of<Collective> = std::to_array<Named<Collective>>({{Collective::all_gather, "all_gather"},
+                                                                               {Collective::reduce_scatter, "reduce_scatter"},
+                                                                               {Collective::all_reduce, "all_reduce"},
+                                                                               {Collective::all_to_all, "all_to_all"}});
+
+/// Process groups of collectives. `sharded`: parameters gathered and gradients reduced inside the passes of each layer (FSDP, ZeRO-2
+/// and ZeRO-3); `data`: the same at the ends of a step.
+enum class ProcessGroup { tensor, context, expert, sharded, data };
+
+/// Classes form a tree. A class without a law of its own has that of the class it is within, and a what-if of a class is one of all
+/// classes within it. No kernel is of a class that ends in "_collective": these are groups of classes.
+enum class KernelClass : std::uint8_t {
+    gemm,
+    grouped_gemm,
+    convolution,
+    attention,
+    elementwise,
+    lookup,
+    scan,
+    tp_collective,
+    tensor_collective,
+    tensor_all_gather,
+    tensor_reduce_scatter,
+    tensor_all_reduce,
+    context_collective,
+    context_all_gather,
+    context_p2p,
+    expert_collective,
+    expert_all_to_all,
+    sharded_collective,
+    sharded_all_gather,
+    sharded_reduce_scatter,
+    sharded_all_reduce,
+    host_copy,
+    p2p,
+    dp_collective,
+    dp_all_gather,
+    dp_reduce_scatter,
+    dp_all_reduce
+};
+
+struct KernelClassRow {
+    KernelClass kernel;
+    std::string_view name;
+    KernelClass within;  // itself: within none
+    std::string_view help;
+    std::optional<ProcessGroup> group{};
+    std::optional<Collective> kind{};
+};
+
+/// In the order of the enumerators; a class stands after what it is within.
+inline constexpr auto kernel_class_rows = [] {
+    using enum KernelClass;
+    using G = ProcessGroup;
+    using C = Collective;
+    return std::to_array<KernelClassRow>({
+        {gemm, "gemm", gemm, "matrix products"},
+        {grouped_gemm, "grouped_gemm", gemm, "products of routed experts"},
+        {convolution, "convolution", gemm, "convolutions"},
+        {attention, "attention", attention, "attention"},
+        {elementwise, "elementwise", elementwise, "kernels that stream tensors through memory"},
+        {lookup, "lookup", elementwise, "reads and gradients of rows of embedding tables"},
+        {scan, "scan", elementwise, "scans"},
+        {tp_collective, "tp_collective", tp_collective, "all collectives inside layers"},
+        {tensor_collective, "tensor_collective", tp_collective, "collectives of tensor-parallel groups", G::tensor},
+        {tensor_all_gather, "tensor_all_gather", tensor_collective, "all-gathers of tensor-parallel groups", G::tensor,
+         C::all_gather},
+        {tensor_reduce_scatter, "tensor_reduce_scatter", tensor_collective, "reduce-scatters of tensor-parallel groups",
+         G::tensor, C::reduce_scatter},
+        {tensor_all_reduce, "tensor_all_reduce", tensor_collective, "all-reduces of tensor-parallel groups", G::tensor,
+         C::all_reduce},
+        {context_collective, "context_collective", tp_collective, "exchanges of context-parallel groups", G::context},
+        {context_all_gather, "context_all_gather", context_collective, "keys and values gathered by context-parallel groups",
+         G::context, C::all_gather},
+        {context_p2p, "context_p2p", context_collective, "keys and values passed on in a ring (context parallelism)"},
+        {expert_collective, "expert_collective", tp_collective, "collectives of expert-parallel groups", G::expert},
+        {expert_all_to_all, "expert_all_to_all", expert_collective, "tokens on their way to experts or back", G::expert,
+         C::all_to_all},
+        {sharded_collective, "sharded_collective", tp_collective, "collectives of sharded parameters inside layers (FSDP)",
+         G::sharded},
+        {sharded_all_gather, "sharded_all_gather", sharded_collective, "parameters gathered for a layer", G::sharded,
+         C::all_gather},
+        {sharded_reduce_scatter, "sharded_reduce_scatter", sharded_collective, "gradients of a layer, reduced and split",
+         G::sharded, C::reduce_scatter},
+        {sharded_all_reduce, "sharded_all_reduce", sharded_collective, "gradients of a layer, summed between sharding groups",
+         G::sharded, C::all_reduce},
+        {host_copy, "host_copy", tp_collective, "activations copied to the host and back"},
+        {p2p, "p2p", p2p, "transfers between pipeline stages"},
+        {dp_collective, "dp_collective", dp_collective, "collectives of data-parallel groups at the ends of a step", G::data},
+        {dp_all_gather, "dp_all_gather", dp_collective, "parameters gathered at the beginning of a step", G::data, C::all_gather},
+        {dp_reduce_scatter, "dp_reduce_scatter", dp_collective, "gradients reduced and split at the end of a step", G::data,
+         C::reduce_scatter},
+        {dp_all_reduce, "dp_all_reduce", dp_collective, "gradients summed at the end of a step", G::data, C::all_reduce},
+    });
+}();
+inline constexpr std::size_t kernel_classes = kernel_class_rows.size();
+
+constexpr const KernelClassRow& row_of(KernelClass kernel) { return kernel_class_rows[static_cast<std::size_t>(kernel)]; }
+
+static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(),
+                          [](const KernelClassRow& row) { return &row == &row_of(row.kernel) && row.within <= row.kernel; }));
+
+constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
+
+/// Calls visit(class) for the class, then for what it is within, and so on outwards.
+template <class Visit>
+constexpr void for_outer_classes(KernelClass kernel, Visit&& visit)
+{
+    visit(kernel);
+    while (row_of(kernel).within != kernel) {
+        kernel = row_of(kernel).within;
+        visit(kernel);
+    }
+}
+
+constexpr KernelClass outermost(KernelClass kernel)
+{
+    KernelClass last = kernel;
+    for_outer_classes(kernel, [&](KernelClass outer) { last = outer; });
+    return last;
+}
+
+/// Whether `kernel` is `outer`, or within it.
+constexpr bool is_within(KernelClass kernel, KernelClass outer)
+{
+    bool found = false;
+    for_outer_classes(kernel, [&](KernelClass at) { found = found || at == outer; });
+    return found;
+}
+
+/// Class of all collectives of the group.
+constexpr KernelClass class_of(ProcessGroup group)
+{
+    const auto is_of_group = [group](const KernelClassRow& row) { return row.group == group && !row.kind; };
+    return std::find_if(kernel_class_rows.begin(), kernel_class_rows.end(), is_of_group)->kernel;
+}
+
+/// Class of the group's collectives of one kind; that of all of them where the kind has none.
+constexpr KernelClass class_of(ProcessGroup group, Collective kind)
+{
+    constexpr auto table = [] {  // plans are costed with it
+        std::array<std::array<KernelClass, 4>, 5> classes{};
+        for (std::size_t g = 0; g < classes.size(); ++g) {
+            classes[g].fill(class_of(static_cast<ProcessGroup>(g)));
+        }
+        for (const KernelClassRow& row : kernel_class_rows) {
+            if (row.kind) {
+                classes[static_cast<std::size_t>(*row.group)][static_cast<std::size_t>(*row.kind)] = row.kernel;
+            }
+        }
+        return classes;
+    }();
+    return table[static_cast<std::size_t>(group)][static_cast<std::size_t>(kind)];
+}
 
 /// How many times as fast as modelled kernels run, by class.
-struct KernelSpeeds {
-    std::array<double, kernel_classes> factor{1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+class KernelSpeeds {
+public:
+    constexpr KernelSpeeds() { factor_.fill(1.0); }
 
-    double of(KernelClass kind) const { return factor[static_cast<std::size_t>(kind)]; }
+    double of(KernelClass kernel) const { return factor_[static_cast<std::size_t>(kernel)]; }
+    /// Of the class and all within it.
+    void multiply(KernelClass kernel, double speed)
+    {
+        for (const KernelClassRow& row : kernel_class_rows) {
+            factor_[static_cast<std::size_t>(row.kernel)] *= is_within(row.kernel, kernel) ? speed : 1.0;
+        }
+    }
+
+private:
+    std::array<double, kernel_classes> factor_{};
 };
 
 }  // namespace prismopt

@@ -48,7 +48,7 @@ Seconds CallTimes::of(const CollectiveCall& message) const
         message.way == CollectiveCall::Way::tokens
             ? token_exchange_time(bytes, cluster_.stack.sends_once ? message.active : 0.0, message.group, cluster_)
             : collective_time(message.kind, bytes, message.group, cluster_).time;
-    return message.times * time / cluster_.speed.of(KernelClass::tp_collective);
+    return message.times * time / cluster_.speed.of(message.kernel());
 }
 
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
@@ -69,9 +69,9 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
             beside = message.share * of(std::get<KernelCall>(list[i + 1]));
         }
         if (message.rounds > 0.0) {
-            pass.pipelined_collective(of(message), beside, message.rounds);
+            pass.pipelined_collective(message.kernel(), of(message), beside, message.rounds);
         } else {
-            pass.hidden_collective(of(message), beside, message.members);
+            pass.hidden_collective(message.kernel(), of(message), beside, message.members);
         }
     }
     if (calls.cast_numbers() > 0.0 && operand_bytes(precision_) < 2.0) {

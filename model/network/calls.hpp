@@ -40,11 +40,16 @@ struct KernelCall {
 
 /// A collective that all members wait for.
 struct CollectiveCall {
-    enum class Way { collective, tokens };                       // tokens: an all-to-all of copies of tokens
+    enum class Way {
+        collective,
+        tokens,  // an all-to-all of copies of tokens
+        ring     // an all-gather as transfers between neighbours
+    };
     enum class Beside { nothing, kernel_before, kernel_after };  // what hides it
     Way way = Way::collective;
     Collective kind = Collective::all_gather;
     double bytes = 0.0;  // for 16-bit numbers
+    ProcessGroup of = ProcessGroup::tensor;
     Group group{};
     double times = 1.0;
     double active = 0.0;  // experts that a token goes to
@@ -52,6 +57,8 @@ struct CollectiveCall {
     Beside beside = Beside::nothing;
     double share = 1.0;   // of the kernel, that hides it
     double rounds = 0.0;  // of a collective in rounds, the first or last of which nothing hides
+
+    KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(of, kind); }
 };
 
 using AnyCall = std::variant<KernelCall, CollectiveCall>;

@@ -14,10 +14,18 @@ constexpr double parameter_message = 2.0;  // bytes of a parameter gathered for 
 
 /// Messages of sharded parameters in the passes of a part.
 struct Sharded {
-    Seconds forward{0.0};   // gathers of a part's parameters in one pass
-    Seconds backward{0.0};  // and reduction of its gradients
-    Seconds reduced{0.0};   // the reduction alone
-    double hidden = 1.0;    // share that runs beside compute
+    Seconds gathered{0.0};        // parameters, in one pass
+    Seconds gathered_again{0.0};  // and for the backward pass
+    Seconds scattered{0.0};       // gradients, within a sharding group,
+    Seconds summed{0.0};          // and between groups
+    double hidden = 1.0;          // share that runs beside compute
+
+    Seconds reduced() const { return scattered + summed; }
+    Seconds backward() const { return gathered_again + reduced(); }
+    Kernel gather() const { return {KernelClass::sharded_all_gather, gathered.si}; }
+    Kernel gather_again() const { return {KernelClass::sharded_all_gather, gathered_again.si}; }
+    Kernel scatter() const { return {KernelClass::sharded_reduce_scatter, scattered.si}; }
+    Kernel sum() const { return {KernelClass::sharded_all_reduce, summed.si}; }
 };
 
 /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
@@ -30,14 +38,15 @@ Sharded sharded_messages(double parameters, const LayerShape& shape, const CallT
     const Group between{shape.sharding_groups, shape.tp * shape.sharding_gpus};  // hybrid: shards are summed over the groups
     // Parameters and gradients are numbers of their own, whatever the precision of activations.
     const auto time = [&](Collective kind, double bytes, const Group& members) {
-        return times.of(CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .group = members});
+        return times.of(
+            CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .of = ProcessGroup::sharded, .group = members});
     };
     const double gradient = gradient_bytes * parameters;
     const Seconds gathered = time(Collective::all_gather, parameter_message * parameters, group);
-    const Seconds reduced =
-        time(Collective::reduce_scatter, gradient, group) + time(Collective::all_reduce, gradient / shape.sharding_gpus, between);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
-    return {gathered, shape.sharding == Sharding::zero3 ? gathered + reduced : reduced, reduced, hidden};
+    return {gathered, shape.sharding == Sharding::zero3 ? gathered : Seconds{0.0},
+            time(Collective::reduce_scatter, gradient, group),
+            time(Collective::all_reduce, gradient / shape.sharding_gpus, between), hidden};
 }
 
 /// Costs of one part under one way of recompute.
@@ -83,18 +92,25 @@ private:
         if (offload) {
             // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
             // there at a time.
-            const Seconds move = Bytes{part.saved_bytes} / cluster_.accelerator.host_link;
+            const Seconds move =
+                Bytes{part.saved_bytes} / cluster_.accelerator.host_link / cluster_.speed.of(KernelClass::host_copy);
             forward.copied_beside(move);
             backward.copied_beside(move);
             input_gradient.copied_beside(move);
             part.workspace_bytes += 2.0 * part.saved_bytes;
             part.saved_bytes = 0.0;
         }
-        part.backward = backward.wait_for_host().beside_all(sharded.backward, sharded.hidden).done();
-        part.input_gradient =
-            input_gradient.wait_for_host().beside_all(sharded.backward - sharded.reduced, sharded.hidden).done();
-        part.weight_gradient = weight_gradient.wait_for_host().beside_all(sharded.reduced, sharded.hidden).done();
-        part.forward = forward.wait_for_host().beside_all(sharded.forward, sharded.hidden).done();
+        part.backward =
+            backward.wait_for_host()
+                .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()}, sharded.hidden)
+                .done();
+        part.input_gradient = input_gradient.wait_for_host()
+                                  .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
+                                  .done();
+        part.weight_gradient = weight_gradient.wait_for_host()
+                                   .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
+                                   .done();
+        part.forward = forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).done();
         pair(part);
         return part;
     }

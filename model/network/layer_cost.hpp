@@ -9,6 +9,7 @@
 #include "model/noise/variability.hpp"
 
 #include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
 
 #include <initializer_list>
 #include <vector>
@@ -24,13 +25,25 @@ struct Kernel {
 /// Kernels that a member runs without waiting for the others.
 using Segment = std::vector<Kernel>;
 
+/// What a pass waits for of one collective, or of several beside the same compute, which share one draw.
+struct Exposed {
+    struct Part {
+        KernelClass kind;
+        double share;  // of the time; shares sum to one
+    };
+    using Parts = boost::container::static_vector<Part, 3>;
+
+    double seconds = 0.0;
+    Parts parts;
+};
+
 /// One pass (forward or backward) through a part on one tensor parallel member: segments with a barrier after each, at which
 /// the members wait for the slowest, and the blocking collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
-    std::vector<Meeting> ends;          // [segment]: who meets at its end; a tensor parallel group where the list is shorter
-    std::vector<double> collectives_s;  // exposed time of each collective, where that is not zero
-    double compute_s = 0.0;             // sums of the above
+    std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor parallel group where the list is shorter
+    std::vector<Exposed> exposed;  // of each collective, where that is not zero
+    double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
 };
 

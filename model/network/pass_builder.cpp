@@ -21,7 +21,7 @@ PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches
     return *this;
 }
 
-PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind, Meeting members)
+PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members)
 {
     if (time.si > 0.0) {
         close_segment();
@@ -30,27 +30,37 @@ PassBuilder& PassBuilder::hidden_collective(Seconds time, Seconds behind, Meetin
         }
         launches_ += 1.0;
     }
-    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si));
+    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si), {{kind, 1.0}});
     return *this;
 }
 
-PassBuilder& PassBuilder::pipelined_collective(Seconds time, Seconds beside, double rounds)
+PassBuilder& PassBuilder::pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds)
 {
     const Seconds first{time.si / rounds};
-    collective(first);
-    return hidden_collective(time - first, beside);
+    collective(kind, first);
+    return hidden_collective(kind, time - first, beside);
 }
 
-PassBuilder& PassBuilder::beside_all(Seconds time, double hidden)
+PassBuilder& PassBuilder::beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden)
 {
+    double sum = 0.0;
+    for (const Kernel& message : messages) {
+        sum += message.seconds;
+    }
+    Exposed::Parts parts;
+    for (const Kernel& message : messages) {
+        if (message.seconds > 0.0) {
+            parts.push_back({message.kind, message.seconds / sum});
+        }
+    }
     const double beside = std::min(hidden * time.si, cost_.compute_s);
-    expose(time.si - beside + share_ * beside);
+    expose(time.si - beside + share_ * beside, parts);
     return *this;
 }
 
 PassBuilder& PassBuilder::copied_beside(Seconds time)
 {
-    expose(time.si - cost_.compute_s);
+    expose(time.si - cost_.compute_s, {{KernelClass::host_copy, 1.0}});
     return *this;
 }
 
@@ -72,10 +82,10 @@ PassCost PassBuilder::done()
     return cost_;
 }
 
-void PassBuilder::expose(double seconds)
+void PassBuilder::expose(double seconds, const Exposed::Parts& parts)
 {
     if (seconds > 0.0) {
-        cost_.collectives_s.push_back(seconds);
+        cost_.exposed.push_back({seconds, parts});
         cost_.communication_s += seconds;
     }
 }
@@ -96,8 +106,8 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
     if (hidden > 0.0) {
         const double exposed = 1.0 - hidden / pass.communication_s;
         result.communication_s *= exposed;
-        for (double& seconds : result.collectives_s) {
-            seconds *= exposed;
+        for (Exposed& message : result.exposed) {
+            message.seconds *= exposed;
         }
     }
     return result;

@@ -5,6 +5,8 @@
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
 
+#include <initializer_list>
+
 namespace prismopt {
 
 /// Collects the kernels of one pass between barriers.
@@ -15,17 +17,17 @@ public:
     /// `launches`: kernels that `time` is the sum of.
     PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0);
     /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
-    PassBuilder& collective(Seconds time, Meeting members = Meeting::tensor)
+    PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
-        return hidden_collective(time, Seconds{0.0}, members);
+        return hidden_collective(kind, time, Seconds{0.0}, members);
     }
     /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
-    PassBuilder& hidden_collective(Seconds time, Seconds behind, Meeting members = Meeting::tensor);
+    PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor);
     /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
     /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
-    PassBuilder& pipelined_collective(Seconds time, Seconds beside, double rounds);
-    /// Collectives of which `hidden` (a share) runs beside the whole pass.
-    PassBuilder& beside_all(Seconds time, double hidden);
+    PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
+    /// Collectives of which `hidden` (a share) runs beside the whole pass. `time`: of all `messages`.
+    PassBuilder& beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden);
     /// Copies to or from the host beside the whole pass, by engines of their own.
     PassBuilder& copied_beside(Seconds time);
     /// The accelerator waits for a host that launches more slowly than kernels run; a collective is a launch as well.
@@ -34,7 +36,7 @@ public:
     PassCost done();
 
 private:
-    void expose(double seconds);
+    void expose(double seconds, const Exposed::Parts& parts);
     void close_segment();
 
     double share_;   // of compute that is lost while a collective runs beside it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 
 namespace prismopt {
 
@@ -54,6 +55,26 @@ GridLaw sum_of(const std::vector<GridLaw>& laws)
         list.push_back(&law);
     }
     return sum_of(list);
+}
+
+/// A law of mean one, and the mean of what it scales.
+struct Term {
+    const KernelLaw* law;
+    double seconds;
+};
+
+GridLaw sum_of(const std::vector<Term>& terms)
+{
+    double core = 0.0;
+    for (const Term& term : terms) {
+        const double own = term.seconds * term.law->core();
+        core += own * own;
+    }
+    std::vector<GridLaw> laws;
+    for (const Term& term : terms) {
+        laws.push_back(kernel_duration(*term.law, term.seconds, std::sqrt(core)));
+    }
+    return sum_of(laws);
 }
 
 /// Adds what sums to `count` repetitions to `terms`; `powers` grows to the largest power of two needed.
@@ -132,11 +153,7 @@ ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, const BarrierWidths& 
     PartLaws& laws = at->second;
     if (missing) {
         laws.compute = {longest_of(waiting(cost, widths), widths.layer)};
-        Segment collectives;
-        for (const double seconds : cost.collectives_s) {
-            collectives.push_back({KernelClass::tp_collective, seconds});
-        }
-        laws.communication = {segment(collectives)};
+        laws.communication = {messages(cost.exposed)};
     }
     return laws;
 }
@@ -175,16 +192,31 @@ GridLaw ChainLaws::waiting(const PassCost& cost, const BarrierWidths& widths) co
 
 GridLaw ChainLaws::segment(const Segment& kernels) const
 {
-    double core = 0.0;
+    std::vector<Term> terms;
     for (const Kernel& kernel : kernels) {
-        const double own = kernel.seconds * residual_[static_cast<std::size_t>(kernel.kind)].core();
-        core += own * own;
+        terms.push_back({&law_of(kernel.kind), kernel.seconds});
     }
-    std::vector<GridLaw> laws;
-    for (const Kernel& kernel : kernels) {
-        laws.push_back(kernel_duration(residual_[static_cast<std::size_t>(kernel.kind)], kernel.seconds, std::sqrt(core)));
+    return sum_of(terms);
+}
+
+GridLaw ChainLaws::messages(const std::vector<Exposed>& exposed) const
+{
+    std::deque<KernelLaw> together;
+    std::vector<Term> terms;
+    for (const Exposed& message : exposed) {
+        const KernelLaw& first = law_of(message.parts.front().kind);
+        const auto as_first = [&](const Exposed::Part& part) { return law_of(part.kind) == first; };
+        if (std::all_of(message.parts.begin() + 1, message.parts.end(), as_first)) {
+            terms.push_back({&first, message.seconds});
+            continue;
+        }
+        std::vector<KernelLaw::Share> shares;
+        for (const Exposed::Part& part : message.parts) {
+            shares.push_back({part.share, &law_of(part.kind)});
+        }
+        terms.push_back({&together.emplace_back(KernelLaw::of_one_draw(shares)), message.seconds});
     }
-    return sum_of(laws);
+    return sum_of(terms);
 }
 
 }  // namespace prismopt

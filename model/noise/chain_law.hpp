@@ -37,7 +37,8 @@ struct ComposedPass {
 /// Composes passes over chunks:
 ///   compute = sum over segments of max over members of (sum over the segment's kernels of seconds * R),
 ///   communication = sum over collectives of seconds * R,
-/// all R independent, of the law of their kernel's class. Passes without a barrier are one segment. Where only some barriers are
+/// all R independent, of the law of their kernel's class. Collectives that are exposed together share one draw: seconds times the sum
+/// over classes of share * quantile at that draw. Passes without a barrier are one segment. Where only some barriers are
 /// wider (model/coupling.hpp), the maximum there is over sums since the last of that kind; what lies between a layer's last
 /// wide barrier and its end counts with the next layer's beginning. Members that differ for good
 /// are not here: see group_law.hpp.
@@ -74,6 +75,8 @@ private:
     PartLaws& part(const PassCost& cost, const BarrierWidths& widths);
     GridLaw waiting(const PassCost& cost, const BarrierWidths& widths) const;
     GridLaw segment(const Segment& kernels) const;
+    GridLaw messages(const std::vector<Exposed>& exposed) const;
+    const KernelLaw& law_of(KernelClass kind) const { return residual_[static_cast<std::size_t>(kind)]; }
     GridLaw with_operation(const GridLaw& compute, double communication_s, const BarrierWidths& widths) const;
     ComposedDuration composed(const GridLaw& law);
 

@@ -39,6 +39,59 @@ KernelLaw::KernelLaw(const Quantile& quantile)
     normalise(sums);
 }
 
+KernelLaw KernelLaw::of_one_draw(std::span<const Share> shares)
+{
+    KernelLaw sum;
+    sum.quantile_.front() = 0.0;
+    struct Place {
+        const KernelLaw* law;
+        double share;
+        std::size_t piece = 0;
+        double begin = beyond;  // probability below the piece
+
+        double end() const { return begin + law->mass_[piece]; }
+        double quantile(double p) const
+        {
+            const double low = law->quantile_[piece];
+            return low + (law->quantile_[piece + 1] - low) * (p - begin) / law->mass_[piece];
+        }
+    };
+    std::vector<Place> places;
+    double constant = 0.0;
+    for (const Share& share : shares) {
+        sum.core_ += share.of_all * share.law->core_;
+        sum.quantile_.front() += share.of_all * share.law->quantile_.front();
+        if (share.law->pieces() > 0) {
+            places.push_back({share.law, share.of_all});
+        } else {
+            constant += share.of_all;
+        }
+    }
+    // Masses are multiples of 2^-49, so that their sums are exact and laws end together.
+    Sums chords;
+    double begin = beyond;
+    while (!places.empty() && places.front().piece < places.front().law->pieces()) {
+        const double end = std::min_element(places.begin(), places.end(), [](const Place& a, const Place& b) {
+                               return a.end() < b.end();
+                           })->end();
+        double quantile = constant;
+        for (Place& place : places) {
+            quantile += place.share * place.quantile(end);
+            if (place.end() == end) {
+                ++place.piece;
+                place.begin = end;
+            }
+        }
+        chords.add_chord(end - begin, sum.quantile_.back(), quantile);
+        sum.mass_.push_back(end - begin);
+        sum.quantile_.push_back(quantile);
+        begin = end;
+    }
+    sum.cv_ = chords.deviation();
+    sum.core_ = std::clamp(sum.core_, 0.25 * sum.cv_, sum.cv_);
+    return sum;
+}
+
 /// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
 void KernelLaw::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums)
 {
@@ -63,18 +116,23 @@ void KernelLaw::Sums::add(double mass, double x)
     second += mass * (x - 1.0) * (x - 1.0);
 }
 
+void KernelLaw::Sums::add_chord(double mass, double from, double to)
+{
+    add(mass, 0.5 * (from + to));
+    second += mass * (to - from) * (to - from) / 12.0;
+}
+
+double KernelLaw::Sums::deviation() const { return std::sqrt(second - first * first); }
+
 /// Mean one and the law's variance: even pieces have a little more (chords of a quantile function lie outside it).
 void KernelLaw::normalise(const Sums& law)
 {
     Sums chords;
     for (std::size_t k = 0; k < pieces(); ++k) {
-        const double middle = 0.5 * (quantile_[k] + quantile_[k + 1]);
-        const double width = quantile_[k + 1] - quantile_[k];
-        chords.add(mass_[k], middle);
-        chords.second += mass_[k] * width * width / 12.0;
+        chords.add_chord(mass_[k], quantile_[k], quantile_[k + 1]);
     }
-    cv_ = std::sqrt(law.second - law.first * law.first);
-    const double scale = cv_ / std::sqrt(chords.second - chords.first * chords.first);
+    cv_ = law.deviation();
+    const double scale = cv_ / chords.deviation();
     for (double& q : quantile_) {
         q = 1.0 + (q - 1.0 - chords.first) * scale;
     }

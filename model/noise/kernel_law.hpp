@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace prismopt {
@@ -22,6 +23,15 @@ public:
     /// Always one.
     KernelLaw() = default;
     explicit KernelLaw(const Quantile& quantile);
+
+    /// Sum of laws at one draw: its quantile is the sum of `of_all` times theirs. The shares sum to one.
+    struct Share {
+        double of_all;
+        const KernelLaw* law;
+    };
+    static KernelLaw of_one_draw(std::span<const Share> shares);
+
+    bool operator==(const KernelLaw&) const = default;
 
     double cv() const { return cv_; }
     /// Half the distance of the quantiles at 16 and 84 %: what a grid must resolve. Between cv / 4 and cv.
@@ -52,6 +62,8 @@ private:
         double first = 0.0;  // of deviations from one
         double second = 0.0;
         void add(double mass, double x);
+        void add_chord(double mass, double from, double to);  // of even density between two quantiles
+        double deviation() const;
     };
     void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums);
     void normalise(const Sums& law);

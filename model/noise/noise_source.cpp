@@ -38,12 +38,20 @@ QuantileTable always_one()
     return QuantileTable([](double, bool) { return 1.0; });
 }
 
+/// Of the class and all within it.
 void remove_residual(NoiseTables& tables, KernelClass kind)
 {
-    tables.residual[static_cast<std::size_t>(kind)] = KernelLaw();
-    if (kind == KernelClass::dp_collective) {
-        tables.dp_collective = always_one();
-    } else if (kind == KernelClass::p2p) {
+    for (const KernelClassRow& row : kernel_class_rows) {
+        if (is_within(row.kernel, kind)) {
+            tables.residual[static_cast<std::size_t>(row.kernel)] = KernelLaw();
+        }
+    }
+    for (const ExchangeTable& row : exchange_tables) {
+        if (is_within(row.kernel, kind)) {
+            tables.*row.table = always_one();
+        }
+    }
+    if (kind == KernelClass::p2p) {
         tables.p2p = always_one();
         tables.p2p_by_score = StandardLaw([](double, bool) { return 1.0; }, tables.node_probability);
         tables.p2p_is_smooth = true;
@@ -55,8 +63,8 @@ void remove_residual(NoiseTables& tables, KernelClass kind)
 std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
 {
     std::vector<NoiseSource> sources;
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        sources.push_back({NoiseKind::residual, k, kernel_class_names[k]});
+    for (const KernelClassRow& row : kernel_class_rows) {
+        sources.push_back({NoiseKind::residual, static_cast<std::size_t>(row.kernel), std::string(row.name)});
     }
     for (const Row& row : rows) {
         sources.push_back({row.kind, 0, row.name});
@@ -70,7 +78,7 @@ std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
 const Law& law_of(const NoiseSource& source, const Variability& variability, std::span<const NetworkTier> tiers)
 {
     switch (source.kind) {
-        case NoiseKind::residual: return variability.residual[source.index];
+        case NoiseKind::residual: return residual_law(variability, static_cast<KernelClass>(source.index));
         case NoiseKind::tier: return tiers[source.index].regime;
         default: return variability.*row_of(source.kind).law;
     }
@@ -107,7 +115,7 @@ bool is_of_graph(const NoiseSource& source)
 {
     if (source.kind == NoiseKind::residual) {
         const auto kind = static_cast<KernelClass>(source.index);
-        return kind != KernelClass::p2p && kind != KernelClass::dp_collective;
+        return kind != KernelClass::p2p && !is_within(kind, KernelClass::dp_collective);
     }
     return source.kind == NoiseKind::operation || source.kind == NoiseKind::gpu || source.kind == NoiseKind::common_step;
 }

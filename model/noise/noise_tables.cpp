@@ -96,8 +96,9 @@ void visit(NoiseTables& tables, Visit&& number)
             table(t);
         }
     }
-    for (auto* t : {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage,
-                    &tables.microbatch, &tables.p2p, &tables.dp_collective, &tables.exponential}) {
+    for (auto* t :
+         {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage, &tables.microbatch,
+          &tables.p2p, &tables.dp_all_gather, &tables.dp_reduce_scatter, &tables.dp_all_reduce, &tables.exponential}) {
         table(*t);
     }
     for (auto& regime : tables.tier) {
@@ -152,8 +153,10 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
                                std::span<const NetworkTier> tiers)
 {
     NoiseTables tables;
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        tables.residual[k] = KernelLaw(quantile_of(variability.residual[k]));
+    for (const KernelClassRow& row : kernel_class_rows) {  // what a class is within comes before it
+        const auto k = static_cast<std::size_t>(row.kernel);
+        tables.residual[k] = variability.residual[k] ? KernelLaw(quantile_of(*variability.residual[k]))
+                                                     : tables.residual[static_cast<std::size_t>(row.within)];
     }
     tables.operation = KernelLaw(quantile_of(variability.operation));
     tables.scores = NormalScores(standard_law(0.0));
@@ -180,11 +183,13 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.common_communication = table(variability.common_communication);
     tables.stage = table(variability.stage);
     tables.microbatch = table(variability.microbatch);
-    const Law& p2p = variability.residual[static_cast<std::size_t>(KernelClass::p2p)];
+    const Law& p2p = residual_law(variability, KernelClass::p2p);
     tables.p2p = table(p2p);
     tables.p2p_by_score = StandardLaw(quantile_of(p2p), tables.node_probability);
     tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
-    tables.dp_collective = table(variability.residual[static_cast<std::size_t>(KernelClass::dp_collective)]);
+    for (const ExchangeTable& row : exchange_tables) {
+        tables.*row.table = table(residual_law(variability, row.kernel));
+    }
     const auto varies = [](const NetworkTier& tier) { return !LawQuantile(tier.regime).constant(); };
     if (std::any_of(tiers.begin(), tiers.end(), varies)) {
         std::transform(tiers.begin(), tiers.end(), std::back_inserter(tables.tier),

@@ -9,6 +9,7 @@
 #include "model/noise/quantile_table.hpp"
 #include "model/noise/variability.hpp"
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -38,7 +39,8 @@ struct NoiseTables {
     std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws
     /// [cv index] by tensor parallel degree: persistent factor of a whole group, see group_factor().
     std::map<int, std::vector<QuantileTable>> group;
-    QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p, dp_collective;
+    QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
+    QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
     QuantileTable exponential;        // mean one: gaps between failures
     std::vector<QuantileTable> tier;  // [tier]: regime of all that crosses it in a step; empty: none varies
     /// Of the whole step: its quantiles at step_node_probabilities(), integrated, never drawn.
@@ -64,6 +66,15 @@ struct NoiseTables {
     std::vector<std::byte> encode() const;
     static NoiseTables decode(std::span<const std::byte> bytes);
 };
+
+/// Collectives at the ends of a step, which are drawn from tables.
+struct ExchangeTable {
+    KernelClass kernel;
+    QuantileTable NoiseTables::*table;
+};
+inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_all_gather, &NoiseTables::dp_all_gather},
+                                                               {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
+                                                               {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
 
 /// Tables for these tensor parallel degrees.
 ///

@@ -12,8 +12,10 @@ std::vector<const Law*> all_laws(const Variability& v, std::span<const NetworkTi
 {
     std::vector<const Law*> laws{&v.gpu,   &v.node,       &v.site,     &v.common_step, &v.common_compute, &v.common_communication,
                                  &v.stage, &v.microbatch, &v.operation};
-    for (const Law& law : v.residual) {
-        laws.push_back(&law);
+    for (const std::optional<Law>& law : v.residual) {
+        if (law) {
+            laws.push_back(&*law);
+        }
     }
     for (const NetworkTier& tier : tiers) {
         laws.push_back(&tier.regime);
@@ -22,6 +24,14 @@ std::vector<const Law*> all_laws(const Variability& v, std::span<const NetworkTi
 }
 
 }  // namespace
+
+const Law& residual_law(const Variability& variability, KernelClass kernel)
+{
+    const std::optional<Law>& own = variability.residual[static_cast<std::size_t>(kernel)];
+    const KernelClass outer = row_of(kernel).within;
+    static const Law constant;
+    return own ? *own : outer == kernel ? constant : residual_law(variability, outer);
+}
 
 bool quantiles_reach_means(const Variability& variability, double probability, std::span<const NetworkTier> tiers)
 {

@@ -7,6 +7,7 @@
 #include "model/noise/distribution.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,17 +18,21 @@ namespace prismopt {
 ///
 /// Every law is a factor of mean one. Spatial factors persist through a run (drawn once a fleet) and act on compute.
 struct Variability {
-    Law gpu;                                   // spatial: one factor a GPU
-    Law node;                                  // spatial: one factor a node (first network tier)
-    Law site;                                  // spatial: one factor for the whole fleet
-    Law common_step;                           // one draw a step, scales all of it; integrated exactly, not drawn
-    Law common_compute;                        // one draw a step, scales all compute
-    Law common_communication;                  // one draw a step, scales all communication
-    Law stage;                                 // one draw a step, replica and stage
-    Law microbatch;                            // one draw a step, replica and microbatch
-    Law operation;                             // one draw an op: what its kernels share; of collectives inside it too
-    std::array<Law, kernel_classes> residual;  // one draw a kernel (or blocking collective)
+    Law gpu;                   // spatial: one factor a GPU
+    Law node;                  // spatial: one factor a node (first network tier)
+    Law site;                  // spatial: one factor for the whole fleet
+    Law common_step;           // one draw a step, scales all of it; integrated exactly, not drawn
+    Law common_compute;        // one draw a step, scales all compute
+    Law common_communication;  // one draw a step, scales all communication
+    Law stage;                 // one draw a step, replica and stage
+    Law microbatch;            // one draw a step, replica and microbatch
+    Law operation;             // one draw an op: what its kernels share; of collectives inside it too
+    // One draw a kernel (or blocking collective), by class; a class without has that of the class it is within.
+    std::array<std::optional<Law>, kernel_classes> residual;
 };
+
+/// The law of the class, or of the nearest that it is within; constant where there is none.
+const Law& residual_law(const Variability& variability, KernelClass kernel);
 
 /// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
 /// may lie below its mean, and what bounds the mean does not bound it.

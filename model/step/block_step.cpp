@@ -30,6 +30,7 @@ void LotExtent::cover(const LotExtent& plan)
     groups_vary = groups_vary || plan.groups_vary;
     knows_nodes = knows_nodes || plan.knows_nodes;
     exchanges = exchanges || plan.exchanges;
+    all_reduces = all_reduces || plan.all_reduces;
     ranks_replicas = ranks_replicas || plan.ranks_replicas;
     first_slot = plan.first_slot;
 }
@@ -40,8 +41,8 @@ BlockStep::BlockStep(const NoiseTables& noise_tables, const SamplerOptions& samp
       group_words(extent.groups_vary ? (static_cast<std::size_t>(extent.stages) * extent.replicas + 3) / 4 * 4 : 0),
       node(noise.node_varies ? extent.nodes : 0),
       mean_microbatch(extent.ranks_replicas && noise.microbatch_varies ? extent.replicas : 0),
-      reduce_scatter(extent.first_slot.size()), all_gather(extent.first_slot.size()), regime(noise.tier.size()),
-      extent_(std::move(extent)), transfer_(noise.tier.size()),
+      reduce_scatter(extent.first_slot.size()), all_reduce(extent.all_reduces ? extent.first_slot.size() : 0),
+      all_gather(extent.first_slot.size()), regime(noise.tier.size()), extent_(std::move(extent)), transfer_(noise.tier.size()),
       stage_(noise.stage_varies ? static_cast<std::size_t>(extent_.stages) * extent_.replicas : 0)
 {
 }
@@ -193,14 +194,18 @@ void BlockStep::draw_mean_microbatches()
     }
 }
 
-/// Collectives over the replicas: one draw each, the same for all of them.
+/// Collectives over the replicas: one draw each, the same for all of them. What reduces gradients is one draw, be it a reduce-scatter
+/// or an all-reduce.
 void BlockStep::draw_collectives()
 {
     std::array<Words, 4> words;
     for (std::size_t part = 0; part < extent_.first_slot.size(); ++part) {
         draw(step_replica(step, shared_by_replicas), extent_.first_slot[part], Stream::dp_collective, words);
-        scaled_draw(1.0F, noise.dp_collective, words[0], communication, reduce_scatter[part]);
-        scaled_draw(1.0F, noise.dp_collective, words[1], communication, all_gather[part]);
+        scaled_draw(1.0F, noise.dp_reduce_scatter, words[0], communication, reduce_scatter[part]);
+        scaled_draw(1.0F, noise.dp_all_gather, words[1], communication, all_gather[part]);
+        if (extent_.all_reduces) {
+            scaled_draw(1.0F, noise.dp_all_reduce, words[0], communication, all_reduce[part]);
+        }
     }
 }
 

@@ -22,6 +22,7 @@ struct LotExtent {
     bool groups_vary = false;               // some plan's tensor parallel groups do
     bool knows_nodes = false;               // some plan's nodes have known factors
     bool exchanges = false;                 // some plan has collectives of gradients or parameters
+    bool all_reduces = false;               // all-reduces among them
     bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
     std::vector<std::uint16_t> first_slot;  // [part]
 
@@ -60,6 +61,7 @@ public:
     std::vector<Floats> node;             // [node]: its persistent factor
     std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
     std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
+    std::vector<Floats> all_reduce;       // [part]; empty where no plan has any
     std::vector<Floats> all_gather;       // [part]
     std::vector<Floats> regime;           // [tier]; empty where no tier's varies
 

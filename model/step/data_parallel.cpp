@@ -10,12 +10,13 @@ constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
 
 bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
 
-Exchange beside(double compute_s, double time, int buckets)
+Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 {
-    if (time == 0.0) {
+    if (time.seconds == 0.0) {
         return {};
     }
-    return {static_cast<float>(time), static_cast<float>(1.0 - 1.0 / std::max(1, buckets)), static_cast<float>(compute_s)};
+    return {static_cast<float>(time.seconds), static_cast<float>(1.0 - 1.0 / std::max(1, buckets)), static_cast<float>(compute_s),
+            static_cast<float>(time.all_reduce)};
 }
 
 }  // namespace
@@ -33,22 +34,23 @@ DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : p
                                     [](const NetworkTier& t) { return t.circuit(); });
 }
 
-double DataParallel::time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const
+ExchangeTime DataParallel::time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const
 {
-    const double speed = cluster_.speed.of(KernelClass::dp_collective);
     const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
-    const auto message = [&](double parameters) { return Bytes{bytes_per_parameter * parameters / buckets}; };
-    const Seconds experts = collective_time(kind, message(own.expert), expert_replicas_, cluster_).time;
+    const auto time_of = [&](Collective collective, double parameters, const Group& members) {
+        return collective_time(collective, Bytes{bytes_per_parameter * parameters / buckets}, members, cluster_).time /
+               cluster_.speed.of(class_of(ProcessGroup::data, collective));
+    };
+    const Seconds experts = time_of(kind, own.expert, expert_replicas_);
     if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
-        return buckets * (collective_time(kind, message(own.dense()), sharded_, cluster_).time + experts).si / speed;
+        return {buckets * (time_of(kind, own.dense(), sharded_) + experts).si, kind == Collective::all_reduce ? 1.0 : 0.0};
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
     const Group between = split(replicas_, sharded_.size).across;
-    return buckets *
-           (collective_time(Collective::reduce_scatter, message(own.dense()), sharded_, cluster_).time +
-            collective_time(Collective::all_reduce, message(own.dense() / sharded_.size), between, cluster_).time + experts)
-               .si /
-           speed;
+    const Seconds scattered = time_of(Collective::reduce_scatter, own.dense(), sharded_);
+    const Seconds summed = time_of(Collective::all_reduce, own.dense() / sharded_.size, between);
+    const Seconds all = scattered + summed + experts;
+    return {buckets * all.si, all.si > 0.0 ? summed / all : 0.0};
 }
 
 Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers,
@@ -66,7 +68,9 @@ Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backwar
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
     if (layerwise(plan_)) {
-        return {static_cast<float>(time(kind, cluster_.stack.gradient_bytes, own, layers) / std::max(1, layers))};
+        const ExchangeTime all = time(kind, cluster_.stack.gradient_bytes, own, layers);
+        return {.seconds = static_cast<float>(all.seconds / std::max(1, layers)),
+                .all_reduce = static_cast<float>(all.all_reduce)};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
     const double compute_s = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
@@ -79,7 +83,7 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
         return {};
     }
     if (layerwise(plan_)) {
-        return {static_cast<float>(time(Collective::all_gather, parameter_message, own, layers) / std::max(1, layers))};
+        return {static_cast<float>(time(Collective::all_gather, parameter_message, own, layers).seconds / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
     const double compute_s = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;

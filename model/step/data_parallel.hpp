@@ -11,6 +11,12 @@
 
 namespace prismopt {
 
+/// Time of an exchange, and the share of it that all-reduces take.
+struct ExchangeTime {
+    double seconds = 0.0;
+    double all_reduce = 0.0;
+};
+
 /// Exchange of one plan. Gradients are reduced over cp*dp GPUs, those of routed experts over tp*cp*dp / (ep*etp).
 ///
 /// With overlap a chunk's gradients leave in buckets of one layer while its last backward pass goes on, and its parameters arrive
@@ -33,7 +39,7 @@ public:
     double updated(const Parameters& own) const;
 
 private:
-    double time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
+    ExchangeTime time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
     /// Beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as is best.
     Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;
 

@@ -85,6 +85,15 @@ void scale(float a, const Floats& row, Floats& out)
     });
 }
 
+void mix(const Floats& a, const Floats& b, float share, Floats& out)
+{
+    on_registers([&](auto) PRISMOPT_INLINE {
+        for (int l = 0; l < lanes; ++l) {
+            out.at[l] = a.at[l] + share * (b.at[l] - a.at[l]);
+        }
+    });
+}
+
 void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out)
 {
     on_registers([&](auto) PRISMOPT_INLINE {

@@ -31,6 +31,9 @@ void wait_for_scaled(float a, const Floats& row, Floats& out);
 void add(const Floats& a, Floats& out);
 /// out = a * row.
 void scale(float a, const Floats& row, Floats& out);
+/// out = (1 - share) a + share b, which is exact where a and b are equal.
+void mix(const Floats& a, const Floats& b, float share, Floats& out);
+
 /// out = what is waited for of the exchange; `regime` of its network may be null.
 void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
 /// out *= a.

@@ -71,6 +71,8 @@ LotExtent extent_of(const BoundPlan& plan)
             .groups_vary = plan.group_varies,
             .knows_nodes = !graph.node.empty(),
             .exchanges = plan.exchanges,
+            .all_reduces = std::any_of(graph.reduction.begin(), graph.reduction.end(),
+                                       [](const Exchange& e) { return e.all_reduce > 0.0F; }),
             .ranks_replicas = plan.ranks_replicas() && !plan.coupled(),
             .first_slot = graph.first_slot};
 }
@@ -224,11 +226,17 @@ void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
 void PlanStep::take_collectives(const BlockStep& at)
 {
     const int chunks = graph_.chunks();
+    Floats mixed;
     for (int stage = 0; stage < stages_; ++stage) {
         Floats sum{};
         for (int part = stage * chunks; part < (stage + 1) * chunks; ++part) {
             const Floats* regime = at.regime.empty() ? nullptr : &at.regime[graph_.exchange_tier];
-            wait_beside(graph_.reduction[part], at.reduce_scatter[part], regime, at.compute, reduce_[part]);
+            const float summed = graph_.reduction[part].all_reduce;
+            if (summed > 0.0F) {
+                mix(at.reduce_scatter[part], at.all_reduce[part], summed, mixed);
+            }
+            wait_beside(graph_.reduction[part], summed > 0.0F ? mixed : at.reduce_scatter[part], regime, at.compute,
+                        reduce_[part]);
             wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute, gathered_[part]);
             add(gathered_[part], sum);
             gathered_[part] = sum;

@@ -51,9 +51,9 @@ const Law& law_of(const Variability& variability, const std::string& key)
             return *law;
         }
     }
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        if (key == std::string("residual.") + kernel_class_names[k]) {
-            return variability.residual[k];
+    for (const KernelClassRow& row : kernel_class_rows) {
+        if (key == residual_key(row.kernel)) {
+            return residual_law(variability, row.kernel);
         }
     }
     throw InputError(key + ": no law of this name");

@@ -20,7 +20,7 @@ constexpr double cap = 20.0;  // of every factor, against its mean
 Variability transfers_only()
 {
     Variability variability;
-    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = {LogNormal{0.3}, {}, cap, "study"};
+    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = Law{LogNormal{0.3}, {}, cap, "study"};
     return variability;
 }
 

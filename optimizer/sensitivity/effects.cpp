@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -36,27 +37,100 @@ std::vector<Knob> knobs_of(const Scenario& scenario)
     return knobs;
 }
 
-/// All effects to look for, without their consequences.
-std::vector<Effect> candidates(const Scenario& scenario, double percent)
+/// Kernels that go by one name: a class with all within it, or the collectives of one kind in all groups.
+struct NamedKernels {
+    std::string name;
+    std::vector<KernelClass> classes;  // that are changed
+    std::vector<KernelClass> held;     // those of them, and within them, that the plan has
+    bool of_kind = false;              // collectives of one kind
+};
+
+/// All names, in the order of the classes. `of_plan`: classes that it has kernels of.
+std::vector<NamedKernels> named_kernels(const std::vector<KernelClass>& of_plan)
 {
-    const double factor = 1.0 + percent / 100.0;
+    std::vector<NamedKernels> list;
+    for (const KernelClassRow& row : kernel_class_rows) {
+        NamedKernels& named = list.emplace_back(NamedKernels{std::string(row.name), {row.kernel}, {}});
+        std::copy_if(of_plan.begin(), of_plan.end(), std::back_inserter(named.held),
+                     [&](KernelClass kernel) { return is_within(kernel, row.kernel); });
+    }
+    for (const Named<Collective>& kind : names_of<Collective>) {
+        NamedKernels& named = list.emplace_back(NamedKernels{std::string(kind.name), {}, {}, true});
+        for (const KernelClassRow& row : kernel_class_rows) {
+            if (row.kind == kind.value) {
+                named.classes.push_back(row.kernel);
+            }
+        }
+        std::copy_if(of_plan.begin(), of_plan.end(), std::back_inserter(named.held),
+                     [&](KernelClass kernel) { return row_of(kernel).kind == kind.value; });
+    }
+    return list;
+}
+
+/// Classes and kinds that the plan has kernels of; of classes with the same ones the narrowest, and kinds in several groups.
+std::vector<NamedKernels> different(const std::vector<NamedKernels>& all)
+{
+    std::vector<NamedKernels> list;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(list), [&](const NamedKernels& one) {
+        const auto narrower = [&](const NamedKernels& other) {
+            return !other.of_kind && other.held == one.held && other.classes.front() != one.classes.front() &&
+                   is_within(other.classes.front(), one.classes.front());
+        };
+        return one.of_kind ? one.held.size() > 1 : !one.held.empty() && std::none_of(all.begin(), all.end(), narrower);
+    });
+    return list;
+}
+
+/// Kernel classes and kinds of collectives of which the variance is removed, and the speed raised.
+void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double factor, std::vector<Effect>& effects)
+{
+    const auto index = [](KernelClass kernel) { return static_cast<std::size_t>(kernel); };
+    Effect variance{EffectKind::variance, kernels.name, {}, 0.0, {}, {}};
+    Effect speed{EffectKind::speed, kernels.name, {}, 0.0, {}, {}};
+    for (const KernelClass kernel : kernels.classes) {
+        variance.change.push_back(Without{{NoiseKind::residual, index(kernel), std::string(name(kernel))}});
+        speed.change.push_back(Faster{kernel, factor});
+        for (const KernelClassRow& row : kernel_class_rows) {
+            if (is_within(row.kernel, kernel)) {
+                const LawQuantile law(residual_law(scenario.variability, row.kernel));
+                variance.cv = std::max(variance.cv, law.constant() ? 0.0 : law.moments().cv());
+            }
+        }
+    }
+    if (variance.cv > 0.0) {
+        effects.push_back(std::move(variance));
+    }
+    effects.push_back(std::move(speed));
+}
+
+/// All effects to look for, without their consequences.
+std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
+                               const SensitivityOptions& options)
+{
+    const double factor = 1.0 + options.percent / 100.0;
     const Cluster& cluster = scenario.cluster;
+    const auto chosen = [&](const std::string& name) {
+        return options.only.empty() || std::count(options.only.begin(), options.only.end(), name) > 0;
+    };
     std::vector<Effect> effects;
+    const std::vector<NamedKernels> all = named_kernels(kernel_classes_of(problem, plan));
+    for (const NamedKernels& kernels : options.only.empty() ? different(all) : all) {
+        if (chosen(kernels.name)) {
+            add_kernels(kernels, scenario, factor, effects);
+        }
+    }
     for (const NoiseSource& source : noise_sources(cluster.tiers)) {
         const LawQuantile law(law_of(source, scenario.variability, cluster.tiers));
         const bool known = cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
-        if (!law.constant() && !known) {
-            effects.push_back({EffectKind::variance, source.name, Without{source}, law.moments().cv(), {}, {}});
+        if (source.kind != NoiseKind::residual && !law.constant() && !known && chosen(source.name)) {
+            effects.push_back({EffectKind::variance, source.name, {Without{source}}, law.moments().cv(), {}, {}});
         }
-    }
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        effects.push_back({EffectKind::speed, kernel_class_names[k], Faster{static_cast<KernelClass>(k), factor}, 0.0, {}, {}});
     }
     for (const Knob& knob : knobs_of(scenario)) {
         const double value = value_of(knob, cluster);
-        if (value > 0.0) {
+        if (value > 0.0 && chosen(knob.name)) {
             const double to = knob.target == KnobTarget::latency ? value / factor : value * factor;
-            effects.push_back({EffectKind::hardware, knob.name, Turned{knob, to}, 0.0, {}, {}});
+            effects.push_back({EffectKind::hardware, knob.name, {Turned{knob, to}}, 0.0, {}, {}});
         }
     }
     return effects;
@@ -73,7 +147,37 @@ Differences all_figures(std::initializer_list<Term> terms)
 
 double strength(const Effect& effect) { return std::abs(effect.difference[static_cast<std::size_t>(Figure::p99)].value); }
 
-/// Pairs among the strongest `count` of the effects that `belongs` chooses; those are sorted by kind only.
+/// Classes of kernels that a change is of.
+std::vector<KernelClass> kernels_of(const Effect& effect)
+{
+    std::vector<KernelClass> kernels;
+    for (const Change& change : effect.change) {
+        const auto* removed = std::get_if<Without>(&change);
+        const auto* faster = std::get_if<Faster>(&change);
+        if (removed != nullptr && removed->source.kind == NoiseKind::residual) {
+            kernels.push_back(static_cast<KernelClass>(removed->source.index));
+        } else if (faster != nullptr) {
+            kernels.push_back(faster->kernels);
+        }
+    }
+    return kernels;
+}
+
+/// Whether both change some class of kernels, so that they are no pair.
+bool overlap(const Effect& a, const Effect& b)
+{
+    const std::vector<KernelClass> of_b = kernels_of(b);
+    for (const KernelClass one : kernels_of(a)) {
+        if (std::any_of(of_b.begin(), of_b.end(),
+                        [one](KernelClass other) { return is_within(one, other) || is_within(other, one); })) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those are
+/// sorted by kind only.
 template <class Belongs>
 void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs, std::vector<Pair>& pairs)
 {
@@ -85,10 +189,16 @@ void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs,
     }
     std::stable_sort(chosen.begin(), chosen.end(),
                      [&](std::size_t a, std::size_t b) { return strength(effects[a]) > strength(effects[b]); });
-    chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(count)));
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        for (std::size_t j = i + 1; j < chosen.size(); ++j) {
-            pairs.push_back({chosen[i], chosen[j], {}, {}, {}});
+    std::vector<std::size_t> apart;
+    for (const std::size_t i : chosen) {
+        const auto joins = [&](std::size_t stronger) { return overlap(effects[stronger], effects[i]); };
+        if (apart.size() < static_cast<std::size_t>(count) && std::none_of(apart.begin(), apart.end(), joins)) {
+            apart.push_back(i);
+        }
+    }
+    for (std::size_t i = 0; i < apart.size(); ++i) {
+        for (std::size_t j = i + 1; j < apart.size(); ++j) {
+            pairs.push_back({apart[i], apart[j], {}, {}, {}});
         }
     }
 }
@@ -98,8 +208,13 @@ void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs,
 std::vector<std::string> sensitivity_names(const Scenario& scenario)
 {
     std::vector<std::string> names;
+    for (const NamedKernels& kernels : named_kernels({})) {
+        names.push_back(kernels.name);
+    }
     for (const NoiseSource& source : noise_sources(scenario.cluster.tiers)) {
-        names.push_back(source.name);
+        if (source.kind != NoiseKind::residual) {
+            names.push_back(source.name);
+        }
     }
     for (const Knob& knob : knobs_of(scenario)) {
         names.push_back(knob.name);
@@ -111,14 +226,10 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
                         const SensitivityOptions& options)
 {
     Sensitivity result;
-    for (Effect& effect : candidates(scenario, options.percent)) {
-        if (options.only.empty() || std::count(options.only.begin(), options.only.end(), effect.name) > 0) {
-            result.effects.push_back(std::move(effect));
-        }
-    }
+    result.effects = candidates(scenario, problem, plan, options);
     std::vector<WhatIf> what_ifs{{}};  // first the plan as it is
     for (const Effect& effect : result.effects) {
-        what_ifs.push_back({effect.change});
+        what_ifs.push_back(effect.change);
     }
     std::vector<Consequence> found = consequences(problem, plan, what_ifs, options.range, options.sampler);
     result.plan = std::move(found.front());
@@ -139,7 +250,9 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
         result.effects, options.pairs, [](const Effect& e) { return e.kind != EffectKind::variance; }, result.pairs);
     std::vector<WhatIf> both;
     for (const Pair& pair : result.pairs) {
-        both.push_back({result.effects[pair.a].change, result.effects[pair.b].change});
+        WhatIf& changes = both.emplace_back(result.effects[pair.a].change);
+        const WhatIf& others = result.effects[pair.b].change;
+        changes.insert(changes.end(), others.begin(), others.end());
     }
     const std::vector<Consequence> joint = consequences(problem, plan, both, options.range, options.sampler);
     for (std::size_t i = 0; i < joint.size(); ++i) {
@@ -169,14 +282,14 @@ KnobUnit unit_of(KnobTarget target)
 
 double per_unit(const Effect& effect, const Cluster& cluster)
 {
-    const auto& turned = std::get<Turned>(effect.change);
+    const auto& turned = std::get<Turned>(effect.change.front());
     const double units = (turned.value - value_of(turned.knob, cluster)) / unit_of(turned.knob.target).si;
     return effect.difference[static_cast<std::size_t>(Figure::p99)].value / units;
 }
 
 std::optional<double> per_dollar(const Effect& effect, const Cluster& cluster)
 {
-    const auto& turned = std::get<Turned>(effect.change);
+    const auto& turned = std::get<Turned>(effect.change.front());
     const double dollars = (turned.value - value_of(turned.knob, cluster)) * turned.knob.price_per_unit.si * hour_s;
     return dollars > 0.0 ? std::optional(effect.difference[static_cast<std::size_t>(Figure::p99)].value / dollars) : std::nullopt;
 }

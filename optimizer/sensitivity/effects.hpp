@@ -21,8 +21,8 @@ using Differences = std::array<Estimate, figure_count>;
 struct Effect {
     EffectKind kind = EffectKind::variance;
     std::string name;  // "gemm", "node", "cluster.bandwidth"
-    Change change;
-    double cv = 0.0;  // of the law that was removed
+    WhatIf change;
+    double cv = 0.0;  // of the law that was removed; of several, the largest
     Consequence consequence;
     Differences difference{};  // against the plan as it is
 };
@@ -49,10 +49,11 @@ struct SensitivityOptions {
     SamplerOptions sampler;
 };
 
-/// What may be asked for by name: all sources of noise, kernel classes and knobs of the scenario.
+/// What may be asked for by name: all sources of noise, kernel classes, kinds of collectives and knobs of the scenario.
 std::vector<std::string> sensitivity_names(const Scenario& scenario);
 
-/// The plan must be feasible. Sources that do not vary are left out, and so are knobs without effect on time (memory, groups).
+/// The plan must be feasible. Sources that do not vary are left out, and so are knobs without effect on time (memory, groups) and, unless
+/// they are asked for by name, classes that the plan has no kernels of, or the same ones as a class within them.
 /// Knobs of the scenario bring their prices.
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                         const SensitivityOptions& options);

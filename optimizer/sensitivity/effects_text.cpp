@@ -72,7 +72,7 @@ std::string row(const Effect& effect, const Consequence& plan)
 /// Value, what it was turned to, and what a unit or a dollar is worth.
 std::string turn(const Effect& effect, const Cluster& cluster)
 {
-    const auto& turned = std::get<Turned>(effect.change);
+    const auto& turned = std::get<Turned>(effect.change.front());
     const KnobUnit unit = unit_of(turned.knob.target);
     const double from = prismopt::value_of(turned.knob, cluster);
     const double run_cost = at(effect.difference, Figure::cost).value;
@@ -121,7 +121,7 @@ nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
         json["cv"] = effect.cv;
     }
     if (effect.kind == EffectKind::hardware) {
-        const auto& turned = std::get<Turned>(effect.change);
+        const auto& turned = std::get<Turned>(effect.change.front());
         const KnobUnit unit = unit_of(turned.knob.target);
         json["unit"] = unit.name;
         json["from"] = prismopt::value_of(turned.knob, cluster) / unit.si;

@@ -21,7 +21,7 @@ void compose_chain(benchmark::State& state)
             segment.push_back({KernelClass::gemm, 1e-3 * (1.0 + 0.37 * k)});
         }
     }
-    layer.collectives_s.assign(6, 2e-4);
+    layer.exposed.assign(6, {2e-4, {{KernelClass::tensor_all_reduce, 1.0}}});
     for (auto _ : state) {
         ChainLaws chains(residual, StandardLaw::node_probabilities());
         benchmark::DoNotOptimize(chains.compose({layer, static_cast<int>(state.range(0))}, static_cast<int>(state.range(1))));

@@ -85,9 +85,9 @@ Variability residuals_only()
 {
     Variability variability;
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
-        variability.residual[static_cast<std::size_t>(kind)] = {LogNormal{0.05}, {}, 20.0, "benchmark"};
+        variability.residual[static_cast<std::size_t>(kind)] = Law{LogNormal{0.05}, {}, 20.0, "benchmark"};
     }
-    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = {LogNormal{0.30}, {}, 20.0, "benchmark"};
+    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = Law{LogNormal{0.30}, {}, 20.0, "benchmark"};
     return variability;
 }
 

@@ -23,8 +23,11 @@ class Sensitivity(CliTest):
         found = self.json()
         self.assertGreaterEqual(found["draws"], 4096)
         names = {kind: [e["name"] for e in found["effects"] if e["kind"] == kind] for kind in ("variance", "speed", "hardware")}
-        self.assertEqual(set(names["variance"]), {"gemm", "attention", "elementwise", "tp_collective", "p2p", "dp_collective",
-                                                  "common_compute", "common_communication", "gpu", "node"})  # of hpc-2024
+        classes = {"gemm", "attention", "elementwise", "lookup", "tensor_collective", "tensor_all_gather",
+                   "tensor_reduce_scatter", "p2p", "dp_collective", "dp_all_gather", "dp_reduce_scatter", "all_gather",
+                   "reduce_scatter"}  # that the plan has, and the narrowest of equal ones
+        self.assertEqual(set(names["speed"]), classes)
+        self.assertEqual(set(names["variance"]), classes | {"common_compute", "common_communication", "gpu", "node"})  # of hpc-2024
         self.assertEqual(set(names["hardware"]), {"node.bandwidth", "node.latency", "cluster.bandwidth", "cluster.latency",
                                                   "memory_bandwidth", "compute", "power"})
         for kind in names:
@@ -82,6 +85,16 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
         for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change of the step's p99, % (95 % limits)"):
             self.assertIn(label, labels)
 
+    def test_a_class_holds_all_within_it(self):
+        found = self.json("--only", "tp_collective,tensor_collective,context_p2p,all_to_all")
+        by_name = {(e["kind"], e["name"]): e for e in found["effects"]}
+        for kind in ("variance", "speed"):
+            self.assertEqual(by_name[kind, "tp_collective"]["change"], by_name[kind, "tensor_collective"]["change"])
+            for name in ("context_p2p", "all_to_all"):  # which the plan has none of
+                self.assertEqual(by_name[kind, name]["change"]["p99"]["change"], 0.0)
+        named = [pair["names"] for pair in found["pairs"]]
+        self.assertNotIn({"tp_collective", "tensor_collective"}, [set(names) for names in named])
+
     def test_few_draws_have_no_limits(self):
         found = self.json("--draws", 128, "--only", "gemm")
         self.assertEqual(found["draws"], 128)
@@ -90,7 +103,7 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
 
     def test_refusals(self):
         for options, message in (
-                (("--only", "gem"), r"--only gem is no class of kernels.*\(did you mean 'gemm'\?\); choose from gemm, attention, "),
+                (("--only", "gem"), r"--only gem is no class of kernels.*\(did you mean 'gemm'\?\); choose from gemm, grouped_gemm, "),
                 (("--only", "site"), r"--only names nothing that varies"),
                 (("--draws", "1"), r"--draws 1 is not between 128 and 10000000; write for example --draws 4096"),
                 (("--faster", "0"), r"--faster 0 is not a per cent above 0"),

@@ -2,7 +2,9 @@
 
 #include "good_scenario.hpp"
 #include "io/date.hpp"
+#include "io/scenario_schema.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,10 +89,55 @@ TEST(Scenario, LawsChangeTheProfile)
     EXPECT_DOUBLE_EQ(variability.node.slow.excess, 0.5);
     EXPECT_DOUBLE_EQ(variability.node.cap, 5.0);
     EXPECT_EQ(variability.node.source, "our cluster");
-    const Law& p2p = variability.residual[static_cast<std::size_t>(KernelClass::p2p)];
+    const Law& p2p = residual_law(variability, KernelClass::p2p);
     EXPECT_THAT(std::get<Empirical>(p2p.family).values, ElementsAre(1.0, 2.0, 3.5));
     EXPECT_EQ(p2p.source, "scenario");
-    EXPECT_DOUBLE_EQ(std::get<LogNormal>(variability.residual[0].family).cv, 0.02);  // the profile's
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(variability, KernelClass::gemm).family).cv, 0.02);  // the profile's
+}
+
+/// The good scenario's laws of kernels, with these in place of its own.
+Variability with_residual(const std::string& laws)
+{
+    return parse_scenario(with("p2p = { family = \"empirical\", values = [1.0, 2, 3.5] }", laws), "x.toml").variability;
+}
+
+double cv_of(const Variability& variability, KernelClass kernel)
+{
+    return std::get<LogNormal>(residual_law(variability, kernel).family).cv;
+}
+
+/// Each class of kernels is a key, whose law is that of all within it and of no other class.
+TEST(Scenario, ReadsALawOfEachClassOfKernels)
+{
+    const Variability usual = with_residual("");
+    for (const KernelClassRow& row : kernel_class_rows) {
+        const Variability changed = with_residual(fmt::format("{} = {{ family = \"lognormal\", cv = 0.77 }}", row.name));
+        for (const KernelClassRow& other : kernel_class_rows) {
+            EXPECT_EQ(cv_of(changed, other.kernel), is_within(other.kernel, row.kernel) ? 0.77 : cv_of(usual, other.kernel))
+                << row.name << ", " << other.name;
+        }
+        EXPECT_NE(scenario_schema().find(fmt::format("\"{}\"", row.name)), std::string::npos) << row.name;
+    }
+}
+
+/// Whatever their order in the file.
+TEST(Scenario, NarrowClassesGoBeforeWideOnes)
+{
+    const Variability v = with_residual(R"(sharded_all_gather = { family = "lognormal", cv = 0.4 }
+tp_collective = { family = "lognormal", cv = 0.2 }
+sharded_collective = { family = "lognormal", cv = 0.3 })");
+    for (const KernelClassRow& row : kernel_class_rows) {
+        const bool inside = is_within(row.kernel, KernelClass::tp_collective);
+        const double expected = row.kernel == KernelClass::sharded_all_gather            ? 0.4
+                                : is_within(row.kernel, KernelClass::sharded_collective) ? 0.3
+                                : inside                                                 ? 0.2
+                                                                                         : 0.0;
+        if (inside) {
+            EXPECT_EQ(cv_of(v, row.kernel), expected) << row.name;
+        } else {
+            EXPECT_EQ(cv_of(v, row.kernel), cv_of(with_residual(""), row.kernel)) << row.name;
+        }
+    }
 }
 
 /// The law of nodes, read from these keys.

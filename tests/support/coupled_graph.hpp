@@ -4,6 +4,7 @@
 
 #include "tests/support/brute_force_job.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/residual_laws.hpp"
 
 #include "model/noise/chain_law.hpp"
 #include "model/noise/noise_tables.hpp"
@@ -16,12 +17,22 @@
 
 namespace prismopt {
 
-/// Kernels' residual laws: lognormal of these coefficients of variation, by kernel class.
-inline constexpr std::array<double, kernel_classes> brute_force_cv{0.03, 0.05, 0.10, 0.0, 0.0, 0.0};
+/// Kernels' residual laws: lognormal of these coefficients of variation, all different.
+inline constexpr ResidualCvs brute_force_cv{.gemm = 0.03, .attention = 0.05, .elementwise = 0.10};
 
 inline BruteForceKernel brute_force_kernel(KernelClass kind, double seconds)
 {
-    return {seconds, brute_force_cv[static_cast<std::size_t>(kind)]};
+    const KernelClass outer = outermost(kind);
+    return {seconds, outer == KernelClass::gemm        ? brute_force_cv.gemm
+                     : outer == KernelClass::attention ? brute_force_cv.attention
+                                                       : brute_force_cv.elementwise};
+}
+
+inline KernelClass class_with(double cv)
+{
+    return cv == brute_force_cv.gemm        ? KernelClass::gemm
+           : cv == brute_force_cv.attention ? KernelClass::attention
+                                            : KernelClass::elementwise;
 }
 
 inline NoiseTables brute_force_noise(const BruteForceJob& job)
@@ -30,9 +41,7 @@ inline NoiseTables brute_force_noise(const BruteForceJob& job)
     v.gpu = {Normal{job.gpu_cv}, {job.slow_probability, job.slow_excess}, 20.0, "test"};
     v.stage = {LogNormal{job.stage_cv}, {}, 20.0, "test"};
     v.microbatch = {LogNormal{job.microbatch_cv}, {}, 20.0, "test"};
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        v.residual[k] = {LogNormal{brute_force_cv[k]}, {}, 20.0, "test"};
-    }
+    set_residuals(brute_force_cv, v);
     return build_noise_tables(v, std::array{job.widths.tensor * job.widths.context});
 }
 
@@ -74,8 +83,7 @@ inline PassCost brute_force_cost(const BruteForceLayer& layer)
     for (const BruteForceSegment& part : layer) {
         Segment segment;
         for (const BruteForceKernel& kernel : part.kernels) {
-            const auto kind = std::find(brute_force_cv.begin(), brute_force_cv.end(), kernel.cv) - brute_force_cv.begin();
-            segment.push_back({static_cast<KernelClass>(kind), kernel.seconds});
+            segment.push_back({class_with(kernel.cv), kernel.seconds});
             pass.compute_s += kernel.seconds;
         }
         pass.segments.push_back(std::move(segment));

@@ -2,6 +2,8 @@
 
 /// A small job with every kind of noise, for tests that need a whole problem.
 
+#include "tests/support/residual_laws.hpp"
+
 #include "model/predictor.hpp"
 
 #include <array>
@@ -21,10 +23,7 @@ inline Variability lively_variability()
     v.common_communication = {LogNormal{0.10}, {}, 20.0, "test"};
     v.stage = {Gamma{0.01}, {}, 20.0, "test"};
     v.microbatch = {LogNormal{0.03}, {}, 20.0, "test"};
-    const std::array<double, kernel_classes> cv{0.03, 0.04, 0.04, 0.15, 0.30, 0.15};
-    for (std::size_t k = 0; k < kernel_classes; ++k) {
-        v.residual[k] = {LogNormal{cv[k]}, {}, 20.0, "test"};
-    }
+    set_residuals({0.03, 0.04, 0.04, 0.15, 0.30, 0.15}, v);
     return v;
 }
 

@@ -97,13 +97,16 @@ private:
     std::array<double, 2> collectives(int part) const
     {
         const auto w = words(step_, shared_by_replicas, graph_.first_slot[part], Stream::dp_collective);
-        const auto waited = [&](const Exchange& exchange, std::uint32_t bits) {
-            const double time =
-                static_cast<double>(exchange.seconds) * common_communication_ * static_cast<double>(noise_.dp_collective(bits));
+        const auto waited = [&](const Exchange& exchange, double factor) {
+            const double time = static_cast<double>(exchange.seconds) * common_communication_ * factor;
             const double hidden = std::min(time, static_cast<double>(exchange.cover_s) * common_compute_);
             return time - static_cast<double>(exchange.beside) * hidden;
         };
-        return {waited(graph_.reduction[part], w[0]), waited(graph_.gathering[part], w[1])};
+        const auto summed = static_cast<double>(graph_.reduction[part].all_reduce);
+        const double reduced = (1.0 - summed) * static_cast<double>(noise_.dp_reduce_scatter(w[0])) +
+                               summed * static_cast<double>(noise_.dp_all_reduce(w[0]));
+        return {waited(graph_.reduction[part], reduced),
+                waited(graph_.gathering[part], static_cast<double>(noise_.dp_all_gather(w[1])))};
     }
 
     double duration(const DurationLaw& law, std::uint32_t bits) const

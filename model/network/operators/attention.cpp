@@ -39,13 +39,16 @@ void Attention::exchange_context(const Extent& e, double times, Calls& calls) co
         return;
     }
     const double members = e.shape.cp;
-    calls.collective({.kind = Collective::all_gather,
+    const bool ring = e.shape.context_exchange == ContextExchange::ring;
+    calls.collective({.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
+                      .kind = Collective::all_gather,
                       .bytes = 2.0 * e.tokens * (key().local(e.tp) + value().local(e.tp)) * members,
+                      .of = ProcessGroup::context,
                       .group = {e.shape.cp, e.shape.tp},
                       .times = times,
                       .members = Meeting::context,
                       .beside = CollectiveCall::Beside::kernel_before,
-                      .share = e.shape.context_exchange == ContextExchange::ring ? (members - 1.0) / members : 0.0});
+                      .share = ring ? (members - 1.0) / members : 0.0});
 }
 
 void Attention::unfused_softmax(const Extent& e, double traffic, Calls& calls) const

@@ -7,7 +7,8 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
     const double experts = e.local_experts(routing);
     const double flops = 2.0 * experts * m * n * k;
     // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
-    calls.kernel({.groups = experts,
+    calls.kernel({.kind = KernelClass::grouped_gemm,
+                  .groups = experts,
                   .m = m,
                   .n = n,
                   .k = k,

@@ -14,7 +14,9 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
     const double bytes = 2.0 * e.copies(routing) * routing.kept() * width;
     if (group == Group::experts) {
         calls.collective({.way = CollectiveCall::Way::tokens,
+                          .kind = Collective::all_to_all,
                           .bytes = bytes,
+                          .of = ProcessGroup::expert,
                           .group = {e.shape.ep, e.shape.etp},
                           .active = routing.active,
                           .members = meeting});

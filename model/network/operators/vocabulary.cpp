@@ -20,7 +20,7 @@ CollectiveCall sequence_message(const Extent& e, double columns, Collective kind
 
 void Lookup::forward(const Extent& e, Calls& calls) const
 {
-    calls.traffic(lookup_traffic * e.tokens * columns);
+    calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = lookup_traffic * e.tokens * columns});
     if (e.tp > 1.0) {
         calls.collective(
             sequence_message(e, columns, e.shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce));
@@ -33,7 +33,7 @@ void Lookup::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) co
     if (e.tp > 1.0 && e.shape.sequence_parallel) {
         calls.collective(sequence_message(e, columns, Collective::all_gather));
     }
-    calls.traffic(scatter_traffic * e.tokens * columns);
+    calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = scatter_traffic * e.tokens * columns});
 }
 
 Parameters Lookup::parameters(const Extent& e) const { return {.all = rows * columns / e.tp}; }

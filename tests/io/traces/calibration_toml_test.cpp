@@ -62,8 +62,8 @@ TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
     // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps, and the noise of a step's mean, as large.
     EXPECT_NEAR(LawQuantile(variability.microbatch).moments().cv(), 0.1, 0.1 * 4.0 * std::sqrt(0.5 / 3200.0) + 0.002);
     EXPECT_NEAR(LawQuantile(variability.common_compute).moments().cv(), 0.02, 0.02 * 4.0 * 2.0 * std::sqrt(0.5 / 200.0) + 0.002);
-    EXPECT_NE(variability.residual[static_cast<std::size_t>(KernelClass::p2p)].source.find("synthetic"), std::string::npos);
-    EXPECT_EQ(variability.residual[static_cast<std::size_t>(KernelClass::attention)].source.find("synthetic"), std::string::npos);
+    EXPECT_NE(residual_law(variability, KernelClass::p2p).source.find("synthetic"), std::string::npos);
+    EXPECT_EQ(residual_law(variability, KernelClass::attention).source.find("synthetic"), std::string::npos);
 }
 
 /// FSDP's gathers are collectives between replicas for a trace, and inside layers for the model.
@@ -73,13 +73,8 @@ TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
     CalibratedLaw& law = calibration.laws.emplace_back();
     law.key = "residual.dp_collective";
     law.fit.law.family = LogNormal{0.07};
-    const std::string line = "tp_collective = " + law_toml(law.fit.law);
+    const std::string line = "sharded_collective = " + law_toml(law.fit.law);
     EXPECT_NE(variability_toml(calibration, "hpc-2024").find("\n# " + line), std::string::npos);
-    calibration.laws.push_back(law);
-    calibration.laws.back().key = "residual.tp_collective";
-    const std::string both = variability_toml(calibration, "hpc-2024");
-    EXPECT_NE(both.find("\n" + line), std::string::npos);
-    EXPECT_EQ(both.find("# " + line), std::string::npos);
 }
 
 TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)

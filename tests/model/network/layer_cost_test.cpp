@@ -134,11 +134,12 @@ TEST(LayerCosts, ChainsHaveABarrierACollective)
                     }
                 }
                 EXPECT_NEAR(compute, pass->compute_s, 1e-12 * compute);
-                const double exposed = std::accumulate(pass->collectives_s.begin(), pass->collectives_s.end(), 0.0);
+                const double exposed = std::accumulate(pass->exposed.begin(), pass->exposed.end(), 0.0,
+                                                       [](double sum, const Exposed& e) { return sum + e.seconds; });
                 EXPECT_NEAR(exposed, pass->communication_s, 1e-12);
             }
             const std::size_t forward = sequence_parallel ? 4 : 2;
-            EXPECT_EQ(c.kinds.front().forward.collectives_s.size(), tp == 1 ? 0 : forward);
+            EXPECT_EQ(c.kinds.front().forward.exposed.size(), tp == 1 ? 0 : forward);
             EXPECT_EQ(c.kinds.front().forward.segments.size(), tp == 1 ? 1 : forward + 1);
             // Backward: two gathers and, beside weight gradients, two sums; with sequence parallelism two more hidden gathers.
             EXPECT_EQ(c.kinds.front().backward.segments.size(), tp == 1 ? 1U : sequence_parallel ? 7U : 3U);
@@ -247,7 +248,7 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
         const LayerShape shape{2048, 1, tp, true, Recompute::none};
         c.stack.host = Seconds{0.0};
         const PassCost free = layer_costs(gpt_175b, shape, c).kinds.front().forward;
-        auto launches = static_cast<double>(free.collectives_s.size());
+        auto launches = static_cast<double>(free.exposed.size());
         for (const Segment& segment : free.segments) {
             launches += static_cast<double>(segment.size());
         }

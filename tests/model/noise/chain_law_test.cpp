@@ -55,6 +55,16 @@ Segment even_segment(int kernels, double seconds)
     return Segment(static_cast<std::size_t>(kernels), Kernel{KernelClass::gemm, seconds});
 }
 
+/// Collectives of these exposed times.
+std::vector<Exposed> collectives(std::initializer_list<double> seconds)
+{
+    std::vector<Exposed> list;
+    for (const double s : seconds) {
+        list.push_back({s, {{KernelClass::tensor_all_reduce, 1.0}}});
+    }
+    return list;
+}
+
 /// Standard normal scores, which is what a composed law takes.
 const NormalScores& scores()
 {
@@ -126,7 +136,7 @@ TEST(ChainLaws, OfOneMemberAreClosedFormsToTheirTails)
         const ResidualLaws residual = all_classes(Gamma{cv}, 100.0);
         PassCost layer;
         layer.segments = {even_segment(5, 1.0)};
-        layer.collectives_s = {1.0, 1.0};
+        layer.exposed = collectives({1.0, 1.0});
         ChainLaws chains(residual, StandardLaw::node_probabilities());
         for (const int layers : {1, 2, 80}) {
             const ComposedPass& pass = chains.compose({layer, layers}, 1);
@@ -290,7 +300,7 @@ TEST(ChainLaws, AddEmbeddingAndHead)
     layer.segments = {even_segment(2, 1.0)};
     PassCost embedding;
     embedding.segments = {even_segment(1, 1.0)};
-    embedding.collectives_s = {1.0};
+    embedding.exposed = collectives({1.0});
     PassCost head;
     head.segments = {even_segment(3, 1.0)};
     ChainLaws chains(residual, StandardLaw::node_probabilities());
@@ -332,7 +342,7 @@ TEST(ChainLaws, TimesAnOperationsFactorMatchClosedForms)
     const ResidualLaws residual = all_classes(Constant{});
     PassCost layer;
     layer.segments = {even_segment(1, 2.0)};
-    layer.collectives_s = {0.5};
+    layer.exposed = collectives({0.5});
     const Quantile factor = quantile_of(LogNormal{cv});
     ChainLaws chains(residual, StandardLaw::node_probabilities(), KernelLaw(factor));
     const ComposedPass& pass = chains.compose({layer, 4}, 1);
@@ -401,7 +411,7 @@ TEST(ChainLaws, OfConstantKernelsAreConstant)
     const ResidualLaws residual = all_classes(Constant{});
     PassCost layer;
     layer.segments = {even_segment(2, 1.0), even_segment(1, 0.5)};
-    layer.collectives_s = {0.25};
+    layer.exposed = collectives({0.25});
     ChainLaws chains(residual, StandardLaw::node_probabilities());
     const ComposedPass& pass = chains.compose({layer, 4}, 8);
     EXPECT_EQ(pass.compute.mean_s, 10.0);
@@ -454,7 +464,7 @@ TEST(ChainLaws, TimesTheGroupFactorMatchDrawnFleets)
     for (const double cv : {0.02, 0.10}) {
         Variability variability;
         variability.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
-        variability.residual.fill({Gamma{cv}, {}, 20.0, "test"});
+        variability.residual.fill(Law{Gamma{cv}, {}, 20.0, "test"});
         const NoiseTables tables = build_noise_tables(variability, std::array{n});
 
         std::mt19937_64 engine(11);

@@ -36,12 +36,14 @@ NoiseTables rebuilt(const NoiseSource& source)
 {
     Variability v = all_vary();
     std::vector<NetworkTier> tiers = lively_tiers();
+    for (const KernelClassRow& row : kernel_class_rows) {
+        if (source.kind == NoiseKind::residual && is_within(row.kernel, static_cast<KernelClass>(source.index))) {
+            v.residual[static_cast<std::size_t>(row.kernel)] = Law{};
+        }
+    }
     const Law* removed = &law_of(source, v, tiers);
     std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,   &v.common_compute, &v.common_communication,
                            &v.stage, &v.microbatch, &v.operation, &tiers[1].regime, &tiers[2].regime};
-    for (Law& law : v.residual) {
-        laws.push_back(&law);
-    }
     for (Law* law : laws) {
         if (law == removed) {
             *law = Law{};

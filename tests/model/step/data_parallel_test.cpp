@@ -44,6 +44,8 @@ TEST(DataParallel, WithoutOverlapAllIsExposed)
     const ParallelPlan zero1 = plan_of(Sharding::zero1, DataParallelOverlap::off);
     EXPECT_NEAR(DataParallel(none, c).reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way, single_precision);
     EXPECT_EQ(DataParallel(none, c).gathering(own, chunk, 10).exposed(), 0.0F);
+    EXPECT_EQ(DataParallel(none, c).reduction(own, chunk, 10, true).all_reduce, 1.0F);
+    EXPECT_EQ(DataParallel(zero1, c).reduction(own, chunk, 10, true).all_reduce, 0.0F);
     EXPECT_NEAR(DataParallel(zero1, c).reduction(own, chunk, 10, true).exposed(), 4e9 * one_way, single_precision);
     EXPECT_NEAR(DataParallel(zero1, c).gathering(own, chunk, 10).exposed(), 2e9 * one_way, single_precision);
     EXPECT_DOUBLE_EQ(DataParallel(none, c).updated(own), 1e9);
@@ -99,7 +101,9 @@ TEST(DataParallel, HybridShardingStaysInsideItsGroup)
     PassCost pass;
     const ChunkPass chunk = lasting(pass, 0.0);
     const double between = 2.0 * 0.5 * 4e9 / 8.0 / 10e9;
-    EXPECT_NEAR(DataParallel(plan, c).reduction(own, chunk, 1, true).exposed(), 4e9 * one_way + between, single_precision);
+    const Exchange reduction = DataParallel(plan, c).reduction(own, chunk, 1, true);
+    EXPECT_NEAR(reduction.exposed(), 4e9 * one_way + between, single_precision);
+    EXPECT_NEAR(reduction.all_reduce, between / (4e9 * one_way + between), 1e-6);
     EXPECT_NEAR(DataParallel(plan, c).gathering(own, chunk, 1).exposed(), 2e9 * one_way, single_precision);
     EXPECT_DOUBLE_EQ(DataParallel(plan, c).updated(own), 1e9 / 8.0);
 }

@@ -132,7 +132,7 @@ TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
 TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
 {
     Variability variability;
-    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = {LogNormal{0.1}, {}, 20.0, "test"};
+    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = Law{LogNormal{0.1}, {}, 20.0, "test"};
     Problem problem = example_problem(variability, 256, widths);
     problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
     problem.cluster.node_factors[3] = 2.0;

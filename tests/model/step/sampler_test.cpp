@@ -106,11 +106,8 @@ std::vector<ReplicaCase> replica_cases()
     Variability residual_only;  // nothing tells the replicas apart but chance
     Variability spatial;        // who is slow is fixed by the fleet
     Variability stages;         // who is slow changes with the step
-    const std::array<double, kernel_classes> cv{0.05, 0.05, 0.05, 0.10, 0.30, 0.10};
     for (auto* v : {&residual_only, &spatial, &stages}) {
-        for (std::size_t k = 0; k < kernel_classes; ++k) {
-            v->residual[k] = {LogNormal{cv[k]}, {}, 20.0, "test"};
-        }
+        set_residuals({0.05, 0.05, 0.05, 0.10, 0.30, 0.10}, *v);
     }
     spatial.gpu = {Normal{0.02}, {0.01, 0.10}, 20.0, "test"};
     stages.stage = {LogNormal{0.03}, {}, 20.0, "test"};
