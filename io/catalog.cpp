@@ -91,7 +91,13 @@ Kind traced(Kind entry)
 
 Accelerator catalog_accelerator(const std::string& name) { return traced(named(accelerators, name, accelerator_fields())); }
 
-Workload catalog_workload(const std::string& name) { return named(workloads, name, network_fields()); }
+Workload catalog_workload(const std::string& name)
+{
+    Table table = entry(workloads, name);
+    Workload result = read_network(table);
+    result.name = name;
+    return result;
+}
 
 NetworkTier catalog_link(const std::string& name) { return traced(named(links, name, link_fields())); }
 

@@ -6,6 +6,7 @@
 #include "io/reading_units.hpp"
 #include "io/report.hpp"
 #include "io/scenario.hpp"
+#include "io/toml.hpp"
 #include "model/network/network.hpp"
 #include "search/archive.hpp"
 
@@ -151,7 +152,7 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
     const auto tell = [&](const std::vector<std::string>& of, const std::vector<std::string>& without, std::size_t study) {
         for (const std::string& line : of) {
             if (std::find(without.begin(), without.end(), line) == without.end() && ++told <= most) {
-                text += fmt::format("  {}: {}\n", study_letter(study), line);
+                text += fmt::format("  {}: {}\n", study_letter(study), printable(line, 200));
             }
         }
     };
@@ -253,7 +254,7 @@ std::string trained_job(const Results& results)
     try {
         const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
         const Workload& w = scenario.workload;
-        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers, parameters_of(network_of(w)));
+        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers(), parameters_of(network_of(w)));
         for (const Phase& phase : scenario.phases) {
             job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &scenario.phases.front() ? " on " : " and ",
                                phase.tokens, phase.sequence);

@@ -31,6 +31,7 @@ struct ValueShape {
     std::function<std::vector<std::string>()> names{};  // of choices
     std::function<const SectionTable&()> section{};     // of sections; asked for late, as a distribution may hold another one
     bool list = false;                                  // one or more of them, in an array
+    bool by_name = false;                               // sections, each under a name that the file chooses
 };
 
 /// Whether a key may be absent: always; in a section that changes an entry of the catalog, but not in an entry; never.

@@ -112,44 +112,59 @@ private:
                                         [&](const auto& entry) { return has(row_.text("model"), entry.first); });
         if (model != table_.models.end()) {
             w = catalog_workload(model->second);
-            if (row_.count("layers") > 0 && row_.count("layers") < w.layers) {
-                w.experts.dense_layers = std::min(w.experts.dense_layers, w.mixture() ? row_.count("layers") - 1 : 0);
-                w.layers = row_.count("layers");
-            }
-            if (w.mixture() && row_.count("dense_layers") > 0) {
-                w.experts.dense_layers = row_.count("dense_layers");
-            }
+            shorten(w);
+            w.predictions = row_.count("predictions");
         } else {
-            w = table_.workload;
-            w.name = row_.text("model");
-            w.layers = row_.count("layers");
-            if (w.layers == 0 && row_.number("tflops_per_gpu") > 0.0 && row_.count("hidden") > 0) {
-                w.layers = layers_of_rate(row_);
-                assume(fmt::format("layers = {} of the printed rate", w.layers));
+            Transformer t = table_.workload;
+            t.name = row_.text("model");
+            t.layers = row_.count("layers");
+            if (t.layers == 0 && row_.number("tflops_per_gpu") > 0.0 && row_.count("hidden") > 0) {
+                t.layers = layers_of_rate(row_);
+                assume(fmt::format("layers = {} of the printed rate", t.layers));
             }
-            w.hidden = row_.count("hidden");
-            w.heads = row_.count("heads");
-            w.kv_heads = row_.count("kv_heads") > 0 ? row_.count("kv_heads") : w.heads;
-            w.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * w.hidden;
-            w.vocabulary = row_.count("vocab");
+            t.hidden = row_.count("hidden");
+            t.heads = row_.count("heads");
+            t.kv_heads = row_.count("kv_heads") > 0 ? row_.count("kv_heads") : t.heads;
+            t.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * t.hidden;
+            t.vocabulary = row_.count("vocab");
             for (const auto& [value, column] :
-                 {std::pair{w.layers, "layers"}, {w.hidden, "hidden"}, {w.heads, "heads"}, {w.vocabulary, "vocab"}}) {
+                 {std::pair{t.layers, "layers"}, {t.hidden, "hidden"}, {t.heads, "heads"}, {t.vocabulary, "vocab"}}) {
                 if (value == 0) {
                     return fmt::format("no {} (no model card in the catalog)", column);
                 }
             }
+            w = workload_of(t);
         }
-        if (w.mixture() && row_.number("capacity") > 0.0) {
-            w.experts.capacity = row_.number("capacity");
+        if (const double capacity = row_.number("capacity"); capacity > 0.0) {
+            w.change<ExpertsBlock>([capacity](ExpertsBlock& experts) { experts.capacity = capacity; });
         }
         if (row_.text("attention") == "plain") {
-            w.attention = AttentionKernel::plain;
+            const auto unfuse = [](auto& attention) { attention.kernel = AttentionKernel::plain; };
+            w.change<AttentionBlock>(unfuse);
+            w.change<LatentAttentionBlock>(unfuse);
         }
         w.precision = precision_of(row_.text("precision"));
         run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
         return run.phase.sequence == 0 || run.phase.global_batch == 0
                    ? std::optional<Refusal>("no sequence length or global batch")
                    : std::nullopt;
+    }
+
+    /// A network with fewer layers than the catalog's, or with other dense ones, as the row says.
+    void shorten(Workload& w)
+    {
+        const int layers = row_.count("layers");
+        auto t = transformer_of(w);
+        if (t && t->mixture()) {
+            if (layers > 0 && layers < t->layers) {
+                t->layers = layers;
+                t->experts.dense_layers = std::min(t->experts.dense_layers, layers - 1);
+            }
+            t->experts.dense_layers = row_.count("dense_layers") > 0 ? row_.count("dense_layers") : t->experts.dense_layers;
+            w = workload_of(*t);
+        } else if (layers > 0 && layers < w.layers()) {
+            w.cut(layers);
+        }
     }
 
     std::optional<Refusal> read_cluster(MeasuredRun& run)
@@ -220,12 +235,12 @@ private:
         if (run.phase.global_batch % together != 0) {
             return fmt::format("dp*microbatch = {} does not divide the global batch {}", together, run.phase.global_batch);
         }
-        if (plan.tp > 1 && run.workload.heads % plan.tp != 0) {
-            return fmt::format("tp = {} does not divide {} heads", plan.tp, run.workload.heads);
+        if (!run.workload.splits_by(plan.tp)) {
+            return fmt::format("tp = {} does not divide {}", plan.tp, run.workload.undivided_text(plan.tp));
         }
         plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
-        read_schedule(plan, run.workload.layers);
-        read_recompute(plan, run.workload.layers);
+        read_schedule(plan, run.workload.layers());
+        read_recompute(plan, run.workload.layers());
         read_sharding(plan);
         return std::nullopt;
     }
@@ -294,8 +309,8 @@ private:
 std::string identity(const MeasuredRun& run)
 {
     const ParallelPlan& p = run.plan;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers, run.workload.hidden,
-                       run.workload.heads, static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch,
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers(), run.workload.hidden,
+                       run.workload.heads(), static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch,
                        run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
 }
 

@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, std::string>> read_pairs(Table table)
     return pairs;
 }
 
-void read_kinds(Table& table, Workload& workload)
+void read_kinds(Table& table, Transformer& workload)
 {
     const auto is = [&table](const char* key, const char* text) {
         const auto value = table.find(key);

@@ -3,6 +3,7 @@
 /// How the rows of a table of measured runs are to be read: which machine its columns mean, and what the source leaves out.
 
 #include "io/scenario.hpp"
+#include "model/network/transformer.hpp"
 
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ struct MeasuredTable {
     std::vector<TableFill> fills;
     std::vector<TableSkip> skips;
     std::vector<std::pair<std::string, std::string>> models;  // part of the `model` column -> workload of the catalog
-    Workload workload;                                        // kinds of kernels, for rows that print their own shape
+    Transformer workload;                                     // kinds of kernels, for rows that print their own shape
     ParallelPlan plan;                                        // what no column says
 };
 

@@ -176,23 +176,22 @@ void refuse_gpus(const Choice<int>& gpus, const Study& study)
 void refuse_tp(const Choice<int>& tp, const Study& study)
 {
     const Workload& workload = study.workload;
-    if (workload.heads_divide(tp.value)) {
+    if (workload.splits_by(tp.value)) {
         return;
     }
-    int below = std::min(tp.value, workload.heads);
-    while (!workload.heads_divide(below)) {
+    if (workload.captured) {
+        tp.fail({"divides a captured network", "how its operators split is not in its file", "write 1"});
+    }
+    int below = std::min(tp.value, study.cluster.gpus);
+    while (!workload.splits_by(below)) {
         --below;
     }
     int above = tp.value;
-    while (above <= workload.heads && !workload.heads_divide(above)) {
+    while (above <= study.cluster.gpus && !workload.splits_by(above)) {
         ++above;
     }
-    const std::string also = above <= workload.heads ? fmt::format(" or {}", above) : "";
-    if (workload.heads % tp.value != 0) {
-        tp.fail({fmt::format("does not divide {} attention heads", workload.heads), "each GPU computes whole heads",
-                 fmt::format("try {}{}", below, also)});
-    }
-    tp.fail({fmt::format("does not fit {} key and value heads", workload.kv_heads), "one must be a multiple of the other",
+    const std::string also = above <= study.cluster.gpus ? fmt::format(" or {}", above) : "";
+    tp.fail({fmt::format("does not divide {}", workload.undivided_text(tp.value)), "each GPU computes whole heads and groups",
              fmt::format("try {}{}", below, also)});
 }
 
@@ -207,17 +206,22 @@ void refuse_shares(const Choice<int>& degree, const Study& study, int largest, s
     }
 }
 
-void refuse_ep(const Choice<int>& ep, const Study& study) { refuse_shares(ep, study, study.workload.experts.count, "experts"); }
+void refuse_ep(const Choice<int>& ep, const Study& study)
+{
+    const auto* experts = study.workload.find<ExpertsBlock>();
+    refuse_shares(ep, study, experts != nullptr ? experts->count : ep.value, "experts");
+}
 
 void refuse_etp(const Choice<int>& etp, const Study& study)
 {
-    refuse_shares(etp, study, study.workload.experts.feed_forward, "columns of an expert");
+    const auto* experts = study.workload.find<ExpertsBlock>();
+    refuse_shares(etp, study, experts != nullptr ? experts->inner : etp.value, "columns of an expert");
 }
 
 void refuse_recomputed(const Choice<int>& layers, const Study& study)
 {
-    if (layers.value >= study.workload.layers) {
-        layers.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers),
+    if (layers.value >= study.workload.layers()) {
+        layers.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers()),
                      "write 0 for all of them, or fewer"});
     }
 }
@@ -371,8 +375,8 @@ std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, c
         value.fail({"is not a layout", *wrong, fmt::format("write for example layout = {}", layout_example)});
     }
     const auto& chunks = std::get<std::vector<Chunk>>(parsed);
-    if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers) {
-        value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers),
+    if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers()) {
+        value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers()),
                     "write as many t as it has layers"});
     }
     if (const std::set<std::size_t> counts = chunk_counts(space); !counts.contains(chunks.size())) {

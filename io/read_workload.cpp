@@ -1,4 +1,8 @@
+#include "io/block_fields.hpp"
+#include "io/captured_network.hpp"
+#include "io/nearest.hpp"
 #include "io/sections.hpp"
+#include "model/network/transformer.hpp"
 
 #include "model/step/schedule.hpp"
 
@@ -6,7 +10,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <optional>
+#include <utility>
 
 namespace prismopt {
 
@@ -31,9 +36,26 @@ constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
 constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2048"};
 
+/// What a file says of a network, in whichever way: by the keys of a decoder whose layers are alike, or by layers made of blocks.
+struct NetworkReading {
+    Workload workload;
+    Transformer alike;      // the same by the older keys
+    bool has_alike = true;  // false: the catalog's network has no such keys
+};
+
+auto of(auto Workload::*member)
+{
+    return [member](NetworkReading & reading) -> auto& { return reading.workload.*member; };
+}
+
+auto of(auto Transformer::*member)
+{
+    return [member](NetworkReading & reading) -> auto& { return reading.alike.*member; };
+}
+
 const Fields<Experts>& experts_fields()
 {
-    static const auto fields = Fields<Experts>("experts", "experts in place of the MLP")
+    static const auto fields = Fields<Experts>("experts", "experts in place of the MLP; block = \"experts\" says the same")
                                    .integer("count", &Experts::count, experts_range)
                                    .required()
                                    .integer("active", &Experts::active, active_range)
@@ -51,9 +73,8 @@ const Fields<Experts>& experts_fields()
 const Fields<LatentAttention>& latent_fields()
 {
     static const auto fields =
-        Fields<LatentAttention>("latent", "multi-head latent attention (DeepSeek-V2, arXiv 2405.04434)")
+        Fields<LatentAttention>("latent", "multi-head latent attention; block = \"latent_attention\" says the same")
             .integer("query_rank", &LatentAttention::query_rank, {"rank of the compressed queries", 1, 1'000'000, "1536"})
-            .required()
             .integer("key_value_rank", &LatentAttention::key_value_rank,
                      {"rank of the compressed keys and values", 1, 1'000'000, "512"})
             .required()
@@ -67,105 +88,498 @@ const Fields<LatentAttention>& latent_fields()
     return fields;
 }
 
-void check_heads(Table& table, const Workload& workload)
+struct LayerKeys {
+    LayerDescription layer;
+    int network_hidden = 0;
+};
+
+const Fields<LayerKeys>& layer_fields()
+{
+    static const auto own = [](auto LayerDescription::*member) {
+        return [member](LayerKeys & keys) -> auto& { return keys.layer.*member; };
+    };
+    static const auto fields =
+        Fields<LayerKeys>("layer", "a kind of layer, by the blocks that it is made of")
+            .integer("hidden", own(&LayerDescription::hidden),
+                     {"columns of its stream; unless given: those of the network", 1, 1'000'000, "320"})
+            .custom({"blocks", "its blocks, in order",
+                     R"([{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }])", block_shapes(),
+                     Need::required},
+                    [](const Value& value, LayerKeys& keys, Keys) {
+                        const int hidden = keys.layer.hidden > 0 ? keys.layer.hidden : keys.network_hidden;
+                        for (const Value& block : value.list(R"([{ block = "mlp", inner = 14336 }])")) {
+                            keys.layer.blocks.push_back(read_block(block, hidden));
+                        }
+                    })
+            .flag("parallel", own(&LayerDescription::parallel), "whether its blocks read the same input, side by side")
+            .number("tokens", own(&LayerDescription::tokens),
+                    {"tokens here for each token of the phase's sequence", 0.0, 1e6, "0.25", Range::Ends::open_low})
+            .flag("frozen", own(&LayerDescription::frozen), "whether it is left as it is, but for adapters");
+    return fields;
+}
+
+const SectionTable& layer_table() { return layer_fields(); }
+
+/// An element of `sequence`.
+struct RunKeys {
+    std::string layer;
+    std::string pattern;
+    int count = 1;
+};
+
+const Fields<RunKeys>& run_fields()
+{
+    static const auto fields =
+        Fields<RunKeys>("layers", "layers that follow each other")
+            .text("layer", &RunKeys::layer, "dense", "kind of layer")
+            .text("pattern", &RunKeys::pattern, "SF", "kinds of layers whose names are single characters, one after the other")
+            .integer("count", &RunKeys::count, {"how many of them", 1, 100'000, "32"});
+    return fields;
+}
+
+const SectionTable& run_table() { return run_fields(); }
+
+/// A module of multi-token prediction.
+struct PredictionKeys {
+    std::string layer;
+    std::string pattern;
+};
+
+const Fields<PredictionKeys>& prediction_fields()
+{
+    static const auto fields =
+        Fields<PredictionKeys>("prediction", "the layers of a module of multi-token prediction (arXiv 2412.19437, section 2.2)")
+            .text("layer", &PredictionKeys::layer, "moe", "kind of its layer")
+            .text("pattern", &PredictionKeys::pattern, "*E",
+                  "its layers, where there are several, by names of single characters");
+    return fields;
+}
+
+/// The kind of layer of that name; refuses others.
+int kind_of(const Value& value, const std::string& name, const Workload& w)
+{
+    const auto found =
+        std::find_if(w.kinds.begin(), w.kinds.end(), [&name](const LayerDescription& kind) { return kind.name == name; });
+    if (found == w.kinds.end()) {
+        std::vector<std::string> names;
+        for (const LayerDescription& kind : w.kinds) {
+            names.push_back(kind.name);
+        }
+        value.fail({fmt::format("names the layer \"{}\"", name), fmt::format("[workload] has {}", listed(names)),
+                    fmt::format("describe it: layer.{} = {{ blocks = [...] }}", name)});
+    }
+    return static_cast<int>(found - w.kinds.begin());
+}
+
+void add_run(int kind, int count, std::vector<LayerRun>& runs)
+{
+    if (!runs.empty() && runs.back().kind == kind) {
+        runs.back().count += count;
+    } else {
+        runs.push_back({kind, count});
+    }
+}
+
+void add_pattern(const Value& value, const std::string& pattern, const Workload& w, std::vector<LayerRun>& runs)
+{
+    for (const char letter : pattern) {
+        add_run(kind_of(value, std::string(1, letter), w), 1, runs);
+    }
+}
+
+/// What `layer` or `pattern` of a section says.
+template <class Keys>
+std::vector<LayerRun> runs_of(Table& table, const Keys& keys, int count, const Workload& w)
+{
+    const auto layer = table.find("layer");
+    const auto pattern = table.find("pattern");
+    if (layer.has_value() == pattern.has_value()) {
+        table.fail({layer ? "gives layer and pattern" : "gives neither layer nor pattern", "layers are named once",
+                    R"(write layer = "dense", or pattern = "SF")"});
+    }
+    std::vector<LayerRun> runs;
+    for (int i = 0; i < (pattern ? count : 1); ++i) {
+        if (pattern) {
+            add_pattern(*pattern, keys.pattern, w, runs);
+        } else {
+            add_run(kind_of(*layer, keys.layer, w), count, runs);
+        }
+    }
+    return runs;
+}
+
+constexpr int most_layers = 100'000;
+
+/// Blocks beside each other share their norm and their sum.
+void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norms)
+{
+    if (!layer.parallel) {
+        return;
+    }
+    const auto alone = [](const BlockDescription& block) {
+        return std::holds_alternative<LinearBlock>(block) || std::holds_alternative<ModulationBlock>(block) ||
+               std::holds_alternative<ResidualConvolutionBlock>(block) || std::holds_alternative<ConvolutionBlock>(block) ||
+               std::holds_alternative<TablesBlock>(block) || std::holds_alternative<InteractionBlock>(block);
+    };
+    if (norms != NormPlace::pre || std::any_of(layer.blocks.begin(), layer.blocks.end(), alone)) {
+        table.find("parallel")
+            ->fail({"needs blocks that begin with a norm and end with a sum",
+                    "they share these: attention, mlp, experts, mamba2 and gated_delta with norms = \"pre\"",
+                    "leave parallel out, or the other blocks"});
+    }
+}
+
+void read_layers(const Value& value, NetworkReading& reading)
+{
+    Workload& w = reading.workload;
+    Table table = value.table(R"(layer.dense = { blocks = [...] })");
+    for (const std::string& name : table.keys()) {
+        LayerKeys keys;
+        keys.network_hidden = w.hidden;
+        keys.layer.name = name;
+        Table own = table.find(name)->table(layer_fields().example());
+        layer_fields().read_whole(own, Keys::all, keys);
+        refuse_parallel(own, keys.layer, w.norms);
+        const auto known =
+            std::find_if(w.kinds.begin(), w.kinds.end(), [&name](const LayerDescription& kind) { return kind.name == name; });
+        if (known == w.kinds.end()) {
+            w.kinds.push_back(keys.layer);
+        } else {
+            *known = keys.layer;  // of the catalog's network
+        }
+    }
+}
+
+void refuse_too_many(const Value& value, const Workload& w)
+{
+    if (w.layers() > most_layers) {
+        value.fail(
+            {fmt::format("gives {} layers", w.layers()), fmt::format("at most {} are taken", most_layers), "give fewer layers"});
+    }
+}
+
+void read_sequence(const Value& value, NetworkReading& reading)
+{
+    Workload& w = reading.workload;
+    w.sequence.clear();
+    for (const Value& element : value.list(R"([{ layer = "dense", count = 32 }])")) {
+        RunKeys keys;
+        Table table = element.table(R"({ layer = "dense", count = 32 })");
+        run_fields().read_whole(table, Keys::all, keys);
+        for (const LayerRun& run : runs_of(table, keys, keys.count, w)) {
+            add_run(run.kind, run.count, w.sequence);
+        }
+        refuse_too_many(value, w);
+    }
+}
+
+void read_pattern(const Value& value, NetworkReading& reading)
+{
+    reading.workload.sequence.clear();
+    add_pattern(value, value.text("MEMEM*E"), reading.workload, reading.workload.sequence);
+    refuse_too_many(value, reading.workload);
+}
+
+void read_prediction(Table& network, Workload& w)
+{
+    if (const auto value = network.find("prediction")) {
+        PredictionKeys keys;
+        Table table = value->table(R"({ layer = "moe" })");
+        prediction_fields().read_whole(table, Keys::all, keys);
+        w.prediction = runs_of(table, keys, 1, w);
+    }
+    if (w.predictions > 0 && w.prediction.empty()) {
+        network.find("predictions")
+            ->fail({"needs the layers of a module", "this network names none",
+                    R"(add prediction = { layer = "dense" }, with the name of a layer)"});
+    }
+}
+
+/// Keys of decoders whose layers are alike, which blocks and sequences replace.
+constexpr std::array older_keys{"layers",    "heads",  "kv_heads", "feed_forward", "activation",
+                                "attention", "causal", "head",     "experts",      "latent"};
+
+void check_heads(Table& table, const Transformer& t)
 {
     const auto refuse = [&table](std::string_view key, const Complaint& complaint) {
         const auto place = table.find(key);
         place ? place->fail(complaint) : table.fail(complaint);
     };
-    if (workload.head == 0 && workload.hidden % workload.heads != 0) {
-        refuse("heads", {fmt::format("gives {} attention heads for a hidden size of {}", workload.heads, workload.hidden),
+    if (t.head == 0 && t.hidden % t.heads != 0) {
+        refuse("heads", {fmt::format("gives {} attention heads for a hidden size of {}", t.heads, t.hidden),
                          "heads must divide hidden", "change one of the two"});
     }
-    if (workload.heads % workload.kv_heads != 0) {
-        refuse("kv_heads", {fmt::format("gives {} key and value heads for {} attention heads", workload.kv_heads, workload.heads),
-                            "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", workload.heads)});
+    if (t.heads % t.kv_heads != 0) {
+        refuse("kv_heads", {fmt::format("gives {} key and value heads for {} attention heads", t.kv_heads, t.heads),
+                            "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", t.heads)});
     }
 }
 
-}  // namespace
-
-const Fields<Workload>& network_fields()
+const Fields<OptimizerSettings>& optimizer_fields()
 {
     static const auto fields =
-        Fields<Workload>("a network", "the shape of a network")
-            .integer("layers", &Workload::layers, layers_range)
+        Fields<OptimizerSettings>("optimizer", "the optimizer, and the types of the numbers that it holds")
+            .choice("kind", &OptimizerSettings::kind, "muon",
+                    "adamw; sgd with momentum; or muon, with adamw for embedding and head")
+            .choice("states", &OptimizerSettings::states, "bf16", "moments and momentum")
+            .choice("master", &OptimizerSettings::master, "fp32", "copy of the parameters that is updated")
+            .choice("gradients", &OptimizerSettings::gradients, "bf16", "gradients as they are summed over microbatches")
+            .custom({"reduction",
+                     "gradients as they are sent between replicas; unless given: as the software stack does",
+                     in_quotes("bf16"),
+                     {choice_shape(enum_names<NumberType>)}},
+                    [](const Value& value, OptimizerSettings& optimizer, Keys) {
+                        optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "types of numbers"));
+                    });
+    return fields;
+}
+
+const SectionTable& prediction_table() { return prediction_fields(); }
+
+const Fields<NetworkReading>& reading_fields()
+{
+    static const auto section = [](const SectionTable& (*table)(), bool list, bool by_name) {
+        return std::vector<ValueShape>{{.kind = ValueShape::Kind::section, .section = table, .list = list, .by_name = by_name}};
+    };
+    static const auto fields =
+        Fields<NetworkReading>("a network", "the shape of a network")
+            .integer("hidden", of(&Workload::hidden), hidden_range)
             .complete()
-            .integer("hidden", &Workload::hidden, hidden_range)
-            .complete()
-            .integer("heads", &Workload::heads, heads_range)
-            .complete()
-            .integer("kv_heads", &Workload::kv_heads, kv_heads_range)
-            .complete()
-            .integer("feed_forward", &Workload::feed_forward, feed_forward_range)
-            .complete()
-            .integer("vocabulary", &Workload::vocabulary, vocabulary_range)
-            .complete()
-            .choice("activation", &Workload::activation, "swiglu", "activation of the MLP")
-            .complete()
-            .choice("normalisation", &Workload::normalisation, "rms_norm", "normalisation")
-            .complete()
-            .choice("attention", &Workload::attention, "flash",
+            .integer("vocabulary", of(&Workload::vocabulary), vocabulary_range)
+            .integer("positions", of(&Workload::positions),
+                     {"rows of learned positions in the embedding", 1, 100'000'000, "2048"})
+            .choice("normalisation", of(&Workload::normalisation), "rms_norm", "normalisation")
+            .choice("norms", of(&Workload::norms), "pre", "where blocks normalise: what they read, what they give, or both")
+            .flag("tied_embedding", of(&Workload::tied_embedding), "whether input and output embedding share their weights")
+            .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved (GPT-3 era runs)")
+            .choice("precision", of(&Workload::precision), "bf16", "precision of the products of linear layers")
+            .custom({"layer", "kinds of layers, by name",
+                     R"({ dense = { blocks = [{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }] } })",
+                     section(layer_table, false, true)},
+                    [](const Value& value, NetworkReading& reading, Keys) { read_layers(value, reading); })
+            .custom({"sequence", "the layers, in order", R"([{ layer = "dense", count = 3 }, { layer = "moe", count = 58 }])",
+                     section(run_table, true, false)},
+                    [](const Value& value, NetworkReading& reading, Keys) { read_sequence(value, reading); })
+            .custom({"pattern",
+                     "the layers, in order, by names of single characters, in place of sequence",
+                     in_quotes("MEMEM*E"),
+                     {{}}},
+                    [](const Value& value, NetworkReading& reading, Keys) { read_pattern(value, reading); })
+            .custom({"prediction", prediction_fields().help(), R"({ layer = "moe" })", section(prediction_table, false, false)},
+                    [](const Value&, NetworkReading&, Keys) {})  // when its layers are known
+            .integer("predictions", of(&Workload::predictions),
+                     {"modules of multi-token prediction that are trained", 1, 16, "1"})
+            .choice("task", of(&Workload::task), "training", "inference runs forward passes only")
+            .nested("optimizer", of(&Workload::optimizer), optimizer_fields)
+            .flag("frozen_ends", of(&Workload::frozen_ends), "whether embedding and head are left as they are")
+            .integer("adapter_rank", of(&Workload::adapter_rank),
+                     {"rank of adapters beside the products of frozen layers (LoRA); unless given: none", 1, 100'000, "16"})
+            // Older keys, for one release.
+            .integer("layers", of(&Transformer::layers), layers_range)
+            .integer("heads", of(&Transformer::heads), heads_range)
+            .integer("kv_heads", of(&Transformer::kv_heads), kv_heads_range)
+            .integer("feed_forward", of(&Transformer::feed_forward), feed_forward_range)
+            .choice("activation", of(&Transformer::activation), "swiglu", "activation of the MLP")
+            .choice("attention", of(&Transformer::attention), "flash",
                     "attention kernel: plain writes the score matrix to memory, flash never does")
-            .complete()
-            .flag("causal", &Workload::causal, "whether a token attends only to those before it")
-            .complete()
-            .flag("tied_embedding", &Workload::tied_embedding, "whether input and output embedding share their weights")
-            .complete()
-            .flag("dropout", &Workload::dropout, "whether dropout masks are saved (GPT-3 era runs)")
-            .complete()
-            .choice("precision", &Workload::precision, "bf16", "precision of the products of linear layers")
-            .integer("head", &Workload::head, {"size of an attention head; unless given: hidden / heads", 1, 1'000'000, "128"})
-            .nested("experts", &Workload::experts, experts_fields)
-            .nested("latent", &Workload::latent, latent_fields)
-            .check(check_heads);
+            .flag("causal", of(&Transformer::causal), "whether a token attends only to those before it")
+            .integer("head", of(&Transformer::head),
+                     {"size of an attention head; unless given: hidden / heads", 1, 1'000'000, "128"})
+            .nested("experts", of(&Transformer::experts), experts_fields)
+            .nested("latent", of(&Transformer::latent), latent_fields);
     return fields;
 }
 
-const Fields<Workload>& workload_fields()
-{
-    static const auto fields =
-        Fields<Workload>("[workload]", "the network that is trained: one of the catalog, with changes, or its whole shape")
-            .base("model", catalog_workloads, catalog_workload, "network of the catalog")
-            .text("name", &Workload::name, "my-model", "name of the network in reports")
-            .include(network_fields());
-    return fields;
-}
+bool describes_layers(Table& table) { return table.find("layer") || table.find("sequence") || table.find("pattern"); }
 
-namespace {
-
-/// Lines of models with layers that are no attention; the catalog cannot hold them.
-void refuse_hybrids(const Value& model)
+/// The key that a file with one of the older keys has first, or nothing.
+std::optional<Value> older_key(Table& table, std::string_view but = "")
 {
-    constexpr std::array<std::string_view, 8> lines{"mamba", "nemotron-h", "nemotronh",  "jamba",
-                                                    "zamba", "bamba",      "qwen3-next", "hybrid"};
-    if (!model.is_text()) {
-        return;
-    }
-    std::string text = model.text("llama3-70b");
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (const std::string_view line : lines) {
-        if (text.find(line) != std::string::npos) {
-            model.fail({"has state-space layers", "they are not modelled",
-                        "choose a transformer, or describe one of the same size: layers, hidden, heads, ... (docs/scenario.md)"});
+    std::optional<Value> first;
+    for (const char* key : older_keys) {
+        const auto found = but == key ? std::nullopt : table.find(key);
+        if (found && (!first || found->line() < first->line())) {
+            first = found;
         }
     }
+    return first;
+}
+
+/// `based`: on a network of the catalog.
+Workload with_layers(Table& table, NetworkReading& reading, bool based)
+{
+    Workload& w = reading.workload;
+    const auto older = older_key(table);
+    if (describes_layers(table)) {
+        if (older) {
+            older->fail({"beside layer, sequence or pattern", "layers are described once",
+                         "give it to the block that it is of (docs/scenario.md)"});
+        }
+        if (table.find("sequence") && table.find("pattern")) {
+            table.find("pattern")->fail({"beside sequence", "the order of layers is given once", "leave one of the two out"});
+        }
+        if (w.sequence.empty()) {
+            table.at("sequence", R"(sequence = [{ layer = "dense", count = 32 }])");
+        }
+        return w;
+    }
+    if (based && !older) {
+        return w;
+    }
+    Transformer& t = reading.alike;
+    if (!reading.has_alike) {
+        const auto layers = table.find("layers");
+        const auto other = older_key(table, "layers");
+        if (other) {
+            other->fail({"is no key of this network", "its layers are made of blocks that differ",
+                         "give layer.NAME with the block's new keys (docs/scenario.md)"});
+        }
+        w.cut(layers->count(layers_range));
+        return w;
+    }
+    if (!based) {
+        for (const auto& [key, line] : {std::pair{"layers", "layers = 96"},
+                                        {"heads", "heads = 96"},
+                                        {"kv_heads", "kv_heads = 8"},
+                                        {"feed_forward", "feed_forward = 49152"},
+                                        {"vocabulary", "vocabulary = 51200"},
+                                        {"activation", "activation = \"swiglu\""},
+                                        {"normalisation", "normalisation = \"rms_norm\""},
+                                        {"attention", "attention = \"flash\""},
+                                        {"causal", "causal = true"},
+                                        {"tied_embedding", "tied_embedding = true"},
+                                        {"dropout", "dropout = true"}}) {
+            table.at(key, line);
+        }
+    }
+    t.name = w.name;
+    t.hidden = w.hidden;
+    t.vocabulary = w.vocabulary;
+    t.normalisation = w.normalisation;
+    t.tied_embedding = w.tied_embedding;
+    t.dropout = w.dropout;
+    t.precision = w.precision;
+    check_heads(table, t);
+    const Workload alike = workload_of(t);
+    std::vector<LayerRun> prediction;
+    for (const LayerRun& run : w.prediction) {
+        for (std::size_t kind = 0; kind < alike.kinds.size(); ++kind) {
+            if (alike.kinds[kind].name == w.kinds[run.kind].name) {
+                prediction.push_back({static_cast<int>(kind), run.count});
+            }
+        }
+    }
+    w.prediction = std::move(prediction);
+    w.kinds = alike.kinds;
+    w.sequence = alike.sequence;
+    return w;
+}
+
+Workload finished(Table& table, NetworkReading& reading, bool based)
+{
+    Workload w = with_layers(table, reading, based);
+    const bool frozen = std::any_of(w.kinds.begin(), w.kinds.end(), [](const LayerDescription& layer) { return layer.frozen; });
+    if (w.adapter_rank > 0 && !frozen) {
+        table.find("adapter_rank")
+            ->fail(
+                {"is of no layer", "adapters stand beside the products of frozen layers", "write frozen = true in layer.NAME"});
+    }
+    read_prediction(table, w);
+    return w;
+}
+
+NetworkReading catalog_reading(const std::string& name)
+{
+    NetworkReading reading{catalog_workload(name), {}};
+    const auto alike = transformer_of(reading.workload);
+    reading.has_alike = alike.has_value();
+    reading.alike = alike.value_or(Transformer{});
+    return reading;
+}
+
+void read_captured(const Value& value, NetworkReading& reading, Keys)
+{
+    const std::string text = value.text("gpt.json");
+    if (!is_written_out(text)) {
+        value.fail({"names a file", "only a scenario that is read from a file has files beside it", "give the network itself"});
+    }
+    CapturedNetwork captured = parse_captured_network(text, "[workload] captured");
+    reading.workload.name = captured.name;
+    reading.workload.captured_tokens = captured.tokens;
+    reading.workload.captured = std::make_shared<const Network>(std::move(captured.network));
+}
+
+const Fields<NetworkReading>& captured_fields()
+{
+    static const auto fields =
+        Fields<NetworkReading>("a captured network", "a network from its PyTorch code")
+            .custom({"captured",
+                     "file that jobs/capture_network.py wrote, by its path from the scenario's folder, in place of a description "
+                     "(docs/captured-networks.md); beside it only name and precision",
+                     "\"gpt.json\"",
+                     {{.kind = ValueShape::Kind::text}}},
+                    read_captured);
+    return fields;
+}
+
+/// Keys beside a captured network.
+const Fields<NetworkReading>& captured_workload_fields()
+{
+    static const auto fields =
+        Fields<NetworkReading>("[workload]", "a captured network")
+            .include(captured_fields())
+            .text("name", of(&Workload::name), "my-model", "name of the network in reports")
+            .choice("precision", of(&Workload::precision), "bf16", "precision of the products of linear layers");
+    return fields;
+}
+
+const Fields<NetworkReading>& scenario_network_fields()
+{
+    static const auto fields =
+        Fields<NetworkReading>("[workload]", "the network that is trained: one of the catalog, with changes, or its layers")
+            .base("model", catalog_workloads, catalog_reading, "network of the catalog")
+            .include(captured_fields())
+            .text("name", of(&Workload::name), "my-model", "name of the network in reports")
+            .include(reading_fields());
+    return fields;
 }
 
 }  // namespace
+
+const SectionTable& workload_table() { return scenario_network_fields(); }
+
+Workload read_network(Table& table)
+{
+    NetworkReading reading;
+    const bool by_blocks = describes_layers(table);
+    reading_fields().read_whole(table, by_blocks ? Keys::some : Keys::all, reading);
+    return finished(table, reading, false);
+}
 
 Workload read_workload(Table table)
 {
-    Workload workload;
-    if (const auto model = table.find("model")) {
-        refuse_hybrids(*model);
+    NetworkReading reading;
+    if (table.find("captured")) {
+        captured_workload_fields().read_whole(table, Keys::all, reading);
+        return reading.workload;
     }
-    workload_fields().read_whole(table, Keys::all, workload);
+    scenario_network_fields().read_whole(table, Keys::all, reading);
+    Workload workload = finished(table, reading, table.find("model").has_value());
     if (!table.find("name")) {
         const bool changed = table.keys().size() > 1;
         workload.name = !table.find("model") ? "custom" : workload.name + (changed ? " (changed)" : "");
     }
     return workload;
+}
+
+std::string older_keys_text(Table table)
+{
+    const auto older = older_key(table);
+    return older ? fmt::format(
+                       "line {}: the next release refuses layers, heads, feed_forward, experts and the other keys of networks "
+                       "whose layers are alike; write layer.NAME = {{ blocks = [...] }} and sequence (docs/networks.md)",
+                       older->line())
+                 : "";
 }
 
 const Fields<Phase>& phase_fields()

@@ -1,5 +1,6 @@
 #include "io/scenario.hpp"
 
+#include "io/captured_network.hpp"
 #include "io/hardware_variants.hpp"
 #include "io/sections.hpp"
 #include "io/toml.hpp"
@@ -101,11 +102,17 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
             phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
                          fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
         }
-        if (phase.own.tp > 0 && !scenario.workload.heads_divide(phase.own.tp)) {
+        if (scenario.workload.captured && phase.sequence != scenario.workload.captured_tokens) {
+            phases.fail({fmt::format("has one with sequences of {}", phase.sequence),
+                         fmt::format("{} was captured with {} tokens in a sample", scenario.workload.name,
+                                     scenario.workload.captured_tokens),
+                         fmt::format("write sequence_length = {}, or capture the network with other inputs",
+                                     scenario.workload.captured_tokens)});
+        }
+        if (phase.own.tp > 0 && !scenario.workload.splits_by(phase.own.tp)) {
             phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
-                         fmt::format("the network has {} attention heads and {} key and value heads", scenario.workload.heads,
-                                     scenario.workload.kv_heads),
-                         "give that phase a tp that divides them"});
+                         "it does not divide " + scenario.workload.undivided_text(phase.own.tp),
+                         "give that phase a tp that does"});
         }
     }
 }
@@ -131,8 +138,10 @@ Fields<Scenario> made_scenario_fields()
     all.text("name", &Scenario::name, "my-study", "name of the study").required();
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "day on which the training begins, for dates in reports");
-    all.custom(section_key("workload", table_of<Workload, workload_fields>, Need::required),
-               [in](const Value& value, Scenario& s, Keys) { s.workload = read_workload(in(value)); });
+    all.custom(section_key("workload", workload_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+        s.workload = read_workload(in(value));
+        s.older_keys = older_keys_text(in(value));
+    });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
     all.custom(section_key("cluster", cluster_table, Need::required),
@@ -218,7 +227,7 @@ Scenario read_scenario(const std::string& path)
     if (stream.bad()) {
         refuse("an error while reading");
     }
-    return parse_scenario(text, path);
+    return parse_scenario(with_captured_network(text, path), path);
 }
 
 }  // namespace prismopt

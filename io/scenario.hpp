@@ -57,6 +57,7 @@ struct Scenario {
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // the day on which the training begins, for dates in reports
     Workload workload;
+    std::string older_keys;     // of [workload], that the next release refuses: what to say of them; empty: there are none
     std::vector<Phase> phases;  // at least one
     Cluster cluster;
     double memory_headroom = 0.0;  // share of memory that must stay free

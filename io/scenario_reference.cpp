@@ -54,6 +54,9 @@ std::string shape_text(const ValueShape& shape)
         case Kind::section: break;
     }
     const std::string& title = shape.section().title();
+    if (shape.by_name) {
+        return fmt::format("by name: [{}](#{})", title, anchor(title));
+    }
     return many + fmt::format("[{}](#{})", title, anchor(title));
 }
 

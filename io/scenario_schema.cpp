@@ -56,7 +56,14 @@ private:
     Json schema_of(const KeyInfo& key)
     {
         Json schema;
-        if (key.shapes.size() == 1) {
+        const bool lists = std::all_of(key.shapes.begin(), key.shapes.end(), [](const ValueShape& shape) { return shape.list; });
+        if (lists && key.shapes.size() > 1) {  // an array may mix them
+            Json elements;
+            for (const ValueShape& shape : key.shapes) {
+                elements["anyOf"].push_back(schema_of_one(shape));
+            }
+            schema = {{"type", "array"}, {"items", elements}, {"minItems", 1}};
+        } else if (key.shapes.size() == 1) {
             schema = schema_of(key.shapes.front());
         } else {
             for (const ValueShape& shape : key.shapes) {
@@ -77,6 +84,9 @@ private:
     Json schema_of(const ValueShape& shape)
     {
         const Json single = schema_of_one(shape);
+        if (shape.by_name) {
+            return {{"type", "object"}, {"additionalProperties", single}};
+        }
         return shape.list ? Json{{"type", "array"}, {"items", single}, {"minItems", 1}} : single;
     }
 

@@ -15,7 +15,6 @@
 namespace prismopt {
 
 // Entries of the catalog.
-const Fields<Workload>& network_fields();
 const Fields<Accelerator>& accelerator_fields();
 const Fields<NetworkTier>& link_fields();
 const Fields<SoftwareStack>& stack_fields();
@@ -23,11 +22,11 @@ const Fields<Power>& power_profile_fields();
 const Fields<Variability>& variability_profile_fields();
 
 // Sections of a scenario.
-const Fields<Workload>& workload_fields();
 const Fields<Phase>& phase_fields();
 const Fields<Variability>& variability_fields();
 const Fields<Power>& power_fields();
 const Fields<SearchSettings>& search_fields();
+const SectionTable& workload_table();
 const SectionTable& cluster_table();
 const SectionTable& reliability_table();
 const SectionTable& space_table();
@@ -44,6 +43,10 @@ ValueShape law_shape();
 Law read_law(const Value& value, const std::string& default_source);
 
 Workload read_workload(Table table);
+/// An entry of the catalog.
+Workload read_network(Table& table);
+/// What to say of keys of [workload] that the next release refuses; empty: none are used.
+std::string older_keys_text(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
 Cluster read_cluster(Table table);

@@ -156,11 +156,9 @@ std::string space(const Workload& workload, const StarterChoice& choice, int nod
     const int sequence = choice.sequence;
     const int gpus = choice.gpus;
     const TrainerAxes& own = axes_for(choice.trainer);
-    const auto tp = powers_of_two(std::min(8, std::min(node, gpus)), [&](int value) {
-        return node % value == 0 && workload.heads % value == 0 &&
-               (workload.kv_heads % value == 0 || value % workload.kv_heads == 0);
-    });
-    const auto pp = powers_of_two(std::min({workload.layers, gpus, 64}), [](int) { return true; });
+    const auto tp = powers_of_two(std::min(8, std::min(node, gpus)),
+                                  [&](int value) { return node % value == 0 && workload.splits_by(value); });
+    const auto pp = powers_of_two(std::min({workload.layers(), gpus, 64}), [](int) { return true; });
     std::string text = "[space]\n";
     text += fmt::format("gpus = {}{}# how many GPUs the job takes\n", list(gpu_choices(gpus, node)), "   ");
     text += fmt::format("tp = {}   # tensor parallel degrees\n", list(tp));
@@ -169,7 +167,7 @@ std::string space(const Workload& workload, const StarterChoice& choice, int nod
     }
     text += fmt::format("pp = {}   # pipeline stages; data parallel replicas are what remains\n", list(pp));
     if (workload.mixture()) {
-        const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts.count % value == 0; });
+        const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts_divide(value); });
         text += fmt::format("ep = {}   # expert parallel degrees\n", list(ep));
     }
     text += fmt::format(

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the operators of a PyTorch module, with their shapes and counts, as a JSON file.
+"""Writes the operators of a PyTorch module, with their shapes, as a JSON file that `[workload] captured = "FILE"` reads.
 
 The module runs once, forward, on meta tensors: nothing is computed, and a network of any size needs no memory. docs/captured-networks.md
 describes the file and what a capture leaves out.
@@ -196,7 +196,7 @@ def described(options, recorder):
 
 
 def totals(network):
-    """Of the whole network."""
+    """Of the whole network; the reader checks its own sums against these."""
     sums = {"parameters": 0, "forward_flops": 0, "saved_numbers": 0, "saved_bytes": 0}
     counts = {entry["layer"]: 0 for entry in network["sequence"]}
     for entry in network["sequence"]:

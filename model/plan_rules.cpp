@@ -6,6 +6,7 @@
 #include "model/step/placement.hpp"
 #include "model/step/schedule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -39,6 +40,13 @@ std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::in
 
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
+/// What expert parallelism divides.
+std::string shared_out(const Workload& workload)
+{
+    const auto* experts = workload.find<ExpertsBlock>();
+    return experts != nullptr ? std::to_string(experts->count) + " experts" : "embedding tables";
+}
+
 int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
 
 /// Whether each chunk has a layer or, where these count as one, the embedding or the head.
@@ -46,9 +54,9 @@ bool fills_chunks(const Case& c)
 {
     const int chunks = chunk_count(c.plan);
     switch (c.plan.split) {
-        case LayerSplit::layers: return chunks <= c.workload.layers;
+        case LayerSplit::layers: return chunks <= c.workload.layers();
         case LayerSplit::slots:
-        case LayerSplit::balanced: return chunks <= c.workload.layers + 2;
+        case LayerSplit::balanced: return chunks <= c.workload.layers() + 2;
         case LayerSplit::given: break;  // each of its chunks has what it is given
     }
     return true;
@@ -64,13 +72,12 @@ bool has_layout(const Case& c)
 bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
 
 const std::array rules{
-    PlanRule{Reason::tp_and_heads, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
-             [](const Case& c) { return c.workload.heads_divide(c.plan.tp); },
-             [](const Case& c) {
-                 return Infeasible{Reason::tp_and_heads, pairs({{"tp", c.plan.tp}}) + ", " + std::to_string(c.workload.heads) +
-                                                             " heads, " + std::to_string(c.workload.kv_heads) +
-                                                             " key and value heads"};
-             }},
+    PlanRule{
+        Reason::tp_and_heads, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+        [](const Case& c) { return c.workload.splits_by(c.plan.tp); },
+        [](const Case& c) {
+            return Infeasible{Reason::tp_and_heads, pairs({{"tp", c.plan.tp}}) + ", " + c.workload.undivided_text(c.plan.tp)};
+        }},
     PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
              [](const Case& c) { return fits_nodes(c.plan.tp, c.cluster); },
              [](const Case& c) {
@@ -84,8 +91,11 @@ const std::array rules{
              }},
     // Each GPU has two parts of a sequence, for equal shares of a causal mask.
     PlanRule{Reason::contexts_and_sequence, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
-             [](const Case& c) { return c.plan.cp == 1 || c.phase.sequence % (2 * c.plan.cp) == 0; },
+             [](const Case& c) { return c.plan.cp == 1 || (!c.workload.captured && c.phase.sequence % (2 * c.plan.cp) == 0); },
              [](const Case& c) {
+                 if (c.workload.captured) {
+                     return Infeasible{Reason::contexts_and_sequence, pairs({{"cp", c.plan.cp}}) + ", a captured network"};
+                 }
                  return Infeasible{Reason::contexts_and_sequence,
                                    "2*cp = " + std::to_string(2 * c.plan.cp) +
                                        " must divide sequence_length = " + std::to_string(c.phase.sequence) + " tokens"};
@@ -111,13 +121,12 @@ const std::array rules{
              }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
              [](const Case& c) {
-                 return !c.workload.mixture() || (c.workload.experts.count % c.plan.ep == 0 && expert_groups_divide(c.plan));
+                 return !c.workload.mixture() || (c.workload.experts_divide(c.plan.ep) && expert_groups_divide(c.plan));
              },
              [](const Case& c) {
-                 return Infeasible{
-                     Reason::experts_and_gpus,
-                     pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + std::to_string(c.workload.experts.count) +
-                         " experts on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs of a stage"};
+                 return Infeasible{Reason::experts_and_gpus,
+                                   pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + shared_out(c.workload) +
+                                       " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs of a stage"};
              }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
@@ -135,7 +144,7 @@ const std::array rules{
     PlanRule{Reason::layers_and_chunks, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), fills_chunks,
              [](const Case& c) {
                  return Infeasible{Reason::layers_and_chunks, "pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks, " +
-                                                                  std::to_string(c.workload.layers) + " layers"};
+                                                                  std::to_string(c.workload.layers()) + " layers"};
              }},
     PlanRule{Reason::no_layout, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), has_layout,
              [](const Case& c) {
@@ -143,10 +152,10 @@ const std::array rules{
                                    "split=given, and no layout has pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks"};
              }},
     PlanRule{Reason::recomputed_layers, place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::recomputed_layers),
-             [](const Case& c) { return c.plan.recomputed_layers <= c.workload.layers; },
+             [](const Case& c) { return c.plan.recomputed_layers <= c.workload.layers(); },
              [](const Case& c) {
                  return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
-                                                                  std::to_string(c.workload.layers)};
+                                                                  std::to_string(c.workload.layers())};
              }},
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
              [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },

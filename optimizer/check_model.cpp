@@ -82,7 +82,7 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
     MeasuredRuns result = read_measured_runs(folder);
     const auto in_folder = [&result](const MeasuredRun& run) {
         return std::any_of(result.runs.begin(), result.runs.end(), [&run](const MeasuredRun& other) {
-            return other.workload.layers == run.workload.layers && other.workload.hidden == run.workload.hidden &&
+            return other.workload.layers() == run.workload.layers() && other.workload.hidden == run.workload.hidden &&
                    other.plan.gpus() == run.plan.gpus() && std::abs(other.measured_s / run.measured_s - 1.0) < 1e-3;
         });
     };

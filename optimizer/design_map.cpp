@@ -109,7 +109,7 @@ std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const
     if (plan.split == LayerSplit::balanced && network_parts(plan.schedule, plan.pp, plan.chunks) > 1) {
         return std::nullopt;
     }
-    const auto chunks = layout(workload.layers, plan, workload.layouts);
+    const auto chunks = layout(workload.layers(), plan, workload.layouts);
     if (std::holds_alternative<Infeasible>(chunks)) {
         return std::nullopt;
     }
@@ -126,7 +126,7 @@ std::optional<int> recomputed_in_full(const ParallelPlan& plan, const Workload& 
     if (plan.recompute != Recompute::full) {
         return 0;
     }
-    return plan.recomputed_layers > 0 ? plan.recomputed_layers : workload.layers;
+    return plan.recomputed_layers > 0 ? plan.recomputed_layers : workload.layers();
 }
 
 /// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.

@@ -81,7 +81,7 @@ std::string group_name(const CheckedRun& checked)
     const MeasuredRun& run = checked.run;
     const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
     return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, batch {} x {}", run.source, run.workload.name, numbers,
-                       run.workload.layers, run.workload.hidden, run.workload.heads, run.plan.gpus(),
+                       run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
                        run.cluster.accelerator.name, run.phase.global_batch, run.phase.sequence);
 }
 

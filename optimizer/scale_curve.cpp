@@ -43,14 +43,17 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
                               : fmt::format("no whole number of replicas of tp*cp*pp = {} GPUs", replica);
     }
     p.dp = std::max(1, gpus / replica);
+    if (gpus < replica && s.workload.captured) {
+        return "a captured network has the layers that it was captured with";
+    }
     if (gpus < replica) {
         p.pp = gpus / stage;
         const int ends = plan.split == LayerSplit::slots ? 2 : 0;  // embedding and loss head
-        const int slots = (scenario.workload.layers + ends) * p.pp;
+        const int slots = (scenario.workload.layers() + ends) * p.pp;
         if (plan.pp % p.pp != 0 || slots % plan.pp != 0 || slots / plan.pp <= ends) {
             return fmt::format("{} of the plan's {} stages would not hold a whole number of layers", p.pp, plan.pp);
         }
-        s.workload.layers = slots / plan.pp - ends;
+        s.workload.cut(slots / plan.pp - ends);
     }
     if (p.pp == 1) {
         p.chunks = 1;

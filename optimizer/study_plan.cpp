@@ -48,8 +48,10 @@ StudyPlan plan_study(const StudyModel& model)
         }
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    if (const std::string idle = idle_nodes_text(model.scenario); !idle.empty()) {
-        log_warning(idle);
+    for (const std::string& note : {model.scenario.older_keys, idle_nodes_text(model.scenario)}) {
+        if (!note.empty()) {
+            log_warning(note);
+        }
     }
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {

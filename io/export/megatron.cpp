@@ -1,6 +1,8 @@
 #include "io/export/launch.hpp"
 #include "io/export/megatron_plan.hpp"
 #include "io/export/target_names.hpp"
+#include "model/network/blocks/parts.hpp"
+#include "model/network/transformer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -128,29 +130,29 @@ std::vector<std::string> set_what_is_missing(const Launch& launch, Settings& s)
 }
 
 /// One for each layer with experts, as a list in Python.
-std::string layer_pattern(const Workload& w)
+std::string layer_pattern(const Decoder& d, int layers)
 {
-    const int first = w.experts.dense_layers;
-    const int every = w.experts.every;
+    const auto [first, every] = d.pattern();
     const std::string dense = first > 0 ? fmt::format("[0]*{}+", first) : "";
     if (every == 1) {
-        return fmt::format("\"({}[1]*{})\"", dense, w.layers - first);
+        return fmt::format("\"({}[1]*{})\"", dense, layers - first);
     }
-    const int rest = (w.layers - first) % every;
-    return fmt::format("\"({}([0]*{}+[1])*{}{})\"", dense, every - 1, (w.layers - first) / every,
+    const int rest = (layers - first) % every;
+    return fmt::format("\"({}([0]*{}+[1])*{}{})\"", dense, every - 1, (layers - first) / every,
                        rest > 0 ? fmt::format("+[0]*{}", rest) : "");
 }
 
-void set_experts(const Workload& w, bool deepep, Settings& s)
+void set_experts(const Decoder& d, int layers, bool deepep, Settings& s)
 {
-    s.set("num-experts", w.experts.count);
-    s.set("moe-router-topk", w.experts.active);
-    s.set("moe-ffn-hidden-size", w.experts.feed_forward);
-    if (w.experts.shared > 0) {
-        s.set("moe-shared-expert-intermediate-size", w.experts.shared);
+    const ExpertsBlock& e = *d.experts;
+    s.set("num-experts", e.count);
+    s.set("moe-router-topk", e.active);
+    s.set("moe-ffn-hidden-size", e.inner);
+    if (e.shared > 0) {
+        s.set("moe-shared-expert-intermediate-size", e.shared);
     }
-    if (w.experts.dense_layers > 0 || w.experts.every > 1) {
-        s.set("moe-layer-freq", layer_pattern(w));
+    if (d.mlp != nullptr) {
+        s.set("moe-layer-freq", layer_pattern(d, layers));
     }
     s.set("moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
     if (deepep) {
@@ -158,39 +160,55 @@ void set_experts(const Workload& w, bool deepep, Settings& s)
         s.set("moe-router-dtype", "fp32");  // of the probabilities that DeepEP sends along
     }
     s.flag("moe-grouped-gemm");
-    if (w.experts.capacity > 0.0) {
-        s.set("moe-expert-capacity-factor", fmt::format("{}", w.experts.capacity));
+    if (e.capacity > 0.0) {
+        s.set("moe-expert-capacity-factor", fmt::format("{}", e.capacity));
+    }
+}
+
+void set_attention(const Decoder& d, const Workload& w, Settings& s)
+{
+    if (const LatentAttentionBlock* l = d.latent) {
+        s.set("num-attention-heads", l->heads);
+        s.flag("multi-latent-attention");
+        if (l->query_rank > 0) {
+            s.set("q-lora-rank", l->query_rank);
+        }
+        s.set("kv-lora-rank", l->key_value_rank);
+        s.set("qk-head-dim", l->plain);
+        s.set("qk-pos-emb-head-dim", l->rotary);
+        s.set("v-head-dim", l->value);
+        return;
+    }
+    const AttentionBlock& a = *d.attention;
+    s.set("num-attention-heads", a.heads);
+    if (a.key_heads() < a.heads) {
+        s.flag("group-query-attention");
+        s.set("num-query-groups", a.key_heads());
+    }
+    s.set("kv-channels", a.head > 0 ? a.head : w.hidden / a.heads);
+    if (a.bias == Biases::qkv) {
+        s.flag("add-qkv-bias");
+    }
+    if (a.query_key_norm != QueryKeyNorm::none) {
+        s.flag("qk-layernorm");
     }
 }
 
 void set_network(const Launch& launch, Settings& s)
 {
     const Workload& w = launch.workload;
-    s.set("num-layers", w.layers);
+    const Decoder d = *decoder_of(w);  // the trainer's rules refuse other networks
+    s.set("num-layers", w.layers());
     s.set("hidden-size", w.hidden);
-    s.set("ffn-hidden-size", w.feed_forward);
-    s.set("num-attention-heads", w.heads);
-    if (w.latent.query_rank > 0) {
-        s.flag("multi-latent-attention");
-        s.set("q-lora-rank", w.latent.query_rank);
-        s.set("kv-lora-rank", w.latent.key_value_rank);
-        s.set("qk-head-dim", w.latent.plain);
-        s.set("qk-pos-emb-head-dim", w.latent.rotary);
-        s.set("v-head-dim", w.latent.value);
-    } else {
-        if (w.kv_heads < w.heads) {
-            s.flag("group-query-attention");
-            s.set("num-query-groups", w.kv_heads);
-        }
-        s.set("kv-channels", w.head_size());
-    }
+    s.set("ffn-hidden-size", d.mlp != nullptr ? d.mlp->inner : d.experts->inner);
+    set_attention(d, w, s);
     s.set("padded-vocab-size", w.vocabulary);
-    if (w.activation != Activation::gelu) {
-        s.flag(w.activation == Activation::swiglu ? "swiglu" : "squared-relu");
+    if (d.activation() != Activation::gelu) {
+        s.flag(gated(d.activation()) ? "swiglu" : "squared-relu");
     }
     s.set("normalization", w.normalisation == Normalisation::rms_norm ? "RMSNorm" : "LayerNorm");
     // Megatron's defaults are those of GPT-2: biases, and dropout of 0.1. Experts in one grouped product have no biases there.
-    if (w.activation != Activation::gelu || w.mixture()) {
+    if (d.experts != nullptr || !d.mlp->bias) {
         s.flag("disable-bias-linear");
     }
     for (const char* where : {"attention-dropout", "hidden-dropout"}) {
@@ -199,8 +217,8 @@ void set_network(const Launch& launch, Settings& s)
     if (!w.tied_embedding) {
         s.flag("untie-embeddings-and-output-weights");
     }
-    if (w.mixture()) {
-        set_experts(w, uses_deepep(launch.plan, launch.cluster), s);
+    if (d.experts != nullptr) {
+        set_experts(d, w.layers(), uses_deepep(launch.plan, launch.cluster), s);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "io/export/megatron_plan.hpp"
 
 #include "io/layout_text.hpp"
+#include "model/network/transformer.hpp"
 
 #include <fmt/format.h>
 
@@ -131,13 +132,52 @@ std::string precision(const TrainedPlan& of)
 }
 
 // transformer_config.py: "moe_expert_capacity_factor only works with alltoall token dispatcher".
+bool plain_attention(const Workload& workload)
+{
+    const auto* attention = workload.find<AttentionBlock>();
+    return attention != nullptr && attention->kernel == AttentionKernel::plain;
+}
+
+bool drops_tokens(const Workload& workload)
+{
+    const auto* experts = workload.find<ExpertsBlock>();
+    return experts != nullptr && experts->capacity > 0.0;
+}
+
 std::string dispatcher(const TrainedPlan& of)
 {
-    return of.workload.mixture() && of.workload.experts.capacity > 0.0 && uses_deepep(of.plan, of.cluster)
+    return of.workload.mixture() && drops_tokens(of.workload) && uses_deepep(of.plan, of.cluster)
                ? fmt::format(
                      "stack {} sends tokens with DeepEP, whose dispatcher drops none, and the experts have a capacity; leave the "
                      "capacity or the stack out",
                      of.cluster.stack.name)
+               : "";
+}
+
+std::string network(const TrainedPlan& of)
+{
+    const auto decoder = decoder_of(of.workload);
+    if (!decoder || !decoder->alike || of.workload.predictions > 0 || of.workload.norms != NormPlace::pre ||
+        of.workload.task != WorkloadTask::training || of.workload.adapter_rank > 0) {
+        return "only decoders whose layers have the same attention, before an MLP or experts, are exported; write the arguments "
+               "of "
+               "other networks by hand, and the plan from --target json";
+    }
+    if (of.workload.optimizer != OptimizerSettings{}) {
+        return "only AdamW with 32-bit states and gradients is exported; write the optimizer's arguments by hand, and the plan "
+               "from "
+               "--target json";
+    }
+    const AttentionBlock* a = decoder->attention;
+    if (a != nullptr && (a->window > 0 || a->chunk > 0 || a->sinks || a->gate || a->context > 0)) {
+        return "windows, chunks, sinks and gates of attention are not exported; write the arguments of this network by hand, and "
+               "the "
+               "plan from --target json";
+    }
+    return decoder->experts != nullptr && (decoder->experts->latent > 0 || decoder->experts->shared_gate)
+               ? "latent experts and gates of shared experts are not exported; write the arguments of this network by hand, and "
+                 "the "
+                 "plan from --target json"
                : "";
 }
 
@@ -146,6 +186,7 @@ std::string dispatcher(const TrainedPlan& of)
 std::vector<TrainerRule> megatron_rules()
 {
     return {
+        {"network", "tp", network},
         {"precision", "tp", precision},
         {"token dispatcher", "ep", dispatcher},
         {"replicas outermost", "order", order},
@@ -196,7 +237,7 @@ int recomputed_per_chunk(const ParallelPlan& plan)
 
 std::vector<std::string> recomputed_modules(const Workload& workload)
 {
-    if (workload.attention == AttentionKernel::plain) {
+    if (plain_attention(workload)) {
         return {"core_attn"};
     }
     return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"} : std::vector<std::string>{"layernorm"};
@@ -204,14 +245,15 @@ std::vector<std::string> recomputed_modules(const Workload& workload)
 
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
 {
-    const bool dense_layers = !workload.mixture() || workload.experts.dense_layers > 0 || workload.experts.every > 1;
-    return plan.recompute == Recompute::selective && workload.attention == AttentionKernel::flash && dense_layers;
+    return plan.recompute == Recompute::selective && !plain_attention(workload) && workload.find<MlpBlock>() != nullptr;
 }
 
 std::string position_embedding(const Workload& workload)
 {
-    const bool as_gpt = workload.activation == Activation::gelu && workload.normalisation == Normalisation::layer_norm;
-    return as_gpt && workload.latent.query_rank == 0 ? "learned_absolute" : "rope";
+    const auto* attention = workload.find<AttentionBlock>();
+    return attention == nullptr || attention->positions == Positions::rotary ? "rope"
+           : workload.normalisation == Normalisation::layer_norm             ? "learned_absolute"
+                                                                             : "none";
 }
 
 bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster) { return cluster.stack.sends_once && plan.ep > 1; }

@@ -335,7 +335,7 @@ Exported torchtitan_config(const Launch& launch)
         "# For {} processes, one a GPU. To fill in, where {} stands: model ({}, {} layers), tokenizer, data, learning rate. "
         "Yours to "
         "add: the rest of the optimizer, and [job].\n",
-        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers);
+        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
     text += later_phase(launch);
     std::vector<ExportFile> files{{"", text + toml(s)}};
     if (plan.pp > 1 && own_schedule(plan).empty()) {
@@ -405,7 +405,7 @@ Exported torchtitan_recipe(const Launch& launch)
         "# For {} processes, one a GPU. To fill in, where {} stands: the module and function of a configuration of {} ({} "
         "layers), with "
         "its data, tokenizer, optimizer and learning rate.\n",
-        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers);
+        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         text += fmt::format("# Judged with a checkpoint every {} steps, which the configuration has to write.\n", steps);
     }

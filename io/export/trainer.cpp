@@ -4,12 +4,28 @@
 
 namespace prismopt {
 
+namespace {
+
+/// Before the rules of a trainer, what holds for each of them.
+std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
+{
+    const auto captured = [](const TrainedPlan& of) -> std::string {
+        return of.workload.captured
+                   ? "a captured network is not described in its terms; run its own code with the plan of --target json or slurm"
+                   : "";
+    };
+    rules.insert(rules.begin(), {"captured network", "tp", captured});
+    return rules;
+}
+
+}  // namespace
+
 const std::vector<Trainer>& trainers()
 {
     static const std::vector<Trainer> all{
-        {"megatron", megatron_rules()},
-        {"bridge", bridge_rules()},
-        {"torchtitan", torchtitan_rules()},
+        {"megatron", and_for_all(megatron_rules())},
+        {"bridge", and_for_all(bridge_rules())},
+        {"torchtitan", and_for_all(torchtitan_rules())},
     };
     return all;
 }

@@ -18,7 +18,11 @@ struct CalibratedLaw {
     std::string key;
     LawFit fit;
 };
-inline std::string residual_key(KernelClass kernel) { return "residual." + std::string(name(kernel)); }
+inline std::string residual_key(KernelClass kernel)
+{
+    std::string key = "residual.";
+    return key.append(name(kernel));
+}
 
 /// A key without a law: the scenario's profile stays.
 struct LeftToProfile {

@@ -26,6 +26,6 @@ namespace prismopt {
 /// update). Infeasible where the network has fewer parts than there are chunks.
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
                                                              const ParallelPlan& plan, const Accelerator& accelerator,
-                                                             Bytes capacity);
+                                                             const OptimizerSettings& optimizer, Bytes capacity);
 
 }  // namespace prismopt

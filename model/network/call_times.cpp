@@ -2,6 +2,8 @@
 
 #include "model/hardware/kernel_time.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -32,6 +34,7 @@ Seconds CallTimes::of(const KernelCall& call) const
             case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
             case Roof::attention: return fused_attention_time(Flops{call.flops}, false, gpu);
             case Roof::attention_backward: return fused_attention_time(Flops{call.flops}, true, gpu);
+            case Roof::scan: return std::max(fused_attention_time(Flops{call.flops}, false, gpu), memory(1.0));
             case Roof::routing: return memory(cluster_.stack.routing);
             case Roof::loss: return memory(cluster_.stack.loss_traffic);
             case Roof::memory: break;

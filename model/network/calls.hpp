@@ -18,6 +18,7 @@ enum class Roof {
     scores,        // batched products of plain attention
     attention,     // fused, forward
     attention_backward,
+    scan,     // products as attention's beside traffic: the longer of the two
     memory,   // traffic
     routing,  // traffic of tokens on their way to experts, by the software stack's factor
     loss      // traffic of the loss, by the software stack's bytes a logit

@@ -104,14 +104,27 @@ struct Routing {
 /// Tokens of one microbatch on one GPU.
 struct Extent {
     const LayerShape& shape;
-    double tokens;  // b s / cp
+    double sequence;  // tokens of a sequence at this place of the network
+    double tokens;    // b s / cp
     double tp;
     double sequence_split;  // members that share what is outside the products: tp with sequence parallelism
 
-    explicit Extent(const LayerShape& computed)
-        : shape(computed), tokens(static_cast<double>(computed.microbatch) * computed.sequence / computed.cp), tp(computed.tp),
-          sequence_split(computed.sequence_parallel ? tp : 1.0)
+    /// `share`: tokens here for each token of the phase's sequence.
+    explicit Extent(const LayerShape& computed, double share = 1.0)
+        : shape(computed), sequence(share * computed.sequence), tokens(computed.microbatch * sequence / computed.cp),
+          tp(computed.tp), sequence_split(computed.sequence_parallel ? tp : 1.0)
     {
+    }
+
+    /// Of another sequence beside it: so many tokens of each sample; 0: of this one.
+    Extent beside(double other_sequence) const
+    {
+        Extent result = *this;
+        if (other_sequence > 0.0) {
+            result.sequence = other_sequence;
+            result.tokens = shape.microbatch * other_sequence / shape.cp;
+        }
+        return result;
     }
 
     /// Tokens that one GPU routes, and copies of them that leave it.

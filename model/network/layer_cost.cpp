@@ -29,7 +29,8 @@ struct Sharded {
 };
 
 /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
-Sharded sharded_messages(double parameters, const LayerShape& shape, const CallTimes& times, double gradient_bytes)
+Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape, const CallTimes& times,
+                         double gradient_bytes)
 {
     if (shape.sharding != Sharding::zero2 && shape.sharding != Sharding::zero3) {
         return {};
@@ -41,9 +42,12 @@ Sharded sharded_messages(double parameters, const LayerShape& shape, const CallT
         return times.of(
             CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .of = ProcessGroup::sharded, .group = members});
     };
-    const double gradient = gradient_bytes * parameters;
-    const Seconds gathered = time(Collective::all_gather, parameter_message * parameters, group);
+    const double gradient = gradient_bytes * own.trained().all;
+    const Seconds gathered = time(Collective::all_gather, parameter_message * (own.all - own.rows), group);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
+    if (!backward) {
+        return {.gathered = gathered, .hidden = hidden};
+    }
     return {gathered, shape.sharding == Sharding::zero3 ? gathered : Seconds{0.0},
             time(Collective::reduce_scatter, gradient, group),
             time(Collective::all_reduce, gradient / shape.sharding_gpus, between), hidden};
@@ -52,13 +56,18 @@ Sharded sharded_messages(double parameters, const LayerShape& shape, const CallT
 /// Costs of one part under one way of recompute.
 class PartCosts {
 public:
-    PartCosts(const LayerShape& shape, Precision precision, const Cluster& cluster)
-        : shape_(shape), cluster_(cluster), times_(precision, cluster)
+    PartCosts(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
+        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster)
     {
     }
 
-    PartCost layer(const LayerKind& kind, Recompute recompute) const { return part_of(kind, recompute, shape_.offload); }
-    PartCost head(const LayerKind& kind) const { return part_of(kind, Recompute::none, false); }
+    PartCost layer(const LayerKind& kind, Recompute recompute) const
+    {
+        PartCost part = part_of(kind, recompute, shape_.offload);
+        part.orthogonal_s = optimizer_.kind == Optimizer::muon ? orthogonal_s(kind) : 0.0;
+        return part;
+    }
+    PartCost head(const LayerKind& kind) const { return at_the_end(part_of(kind, Recompute::none, false)); }
 
     /// A table is not sharded, and waits for no launches.
     PartCost embedding(const LayerKind& kind) const
@@ -71,17 +80,16 @@ public:
         part.backward = pass(backward_calls(kind, shape_, Gradients::both)).done();
         part.input_gradient = part.backward;
         pair(part);
-        return part;
+        return at_the_end(part);
     }
-
-    double boundary_bytes(const LayerKind& kind) const { return stream_bytes(kind) / shape_.tp; }
 
 private:
     PartCost part_of(const LayerKind& kind, Recompute recompute, bool offload) const
     {
         PartCost part;
         part.parameters = parameters_of(kind, shape_);
-        const Sharded sharded = sharded_messages(part.parameters.all, shape_, times_, cluster_.stack.gradient_bytes);
+        const Sharded sharded = sharded_messages(part.parameters, kind.backward, shape_, times_,
+                                                 optimizer_.message_bytes(cluster_.stack.gradient_bytes));
         PassBuilder forward = pass(forward_calls(kind, shape_));
         PassBuilder backward = pass(recompute_calls(kind, shape_, recompute));
         PassBuilder input_gradient = backward;
@@ -115,7 +123,40 @@ private:
         return part;
     }
 
-    double stream_bytes(const LayerKind& kind) const { return 2.0 * times_.width() * Extent(shape_).tokens * kind.width; }
+    static PartCost at_the_end(PartCost part)
+    {
+        part.parameters.ends = part.parameters.all;
+        return part;
+    }
+
+    /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c (arXiv 2502.16982, section 2.1).
+    /// Tensor parallel members each compute the whole matrix (Megatron-Core, emerging_optimizers.py, duplicated mode). Leaves out the
+    /// gathers of their parts, and the splitting of joint projections.
+    double orthogonal_s(const LayerKind& kind) const
+    {
+        const auto time = [&](double count, double in, double out) {
+            const double r = std::min(in, out);
+            const double c = std::max(in, out);
+            const auto product = [&](double m, double n, double k) {
+                return grouped_gemm_time(count, m, n, k, cluster_.accelerator).si;
+            };
+            return newton_schulz_steps * (product(r, r, c) + product(r, r, r) + product(r, c, r));
+        };
+        double sum = 0.0;
+        for (const Operator& part : kind.operators) {
+            if (const auto* linear = std::get_if<Linear>(&part); linear != nullptr && !linear->frozen) {
+                sum += time(1.0, linear->in.whole(), linear->out.whole());
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&part); experts != nullptr && !experts->frozen) {
+                sum += time(Extent(shape_).local_experts(experts->routing), experts->in.whole(), experts->out.whole());
+            }
+        }
+        return sum;
+    }
+
+    double stream_bytes(const LayerKind& kind) const
+    {
+        return 2.0 * times_.width() * Extent(shape_, kind.tokens).tokens * kind.width;
+    }
 
     PassBuilder pass(const Calls& calls) const
     {
@@ -126,10 +167,15 @@ private:
 
     void set_memory(const LayerKind& kind, Recompute recompute, PartCost& part) const
     {
+        // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
+        // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
+        part.input_bytes = stream_bytes(kind) / shape_.tp;
+        part.needs_gradient = kind.backward;
         const auto bytes = [&](const Kept& kept) { return 2.0 * times_.width() * kept.numbers + kept.bytes; };
         const Kept all = kept_of(kind, shape_, Recompute::none);
         const double whole = bytes(all);
-        part.saved_bytes = recompute == Recompute::full        ? stream_bytes(kind) / Extent(shape_).sequence_split
+        part.saved_bytes = !kind.backward                      ? 0.0
+                           : recompute == Recompute::full      ? stream_bytes(kind) / Extent(shape_).sequence_split
                            : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
                                                                : whole;
         part.held_bytes = 2.0 * times_.width() * all.held_numbers;
@@ -145,6 +191,7 @@ private:
         part.paired_backward = side_by_side(part.backward, part.forward, cluster_.stack);
     }
 
+    const OptimizerSettings& optimizer_;
     const LayerShape& shape_;
     const Cluster& cluster_;
     CallTimes times_;
@@ -171,10 +218,11 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence)
     return shape;
 }
 
-Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator)
+Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
+                    const Accelerator& accelerator)
 {
-    const Bytes traffic{optimizer_traffic_per_parameter * parameters};
-    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * parameters} / accelerator.host_link +
+    const Bytes traffic{optimizer.update_traffic(true) * matrices + optimizer.update_traffic(false) * others};
+    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * (matrices + others)} / accelerator.host_link +
                                                traffic / accelerator.host_memory_bandwidth
                                          : elementwise_time(traffic, accelerator);
 }
@@ -204,7 +252,7 @@ const PartCost& LayerCosts::typical() const
 
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
 {
-    const PartCosts costs(shape, precision, cluster);
+    const PartCosts costs(network, precision, shape, cluster);
     const int layers = static_cast<int>(network.layers.size());
     const bool some = shape.recompute == Recompute::full && shape.recomputed_layers > 0 && shape.recomputed_layers < layers;
     LayerCosts result;
@@ -223,9 +271,6 @@ LayerCosts layer_costs(const Network& network, Precision precision, const LayerS
     }
     result.embedding = costs.embedding(network.embedding);
     result.head = costs.head(network.head);
-    // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
-    // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-    result.boundary_bytes = costs.boundary_bytes(network.kinds.front());
     return result;
 }
 

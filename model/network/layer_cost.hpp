@@ -62,6 +62,9 @@ struct PartCost {
     double held_bytes = 0.0;   // from there to the gradient of the weights: inputs of the products, gradients of their outputs
     double workspace_bytes = 0.0;  // largest temporaries while the part runs, beyond what is saved
     Parameters parameters;         // on one GPU
+    double input_bytes = 0.0;      // of its input, that one tensor parallel member is sent where a stage begins with it
+    bool needs_gradient = true;    // whether its input does
+    double orthogonal_s = 0.0;     // making its matrices' updates orthogonal, all of them on one GPU (Muon)
 };
 
 /// A pass over a chunk: its parts, each some number of times. Refers to costs that must outlive it.
@@ -98,8 +101,7 @@ struct LayerCosts {
     std::vector<PartCost> kinds;  // of layers; where full recompute covers some layers, each kind without and with it
     std::vector<int> layers;      // [layer]: index among the kinds
     PartCost embedding;
-    PartCost head;                // final norm, logits, loss
-    double boundary_bytes = 0.0;  // activation that one tensor parallel member sends to the next stage
+    PartCost head;  // final norm, logits, loss
 
     /// The kind that most layers are.
     const PartCost& typical() const;
@@ -110,14 +112,12 @@ struct LayerCosts {
 /// Leaves out: pipelining of expert all-to-alls with compute, weight casts of fp8 (once a step).
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
-/// Bytes that the optimizer moves per parameter that it owns: reads gradient, two moments and master copy (4 x 4), writes
-/// moments, master copy and 16-bit parameter (3 x 4 + 2), and the norm and clearing of gradients (8).
-inline constexpr double optimizer_traffic_per_parameter = 38.0;
 /// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the
 /// other (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
 inline constexpr double offloaded_update_traffic = 4.0;
 
-/// Time of updating `parameters`, on the accelerator or on the host.
-Seconds update_time(double parameters, Offload offload, const Accelerator& accelerator);
+/// Time of updating parameters that one GPU owns, of matrices and of others, on the accelerator or on the host.
+Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
+                    const Accelerator& accelerator);
 
 }  // namespace prismopt

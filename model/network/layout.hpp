@@ -16,6 +16,8 @@ struct Chunk {
     int layers = 0;
     bool embedding = false;
     bool head = false;
+
+    bool operator==(const Chunk&) const = default;
 };
 
 /// All chunks in the order of the network; part_of_network() says which of them a chunk of a stage is. Of every split but

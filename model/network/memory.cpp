@@ -1,6 +1,7 @@
 #include "model/network/memory.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
@@ -8,8 +9,9 @@ namespace prismopt {
 namespace {
 
 constexpr double parameter_bytes = 2.0;
-constexpr double gradient_bytes = 4.0;
-constexpr double optimizer_bytes = 12.0;
+// Of sharded tables: 32-bit numbers, changed row by row as gradients come. Their optimizer has one number a row (row-wise Adagrad,
+// torchrec), which is left out: at most 2 % of rows of 64 and more.
+constexpr double table_bytes = 4.0;
 
 /// Numbers that one GPU holds of a state that the plan's sharding level divides, or not.
 class ShareOfStates {
@@ -30,6 +32,13 @@ private:
     double dense_;
     double expert_;
 };
+
+/// Of a parameter of a stage, in the mean.
+double state_bytes(const OptimizerSettings& optimizer, const Parameters& own)
+{
+    const double ends = own.all > 0.0 ? own.ends / own.all : 0.0;
+    return (1.0 - ends) * optimizer.state_bytes(true) + ends * optimizer.state_bytes(false);
+}
 
 /// What a microbatch leaves in memory on its way through a chunk.
 struct Activations {
@@ -84,17 +93,21 @@ struct OfChunks {
         parameters += chunk.parameters();
         workspace = std::max(workspace, chunk.largest(&PartCost::workspace_bytes));
         for (const ChunkParts::Part& one : chunk.parts) {
-            gathered = std::max(gathered, 2.0 * one.cost->parameters.all);
+            gathered = std::max(gathered, 2.0 * (one.cost->parameters.all - one.cost->parameters.rows));
         }
     }
 
-    MemoryUse use(int stage, double activations, const ParallelPlan& plan, const Accelerator& accelerator) const
+    MemoryUse use(int stage, double activations, const ParallelPlan& plan, const Accelerator& accelerator,
+                  const OptimizerSettings& optimizer) const
     {
         const ShareOfStates share(plan);
-        const double optimizer = plan.offload == Offload::optimizer ? 0.0 : share.of(parameters, Sharding::zero1, 0.0);
-        return {Bytes{parameter_bytes * share.of(parameters, Sharding::zero3, gathered)},
-                Bytes{gradient_bytes * share.of(parameters, Sharding::zero2, 0.0)},
-                Bytes{optimizer_bytes * optimizer},
+        Parameters own = parameters;
+        own.all -= std::exchange(own.rows, 0.0);
+        const Parameters trained = own.trained();
+        const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
+        return {Bytes{parameter_bytes * share.of(own, Sharding::zero3, gathered) + table_bytes * parameters.rows},
+                Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
+                Bytes{state_bytes(optimizer, trained) * updated},
                 Bytes{activations},
                 Bytes{workspace},
                 accelerator.memory_reserved,
@@ -135,9 +148,14 @@ Parameters ChunkParts::parameters() const
 {
     Parameters all;
     for (const Part& part : parts) {
-        const Parameters& one = part.cost->parameters;
+        Parameters own = part.cost->parameters.times(part.count);
         // A matrix that embedding and head share is there once where one chunk holds both.
-        all += {part.count * (one.all - (both_ends_ ? one.tied : 0.0)), part.count * one.expert};
+        const double again = both_ends_ ? own.tied : 0.0;
+        own.all -= again;
+        own.ends -= again;
+        own.frozen -= own.frozen > 0.0 ? again : 0.0;
+        own.tied = 0.0;
+        all += own;
     }
     return all;
 }
@@ -177,7 +195,7 @@ ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
 }
 
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator)
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer)
 {
     std::vector<OfChunks> needs(plan.pp);
     std::vector<Activations> kept;
@@ -190,19 +208,19 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
     const std::vector<double> activations = peak_activations(program, kept);
     std::vector<MemoryUse> uses;
     for (int stage = 0; stage < plan.pp; ++stage) {
-        uses.push_back(needs[stage].use(stage, activations[stage], plan, accelerator));
+        uses.push_back(needs[stage].use(stage, activations[stage], plan, accelerator, optimizer));
     }
     return uses;
 }
 
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const Accelerator& accelerator)
+                          const Accelerator& accelerator, const OptimizerSettings& optimizer)
 {
     OfChunks needs;
     for (int k = 0; k < plan.chunks; ++k) {
         needs.add(chunk);
     }
-    return needs.use(stage, peak_of_alike(program, stage, kept_by(chunk)), plan, accelerator);
+    return needs.use(stage, peak_of_alike(program, stage, kept_by(chunk)), plan, accelerator, optimizer);
 }
 
 const MemoryUse& fullest(std::span<const MemoryUse> stages)

@@ -35,18 +35,17 @@ private:
     bool both_ends_;
 };
 
-/// [stage]: use of its GPUs. Mixed precision as in Megatron-LM: 2 bytes a parameter, 4 bytes a gradient (32-bit sums), 12
-/// bytes of optimizer state (master copy and two moments). ZeRO-1 divides the optimizer state by the GPUs of the sharding group,
+/// [stage]: use of its GPUs: 2 bytes a parameter, gradients and states as the optimizer holds them. ZeRO-1 divides the optimizer state by the GPUs of the sharding group,
 /// ZeRO-2 gradients as well, ZeRO-3 parameters as well, but for the layer in work and the next one; states of routed experts by
 /// the GPUs that hold the same experts.
 /// Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation.
 /// Offloaded state is in the host's memory, which is taken to be large enough.
 /// `chunks` in network order. Leaves out: fragmentation beyond Accelerator::memory_reserved.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator);
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer);
 /// Of a stage all whose chunks are like this one.
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const Accelerator& accelerator);
+                          const Accelerator& accelerator, const OptimizerSettings& optimizer);
 /// The fullest stage's, the first of several.
 const MemoryUse& fullest(std::span<const MemoryUse> stages);
 

@@ -13,58 +13,173 @@ LayerShape whole(int sequence)
     return shape;
 }
 
+/// Blocks beside each other: the first has the norm and the gather of all, the last the sum.
+std::vector<Operator> side_by_side(const std::vector<Block>& blocks)
+{
+    std::vector<Operator> operators;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+        const bool first = b == 0;
+        const bool last = b + 1 == blocks.size();
+        for (std::size_t i = first ? 0 : 1; i + (last ? 0 : 1) < blocks[b].size(); ++i) {
+            Operator part = blocks[b][i];
+            if (auto* linear = std::get_if<Linear>(&part)) {
+                const bool enters = linear->split == Linear::Split::columns;
+                linear->alone = enters ? first : last;
+                linear->keeps_input = linear->keeps_input && (first || !enters);
+            }
+            operators.push_back(part);
+        }
+    }
+    return operators;
+}
+
+void freeze(std::vector<Operator>& operators)
+{
+    for (Operator& part : operators) {
+        std::visit(
+            [](auto& own) {
+                if constexpr (requires { own.frozen; }) {
+                    own.frozen = true;
+                }
+            },
+            part);
+    }
+}
+
+/// Beside each product of a frozen layer two narrow ones, x A B (Hu et al., arXiv 2106.09685, section 4.1).
+std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank)
+{
+    std::vector<Operator> result;
+    for (const Operator& part : operators) {
+        result.push_back(part);
+        const auto* linear = std::get_if<Linear>(&part);
+        if (linear == nullptr || linear->wide) {
+            continue;
+        }
+        Linear down = *linear;
+        down.out = rank;
+        down.bias = false;
+        down.alone = false;  // the base's input is there, and its sum takes the adapter's result in
+        down.frozen = false;
+        Linear up = down;
+        up.in = rank;
+        up.out = linear->out;
+        // Where the base divides its columns A is whole on each member, where it divides its rows B is.
+        down.split = linear->split == Linear::Split::rows ? Linear::Split::rows : Linear::Split::none;
+        up.split = linear->split == Linear::Split::columns ? Linear::Split::columns : Linear::Split::none;
+        result.emplace_back(down);
+        result.emplace_back(up);
+    }
+    return result;
+}
+
+}  // namespace
+
+LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
+{
+    const double hidden = layer.hidden > 0 ? layer.hidden : w.hidden;
+    const ResidualStream stream{hidden, w.normalisation, w.norms, w.dropout};
+    std::vector<Block> blocks;
+    for (const BlockDescription& block : layer.blocks) {
+        blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
+    }
+    const double from = std::visit(
+        []<class Kind>(const Kind& first) {
+            if constexpr (requires { first.from; }) {
+                return static_cast<double>(first.from);
+            } else {
+                return 0.0;
+            }
+        },
+        layer.blocks.front());
+    LayerKind kind{layer.name, from > 0.0 ? from : hidden, {}, layer.tokens};
+    if (layer.parallel) {
+        kind.operators = side_by_side(blocks);
+    } else {
+        for (const Block& block : blocks) {
+            kind.operators.insert(kind.operators.end(), block.begin(), block.end());
+        }
+    }
+    if (layer.frozen) {
+        freeze(kind.operators);
+        if (w.adapter_rank > 0) {
+            kind.operators = with_adapters(kind.operators, w.adapter_rank);
+        }
+    }
+    return kind;
+}
+
+namespace {
+
+/// Layers before the first that is trained need no gradients, and so no backward pass.
+void leave_out_backward(const Workload& w, Network& network)
+{
+    const bool adapted = w.adapter_rank > 0;
+    bool trained = w.task == WorkloadTask::training && !w.frozen_ends && !network.embedding.operators.empty();
+    network.embedding.backward = trained;
+    for (LayerKind& kind : network.kinds) {
+        kind.backward = false;
+    }
+    for (const int layer : network.layers) {
+        trained = trained || (w.task == WorkloadTask::training && (!w.kinds[layer].frozen || adapted));
+        network.kinds[layer].backward = network.kinds[layer].backward || trained;
+    }
+    network.head.backward = w.task == WorkloadTask::training && (trained || !w.frozen_ends);
+}
+
 }  // namespace
 
 Network network_of(const Workload& w)
 {
-    const Residual stream{static_cast<double>(w.hidden), w.normalisation, w.dropout, w.biases()};
-    const bool latent = w.latent.query_rank > 0;
-    const Attention attention{.heads = static_cast<double>(w.heads),
-                              .key_heads = static_cast<double>(latent ? w.heads : w.kv_heads),
-                              .key_size = static_cast<double>(latent ? w.latent.plain + w.latent.rotary : w.head_size()),
-                              .value_size = static_cast<double>(latent ? w.latent.value : w.head_size()),
-                              .causal = w.causal,
-                              .kernel = w.attention};
-    const Block attending =
-        latent ? latent_attention_block(stream, w.latent, attention) : attention_block(stream, attention, !w.learned_positions());
-    const auto layer = [&](const char* name, const Block& block) {
-        LayerKind kind{name, stream.hidden, attending};
-        kind.operators.insert(kind.operators.end(), block.begin(), block.end());
-        return kind;
-    };
-    Network network;
-    const auto kind_of = [&network](const char* name, auto&& made) {
-        std::size_t kind = 0;
-        while (kind < network.kinds.size() && network.kinds[kind].name != name) {
-            ++kind;
-        }
-        if (kind == network.kinds.size()) {
-            network.kinds.push_back(made());
-        }
-        return static_cast<int>(kind);
-    };
-    const Experts& e = w.experts;
-    const Routing routing{static_cast<double>(e.count), static_cast<double>(e.active), e.imbalance, e.capacity};
-    for (int at = 0; at < w.layers; ++at) {
-        network.layers.push_back(
-            w.has_experts(at)
-                ? kind_of("mixture",
-                          [&] {
-                              return layer("mixture", experts_block(stream, routing, e.feed_forward, e.shared, w.activation));
-                          })
-                : kind_of("dense", [&] { return layer("dense", mlp_block(stream, w.feed_forward, w.activation)); }));
+    if (w.captured) {
+        return *w.captured;
     }
-    network.embedding = {"embedding", stream.hidden, embedding_block(stream, w.vocabulary)};
-    network.head = {"head", stream.hidden, head_block(stream, w.vocabulary, w.tied_embedding)};
+    const ResidualStream stream{static_cast<double>(w.hidden), w.normalisation, w.norms, w.dropout};
+    Network network;
+    for (const LayerDescription& kind : w.kinds) {
+        network.kinds.push_back(layer_kind(kind, w));
+    }
+    for (const LayerRun& run : w.sequence) {
+        network.layers.insert(network.layers.end(), run.count, run.kind);
+    }
+    network.embedding = {"embedding", stream.hidden, {}};
+    network.head = {"head", stream.hidden, {}};
+    if (w.vocabulary > 0) {
+        network.embedding.operators = embedding_block(stream, w.vocabulary, w.positions);
+        network.head.operators = head_block(stream, w.vocabulary, w.tied_embedding);
+    }
+    for (int depth = 0; depth < w.predictions; ++depth) {
+        std::vector<Operator> module = prediction_block(stream, w.vocabulary);
+        for (const LayerRun& run : w.prediction) {
+            for (int i = 0; i < run.count; ++i) {
+                const std::vector<Operator>& layer = network.kinds[run.kind].operators;
+                module.insert(module.end(), layer.begin(), layer.end());
+            }
+        }
+        Block head = head_block(stream, w.vocabulary, true);
+        std::get<Linear>(head[1]).counted = false;
+        module.insert(module.end(), head.begin(), head.end());
+        network.head.operators.insert(network.head.operators.end(), module.begin(), module.end());
+    }
+    if (w.frozen_ends) {
+        freeze(network.embedding.operators);
+        freeze(network.head.operators);
+    }
+    leave_out_backward(w, network);
+    network.optimizer = w.optimizer;
     return network;
 }
 
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape)
 {
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
     Parameters sum;
     for (const Operator& part : kind.operators) {
         sum += parameters_of(part, extent);
+    }
+    if (!kind.backward) {
+        sum.frozen = sum.all - sum.expert - sum.rows;
+        sum.frozen_expert = sum.expert;
     }
     return sum;
 }

@@ -14,6 +14,8 @@ struct LayerKind {
     std::string name;
     double width = 0.0;  // columns of its input, which is kept under full recompute and sent between stages
     std::vector<Operator> operators;
+    double tokens = 1.0;   // for each of the phase's sequence
+    bool backward = true;  // whether something before it, or in it, is trained
 };
 
 struct Network {
@@ -21,6 +23,7 @@ struct Network {
     std::vector<int> layers;  // [layer]: its kind
     LayerKind embedding;
     LayerKind head;
+    OptimizerSettings optimizer;
 
     /// Calls visit(kind, count) for the embedding, each kind of layer, and the head.
     template <class Visit>
@@ -35,10 +38,12 @@ struct Network {
 };
 
 Network network_of(const Workload& workload);
+/// What a kind of layer is made of, in a network of that description.
+LayerKind layer_kind(const LayerDescription& description, const Workload& workload);
 
 /// Of one kind of layer on one GPU.
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape);
-/// Trainable parameters of the whole network, in numbers; a matrix that two operators share counts once.
+/// Parameters of the whole network, in numbers; a matrix that two operators share counts once.
 double parameters_of(const Network& network);
 /// Floating-point operations that the mathematics needs for one sequence, forward and backward, without recompute. Elementwise
 /// operators count nothing.

@@ -9,12 +9,45 @@ namespace {
 /// Whether selective recompute makes an operator's result again: only where something keeps it.
 bool made_again(const std::vector<Operator>& operators, std::size_t i)
 {
-    const auto* cheap = std::get_if<Elementwise>(&operators[i]);
-    return cheap != nullptr && cheap->cheap && i + 1 < operators.size();
+    const bool cheap = std::visit(
+        []<class Part>(const Part& part) {
+            if constexpr (requires { part.cheap; }) {
+                return part.cheap;
+            } else {
+                return false;
+            }
+        },
+        operators[i]);
+    return cheap && i + 1 < operators.size();
 }
 
-Kept kept_by(const Operator& part, const Extent& extent)
+template <class Part>
+bool frozen(const Part& part)
 {
+    if constexpr (requires { part.frozen; }) {
+        return part.frozen;
+    } else {
+        return false;
+    }
+}
+
+/// A product whose weights have no gradient needs its input no more.
+Operator as_kept(const Operator& part)
+{
+    Operator result = part;
+    std::visit(
+        [](auto& p) {
+            if constexpr (requires { p.keeps_input; }) {
+                p.keeps_input = p.keeps_input && !p.frozen;
+            }
+        },
+        result);
+    return result;
+}
+
+Kept kept_by(const Operator& any, const Extent& extent)
+{
+    const Operator part = as_kept(any);
     return std::visit(
         [&]<class Part>(const Part& p) -> Kept {
             if constexpr (requires { p.kept(extent); }) {
@@ -26,12 +59,20 @@ Kept kept_by(const Operator& part, const Extent& extent)
         part);
 }
 
+/// Whether it is attention that writes its scores to memory.
+bool keeps_scores(const Operator& part)
+{
+    const auto* attention = std::get_if<Attention>(&part);
+    if (const auto* recorded = std::get_if<Recorded>(&part)) {
+        const auto* heads = std::get_if<Recorded::Heads>(&recorded->work);
+        attention = heads != nullptr ? &heads->attention : nullptr;
+    }
+    return attention != nullptr && attention->kernel == AttentionKernel::plain;
+}
+
 bool keeps_scores(const LayerKind& kind)
 {
-    return std::any_of(kind.operators.begin(), kind.operators.end(), [](const Operator& part) {
-        const auto* attention = std::get_if<Attention>(&part);
-        return attention != nullptr && attention->kernel == AttentionKernel::plain;
-    });
+    return std::any_of(kind.operators.begin(), kind.operators.end(), [](const Operator& part) { return keeps_scores(part); });
 }
 
 }  // namespace
@@ -59,7 +100,7 @@ double Calls::needed_flops() const
 
 Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
 {
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
     Calls calls;
     for (const Operator& part : kind.operators) {
         std::visit([&](const auto& p) { p.forward(extent, calls); }, part);
@@ -69,23 +110,25 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
 
 Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients gradients)
 {
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
     Calls calls;
-    for (auto part = kind.operators.rbegin(); part != kind.operators.rend(); ++part) {
-        std::visit([&](const auto& p) { p.backward(extent, gradients, calls); }, *part);
+    for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
+        std::visit([&](const auto& p) { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); }, *part);
     }
     return calls;
 }
 
 Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
 {
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
     Calls calls;
-    for (auto part = kind.operators.rbegin(); part != kind.operators.rend(); ++part) {
+    for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
         std::visit(
             [&](const auto& p) {
                 if constexpr (requires { p.weight_gradient(extent, calls); }) {
-                    p.weight_gradient(extent, calls);
+                    if (!frozen(p)) {
+                        p.weight_gradient(extent, calls);
+                    }
                 }
             },
             *part);
@@ -95,21 +138,18 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
 
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute)
 {
-    if (recompute == Recompute::none) {
+    if (recompute == Recompute::none || !kind.backward) {
         return {};
     }
     if (recompute == Recompute::full) {
         return forward_calls(kind, shape);
     }
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
     const bool scores = keeps_scores(kind);
     Calls calls;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
-        const auto* attention = std::get_if<Attention>(&kind.operators[i]);
-        if (scores && attention != nullptr) {
-            attention->forward(extent, calls);
-        } else if (!scores && made_again(kind.operators, i)) {
-            std::get<Elementwise>(kind.operators[i]).forward(extent, calls);
+        if (scores ? keeps_scores(kind.operators[i]) : made_again(kind.operators, i)) {
+            std::visit([&](const auto& part) { part.forward(extent, calls); }, kind.operators[i]);
         }
     }
     return calls;
@@ -117,7 +157,10 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
 
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute)
 {
-    const Extent extent(shape);
+    const Extent extent(shape, kind.tokens);
+    if (!kind.backward) {
+        return {};
+    }
     const bool scores = keeps_scores(kind);
     Kept all;
     double again = 0.0;  // numbers
@@ -140,7 +183,12 @@ Parameters parameters_of(const Operator& part, const Extent& extent)
     return std::visit(
         [&]<class Part>(const Part& p) -> Parameters {
             if constexpr (requires { p.parameters(extent); }) {
-                return p.parameters(extent);
+                Parameters own = p.parameters(extent);
+                if (frozen(p)) {
+                    own.frozen = own.all - own.expert - own.rows;
+                    own.frozen_expert = own.expert;
+                }
+                return own;
             } else {
                 return {};
             }

@@ -21,7 +21,8 @@ Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 
 }  // namespace
 
-DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster) : plan_(plan), cluster_(cluster)
+DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer)
+    : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes))
 {
     const Placement placement = place(plan, cluster);
     replicas_ = gradient_group(plan, placement);
@@ -68,13 +69,13 @@ Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backwar
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
     if (layerwise(plan_)) {
-        const ExchangeTime all = time(kind, cluster_.stack.gradient_bytes, own, layers);
+        const ExchangeTime all = time(kind, gradient_message_, own, layers);
         return {.seconds = static_cast<float>(all.seconds / std::max(1, layers)),
                 .all_reduce = static_cast<float>(all.all_reduce)};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
     const double compute_s = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
-    return in_buckets(kind, cluster_.stack.gradient_bytes, own, layers, compute_s);
+    return in_buckets(kind, gradient_message_, own, layers, compute_s);
 }
 
 Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward, int layers) const

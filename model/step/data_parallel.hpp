@@ -26,7 +26,7 @@ struct ExchangeTime {
 /// reduction, which have nothing to hide behind, remain.
 class DataParallel {
 public:
-    DataParallel(const ParallelPlan& plan, const Cluster& cluster);
+    DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {});
 
     /// Reduction beside and after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
     /// for.
@@ -45,6 +45,7 @@ private:
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;
+    double gradient_message_;  // bytes of a number
     Group replicas_;
     Group sharded_;
     Group expert_replicas_;

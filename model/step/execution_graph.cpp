@@ -80,7 +80,27 @@ public:
         return next ? next->stage : seat(part).stage;
     }
 
+    /// What a tensor parallel member is sent by the part before, or of gradients by the one after: the input of a part, and the gradient
+    /// of the next part's. Nothing where no gradient is needed, or between parts of one stage.
+    double received_bytes(int part, int step) const
+    {
+        const auto next = neighbour(shape_, seat(part), step);
+        if (!next || next->stage == seat(part).stage) {
+            return 0.0;
+        }
+        const PartCost& reader = first_of(step < 0 ? seat(part) : *next);
+        return step < 0 || reader.needs_gradient ? reader.input_bytes : 0.0;
+    }
+    /// ... and what it sends there.
+    double sent_bytes(int part, int step) const
+    {
+        const auto next = neighbour(shape_, seat(part), step);
+        return next ? received_bytes(next->stage * shape_.chunks + next->chunk, -step) : 0.0;
+    }
+
 private:
+    const PartCost& first_of(Seat at) const { return *made_of_[part_of_network(shape_, at)].parts.front().cost; }
+
     const ScheduleShape& shape_;
     const std::vector<Chunk>& chunks_;
     std::vector<ChunkParts> made_of_;
@@ -152,13 +172,12 @@ CompiledProgram program_of(const ScheduleShape& shape, const PartOrders& orders)
     return compile_program(shape, std::get<TaskOrders>(on_stages));
 }
 
-/// Time of the transfer from a neighbour in the network; nothing between chunks of one stage.
-double transfer_time(int from_stage, int to_stage, const LayerCosts& costs, const Placement& placement, const Cluster& cluster)
+double transfer_time(double bytes, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
 {
-    if (from_stage == to_stage) {
+    if (bytes == 0.0) {
         return 0.0;
     }
-    return point_to_point_time(Bytes{costs.boundary_bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
+    return point_to_point_time(Bytes{bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
                                placement.senders(from_stage, to_stage), cluster)
                .si /
            cluster.speed.of(KernelClass::p2p);
@@ -183,7 +202,7 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
 
 /// A circuit carries a microbatch's messages one after the other, of all replicas. Where they take longer than the busiest stage works
 /// on a microbatch, that stage can have one only so often: its forward passes are longer by the rest.
-void hold_for_circuits(const Parts& parts, double boundary_bytes, const Cluster& cluster, ExecutionGraph& graph)
+void hold_for_circuits(const Parts& parts, const Cluster& cluster, ExecutionGraph& graph)
 {
     const Placement& at = graph.placement;
     if (!at.stages_cross()) {
@@ -192,18 +211,18 @@ void hold_for_circuits(const Parts& parts, double boundary_bytes, const Cluster&
     double busy = 0.0;  // seconds of the busiest circuit, by microbatch
     for (std::size_t t = 1; t < cluster.tiers.size(); ++t) {
         const NetworkTier& tier = cluster.tiers[t];
-        std::map<int, int> leaving;  // messages of one replica, by unit
+        std::map<int, double> leaving;  // bytes of one member of one replica, by unit
         for (int part = 0; tier.circuit() && part < parts.count(); ++part) {
             const int stage = parts.seat(part).stage;
             for (const int step : {-1, 1}) {
                 const int here = at.gpu(0, stage) / cluster.tiers[t - 1].group_gpus;
                 const int there = at.gpu(0, parts.stage_next_to(part, step)) / cluster.tiers[t - 1].group_gpus;
-                leaving[here] += here != there ? 1 : 0;
+                leaving[here] += here != there ? parts.sent_bytes(part, step) : 0.0;
             }
         }
-        const double one = boundary_bytes * at.tp * at.replicas / (tier.aggregate.si * tier.reached());
-        for (const auto& [unit, messages] : leaving) {
-            busy = std::max(busy, one * messages);
+        const double second = tier.aggregate.si * tier.reached() / (at.tp * at.replicas);
+        for (const auto& [unit, bytes] : leaving) {
+            busy = std::max(busy, bytes / second);
         }
     }
     std::vector<double> work(graph.stages(), 0.0);
@@ -222,6 +241,40 @@ void hold_for_circuits(const Parts& parts, double boundary_bytes, const Cluster&
         law.communication_s += law.held_s;
         law.communication = longer(law.communication, law.held_s);
     }
+}
+
+/// What one GPU of a stage updates.
+struct Updated {
+    double matrices = 0.0;
+    double others = 0.0;
+    double orthogonal_s = 0.0;
+
+    Updated& operator+=(const Updated& other)
+    {
+        matrices += other.matrices;
+        others += other.others;
+        orthogonal_s += other.orthogonal_s;
+        return *this;
+    }
+    /// Nothing where nothing is trained.
+    double seconds(const OptimizerSettings& optimizer, Offload offload, const Cluster& cluster) const
+    {
+        return matrices + others > 0.0
+                   ? (update_time(matrices, others, optimizer, offload, cluster.accelerator) + cluster.stack.step).si +
+                         orthogonal_s / cluster.speed.of(KernelClass::gemm)
+                   : 0.0;
+    }
+};
+
+/// Whole matrices go to the GPUs that share states out (Megatron-Core, layer_wise_optimizer.py).
+Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataParallel& exchange)
+{
+    if (own.all == 0.0) {
+        return {};
+    }
+    const double all = exchange.updated(own);
+    const double others = all * own.ends / own.all;
+    return {all - others, others, made_of.sum(&PartCost::orthogonal_s) * all / own.all};
 }
 
 ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const Parts& parts,
@@ -250,16 +303,20 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.first_slot.resize(parts.count());
     graph.reduction.resize(parts.count());
     graph.gathering.resize(parts.count());
-    const DataParallel exchange(plan, cluster);
+    const DataParallel exchange(plan, cluster, setting.workload.optimizer);
     graph.exchange_tier = setting.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
-    std::vector<double> updated(plan.pp, 0.0);
+    std::vector<Updated> updated(plan.pp);
     const bool splits = graph.passes() > static_cast<int>(Pass::weight_gradient);
     const bool waits = waits_for_chunks(plan, cluster);
     for (int part = 0; part < parts.count(); ++part) {
         const Chunk& chunk = parts.chunk(part);
         const auto [stage, place] = parts.seat(part);
-        const double forward_transfer = transfer_time(parts.stage_next_to(part, -1), stage, costs, graph.placement, cluster);
-        const double backward_transfer = transfer_time(parts.stage_next_to(part, 1), stage, costs, graph.placement, cluster);
+        const auto transfer_from = [&](int step) {
+            return transfer_time(parts.received_bytes(part, step), parts.stage_next_to(part, step), stage, graph.placement,
+                                 cluster);
+        };
+        const double forward_transfer = transfer_from(-1);
+        const double backward_transfer = transfer_from(1);
         parts.with_passes(part, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             for (std::size_t i = 0; i < kinds.size(); ++i) {
                 set_means(costs_of[i], graph.law[graph.law_at(part, kinds[i])]);
@@ -282,18 +339,17 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
         }
         graph.first_slot[part] = static_cast<std::uint16_t>(chunk.embedding ? 0 : chunk.first_layer + 1);
 
-        const Parameters own = parts.made_of(part).parameters();
-        updated[stage] += exchange.updated(own);
+        const Parameters own = parts.made_of(part).parameters().trained();
+        updated[stage] += updated_by(own, parts.made_of(part), exchange);
         const bool last = place == 0;  // of the stage's chunks, to have its gradients
         const ChunkPass forward = parts.pass(part, Pass::forward);
         const ChunkPass ending = parts.pass(part, splits ? Pass::weight_gradient : Pass::backward);
         graph.reduction[part] = exchange.reduction(own, ending, chunk.layers, last);
         graph.gathering[part] = exchange.gathering(own, forward, chunk.layers);
     }
-    hold_for_circuits(parts, costs.boundary_bytes, cluster, graph);
-    for (const double own : updated) {
-        graph.optimizer_s.push_back(
-            static_cast<float>((update_time(own, plan.offload, cluster.accelerator) + cluster.stack.step).si));
+    hold_for_circuits(parts, cluster, graph);
+    for (const Updated& own : updated) {
+        graph.optimizer_s.push_back(static_cast<float>(own.seconds(setting.workload.optimizer, plan.offload, cluster)));
     }
     if (plan.post_validation == PostValidation::on) {
         graph.ahead_s = idle_before(graph);
@@ -351,17 +407,20 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const auto& compiled = std::get<std::shared_ptr<const Program>>(program);
     const LayerCosts& layer = costs(plan);
     const Accelerator& accelerator = setting_.cluster.accelerator;
-    auto chunks = plan.split == LayerSplit::balanced ? balanced_layout(layer, *compiled, plan, accelerator, capacity_of(setting_))
-                                                     : layout(setting_.workload.layers, plan, setting_.workload.layouts);
+    const OptimizerSettings& optimizer = network_.optimizer;
+    auto chunks = plan.split == LayerSplit::balanced
+                      ? balanced_layout(layer, *compiled, plan, accelerator, optimizer, capacity_of(setting_))
+                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&chunks)) {
         return *refusal;
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(chunks));
     const Parts parts(shape, result.chunks, layer);
-    result.stages = memory_by_stage(*compiled, parts.made_of(), plan, accelerator);
+    result.stages = memory_by_stage(*compiled, parts.made_of(), plan, accelerator, optimizer);
     result.memory = fullest(result.stages);
-    result.held_for_weights = std::min(1.0, layer.typical().held_bytes / layer.typical().saved_bytes);
+    const PartCost& typical = layer.typical();
+    result.held_for_weights = typical.saved_bytes > 0.0 ? std::min(1.0, typical.held_bytes / typical.saved_bytes) : 1.0;
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }

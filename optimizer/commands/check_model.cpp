@@ -70,7 +70,7 @@ nlohmann::json to_json(const CheckedRun& c)
             {"measured_memory_bytes", c.run.memory_bytes},
             {"stack", c.run.cluster.stack.name},
             {"design", design_text(p)},
-            {"layers", c.run.workload.layers},
+            {"layers", c.run.workload.layers()},
             {"hidden", c.run.workload.hidden},
             {"sequence", c.run.phase.sequence},
             {"global_batch", c.run.phase.global_batch},

@@ -173,10 +173,10 @@ bool matters(const std::string& key, const MeasuredRun& run)
         return run.workload.mixture();
     }
     if (key == "attention_backward") {
-        return run.workload.attention == AttentionKernel::flash;
+        return run.workload.fuses_attention();
     }
     if (key == "attention") {
-        return run.workload.attention == AttentionKernel::flash;
+        return run.workload.fuses_attention();
     }
     return true;
 }

@@ -14,7 +14,7 @@ constexpr std::array widths{1, 2, 4, 8};
 Problem roomy_problem(int stages, int microbatches, const Variability& variability)
 {
     Problem problem = example_problem(variability, microbatches, widths);
-    problem.workload.layers = std::max(problem.workload.layers, stages);
+    problem.workload = example_workload(std::max(problem.workload.layers(), stages));
     problem.cluster.accelerator.memory = Bytes{1e15};
     return problem;
 }
@@ -35,7 +35,7 @@ ParallelPlan PipelineJob::plan() const
 {
     ParallelPlan plan;
     plan.tp = 8;
-    plan.pp = problem_.workload.layers;
+    plan.pp = problem_.workload.layers();
     return plan;
 }
 

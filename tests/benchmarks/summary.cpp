@@ -172,7 +172,7 @@ private:
     double compile_and_mean(LayerSplit split, double within)
     {
         Problem problem = pipeline_.problem();
-        problem.workload.layers = 126;
+        problem.workload = example_workload(126);
         ParallelPlan plan = pipeline_.plan();
         plan.split = LayerSplit::balanced;
         PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});

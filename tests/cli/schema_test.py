@@ -20,6 +20,8 @@ TABLES = {
     "workload": lambda text: text.replace("[workload]", f"[workload]\n{SLIP} = 1"),
     "workload/experts": lambda text: text.replace("[workload]", f"[workload]\nexperts = {{ count = 8, active = 2, feed_forward = 64, {SLIP} = 1 }}"),
     "workload/latent": lambda text: text.replace("[workload]", f"[workload]\nlatent = {{ query_rank = 8, key_value_rank = 8, rotary = 8, plain = 8, value = 8, {SLIP} = 1 }}"),
+    "workload/optimizer": lambda text: text.replace("[workload]", f"[workload]\noptimizer = {{ {SLIP} = 1 }}"),
+    "workload/prediction": lambda text: text.replace("[workload]", f'[workload]\nprediction = {{ layer = "dense", {SLIP} = 1 }}'),
     "phase/items": lambda text: text.replace("[[phase]]", f"[[phase]]\n{SLIP} = 1"),
     "cluster": lambda text: text.replace("[cluster]", f"[cluster]\n{SLIP} = 1"),
     "cluster/accelerator_override": lambda text: text.replace("[cluster]", f"[cluster]\naccelerator_override = {{ {SLIP} = 1 }}"),
@@ -83,7 +85,7 @@ class Schema(CliTest):
             self.skipTest("install python3-jsonschema")
         checker = jsonschema.Draft7Validator(self.schema)
         jsonschema.Draft7Validator.check_schema(self.schema)
-        for path in sorted(pathlib.Path(support.SMALL).parent.glob("*.toml")):
+        for path in sorted(pathlib.Path(support.SMALL).parent.rglob("*.toml")):
             errors = [f"{path.name}: {error.json_path}: {error.message}" for error in checker.iter_errors(tomllib.loads(path.read_text()))]
             self.assertEqual(errors, [])
         for path, slip in TABLES.items():

@@ -432,7 +432,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
 
     def slow_sweep(self):
         """The bounds of a part of this space take a minute: steps have tens of thousands of microbatches."""
-        toml = self.scenario("slow.toml", global_batch="65536", layers="64", pp="[1, 2, 4, 8]", v="[1, 2, 4, 8]", microbatch="[1, 2, 4, 8]",
+        toml = self.scenario("slow.toml", global_batch="65536", sequence='[{ layer = "dense", count = 64 }]', pp="[1, 2, 4, 8]", v="[1, 2, 4, 8]", microbatch="[1, 2, 4, 8]",
                              order='["tp-pp-dp", "tp-dp-pp"]', dp_overlap='["on", "off"]')
         recomputed = f"recomputed_layers = {list(range(33))}"
         return self.write(toml.read_text().replace("[space]\n", f"[space]\n{recomputed}\n"), "slow.toml")

@@ -200,8 +200,10 @@ std::vector<std::string> read_corpus(int count, char** arguments)
     std::vector<std::filesystem::path> paths;
     for (int i = 0; i < count; ++i) {
         if (std::filesystem::is_directory(arguments[i])) {
-            for (const auto& file : std::filesystem::directory_iterator(arguments[i])) {
-                paths.push_back(file.path());
+            for (const auto& file : std::filesystem::recursive_directory_iterator(arguments[i])) {
+                if (file.is_regular_file()) {
+                    paths.push_back(file.path());
+                }
             }
         } else {
             paths.emplace_back(arguments[i]);

@@ -34,9 +34,9 @@ TEST_F(MeasuredRunsOf, RowsBecomePlansOnAMachine)
     const MeasuredRuns runs = read();
     ASSERT_EQ(runs.runs.size(), 1U);
     const MeasuredRun& run = runs.runs.front();
-    EXPECT_EQ(run.workload.layers, 30);
-    EXPECT_EQ(run.workload.kv_heads, 32);  // not printed: multi-head attention
-    EXPECT_EQ(run.workload.attention, AttentionKernel::plain);
+    EXPECT_EQ(run.workload.layers(), 30);
+    EXPECT_EQ(run.workload.find<AttentionBlock>()->kv_heads, 32);  // not printed: multi-head attention
+    EXPECT_FALSE(run.workload.fuses_attention());
     EXPECT_EQ(run.plan.tp, 2);
     EXPECT_EQ(run.plan.pp, 4);
     EXPECT_EQ(run.plan.dp, 8);
@@ -107,7 +107,7 @@ TEST_F(MeasuredRunsOf, WhatIsBlankIsFilledAndSaid)
           std::string(header) + "5,GPT 76.1B,60,10240,80,40960,51200,2048,A100,1024,8,4,,1,,1792,full,fp16,,,16.0,m,,\n");
     const MeasuredRuns runs = read();
     ASSERT_EQ(runs.runs.size(), 2U);
-    EXPECT_EQ(runs.runs[0].workload.layers, 72);
+    EXPECT_EQ(runs.runs[0].workload.layers(), 72);
     EXPECT_THAT(runs.runs[0].assumed, HasSubstr("layers = 72"));
     EXPECT_DOUBLE_EQ(runs.runs[0].memory_bytes, 47e9);
     EXPECT_EQ(runs.runs[0].plan.sharding, Sharding::zero1);

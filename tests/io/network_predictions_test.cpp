@@ -79,13 +79,13 @@ profile = "hpc-2024"
 [reliability]
 node_failure_rate = "3.79e-3 /day"
 restart = "5 min"
-checkpoint_interval = "30 min"
+checkpoint_interval = "0 s"
 checkpoint_write = "5 s"
 [objectives]
 minimise = ["training_time_p99"]
 [space]
 gpus = [{}]
-tp = [8]
+tp = [1]
 pp = [1]
 [search]
 strategy = "exact"

@@ -41,7 +41,7 @@ TEST(Scenario, ReadsEverySection)
     EXPECT_EQ(scenario.text, good);
     EXPECT_EQ(scenario.seed, 7u);
     EXPECT_EQ(scenario.workload.name, "gpt-22b");
-    EXPECT_EQ(scenario.workload.layers, 48);
+    EXPECT_EQ(scenario.workload.layers(), 48);
     ASSERT_EQ(scenario.phases.size(), 1u);
     EXPECT_DOUBLE_EQ(scenario.phases[0].tokens, 3e11);
     EXPECT_EQ(scenario.phases[0].sequence, 2048);
@@ -188,9 +188,9 @@ TEST(Scenario, ReadsAllFamilies)
 TEST(Scenario, FieldsChangeTheCatalog)
 {
     const Scenario workload = parse_scenario(with("gpt-22b\"", "gpt-22b\"\nlayers = 4\nattention = \"flash\""), "x.toml");
-    EXPECT_EQ(workload.workload.layers, 4);
+    EXPECT_EQ(workload.workload.layers(), 4);
     EXPECT_EQ(workload.workload.hidden, 6144);
-    EXPECT_EQ(workload.workload.attention, AttentionKernel::flash);
+    EXPECT_TRUE(workload.workload.fuses_attention());
     EXPECT_EQ(workload.workload.name, "gpt-22b (changed)");
     const Scenario memory = parse_scenario(
         with("gpus = 64", "gpus = 64\naccelerator_override = { memory = \"96 GB\", efficiency = { gemm = 0.5 } }"), "x");
@@ -250,8 +250,8 @@ TEST(Scenario, StackPrecisionAndExperts)
         with("gpt-22b\"", "gpt-22b\"\nprecision = \"tf32\"\nexperts = { count = 8, active = 2, feed_forward = 1024 }"), "x");
     EXPECT_EQ(mixture.workload.precision, Precision::tf32);
     EXPECT_TRUE(mixture.workload.mixture());
-    EXPECT_EQ(mixture.workload.experts.active, 2);
-    EXPECT_TRUE(mixture.workload.has_experts(0));
+    EXPECT_EQ(mixture.workload.find<ExpertsBlock>()->active, 2);
+    EXPECT_EQ(mixture.workload.find<MlpBlock>(), nullptr);
     EXPECT_THROW(parse_scenario(with("gpt-22b\"", "gpt-22b\"\nprecision = \"fp8\""), "x"), InputError);  // not on an A100
 }
 

@@ -97,7 +97,7 @@ TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
 TEST(Predictor, DrawsChunksWithoutLayers)
 {
     Problem problem = example_problem(lively_variability(), 32, widths);
-    problem.workload.layers = 6;
+    problem.workload = example_workload(6);
     ParallelPlan plan;
     plan.tp = 2;
     plan.pp = 4;
@@ -135,9 +135,10 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
 {
     for (const Variability& variability : {Variability{}, lively_variability()}) {
         Problem problem = example_problem(variability, 16, widths);
-        problem.workload.layouts = {chunks_of_units(std::vector{problem.workload.layers / 2, problem.workload.layers / 2 + 2})};
+        problem.workload.layouts = {
+            chunks_of_units(std::vector{problem.workload.layers() / 2, problem.workload.layers() / 2 + 2})};
         Predictor predictor(problem);
-        for (const auto [split, pp] :
+        for (const auto& [split, pp] :
              {std::pair{LayerSplit::layers, small_plan().pp}, {LayerSplit::balanced, 4}, {LayerSplit::given, 2}}) {
             ParallelPlan plan = small_plan();
             plan.pp = pp;

@@ -146,7 +146,7 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
     const double step = at(found[0], Figure::p99);
     for (std::size_t i = 1; i < what_ifs.size(); ++i) {
         const KernelClass kind = std::get<Faster>(what_ifs[i].front()).kernels;
-        const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers, kind);
+        const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers(), kind);
         const double expected = -(1.0 - 1.0 / speed) * seconds;
         EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected, single_precision * step);
         EXPECT_LT(expected, -0.001 * step);

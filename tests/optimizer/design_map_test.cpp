@@ -4,6 +4,7 @@
 
 #include "model/phase.hpp"
 #include "model/step/node_order.hpp"
+#include "tests/support/workload_shapes.hpp"
 #include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -83,7 +84,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
         plan.post_validation = PostValidation::off;
     }
     // The 4 layers of these tests are 2 2 or 1 2 1 in two or three chunks, whether the ends count or not; 1 1 1 1 or 0 2 2 0 in four.
-    EXPECT_EQ(scenario.workload.layers, 4);
+    EXPECT_EQ(scenario.workload.layers(), 4);
     if (plan.pp * plan.chunks <= 3) {
         plan.split = LayerSplit::layers;
     }
@@ -308,7 +309,7 @@ recomputed_layers = [0, 2]
 tp_overlap = ["off", "on"]
 context_exchange = ["ring", "all-gather"]
 )");
-    scenario.workload.experts = {.count = 8, .active = 2, .feed_forward = 512};
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
     scenario.space.offload = {Offload::none, Offload::activations};
     scenario.space.ep = {1, 2, 8};
     scenario.space.etp = {1, 2};
@@ -496,7 +497,8 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
         return found ? found->text() : "none";
     };
     EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
-    EXPECT_THAT(problem("gpus=6 tp=3"), HasSubstr("tp does not divide the heads: tp=3, 8 heads"));
+    EXPECT_THAT(problem("gpus=6 tp=3"),
+                HasSubstr("tp does not divide the heads: tp=3, block \"attention\" of layer \"dense\": 8 heads"));
     EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide the heads: tp=16"));
     EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
@@ -513,7 +515,7 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
 TEST(ParseDesign, TakesContextAndExpertGroups)
 {
     Scenario scenario = wide();
-    scenario.workload.experts = {.count = 8, .active = 2, .feed_forward = 64};
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
     const std::string text = "gpus=16 tp=1 pp=2 cp=2 ep=4 context_exchange=all-gather shard_gpus=2 sharding=zero1";
     const ParallelPlan plan = parse_design(text, scenario);
     EXPECT_EQ(plan.cp, 2);
@@ -532,7 +534,7 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_THAT(problem("gpus=16 ep=8 etp=4"), HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
     EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
     EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
-    scenario.workload.experts = {};
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {}; });
     EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("no experts to share: ep=2"));
 }
 

@@ -50,8 +50,8 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
 {
     CheckedModel model;
     model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0), checked("b", 10.0, 13.0)};
-    model.runs[1].run.workload.experts.count = 8;
-    model.runs[2].run.workload.experts.count = 8;
+    model.runs[1].run.workload.kinds = {{.name = "moe", .blocks = {ExpertsBlock{.count = 8}}}};
+    model.runs[2].run.workload.kinds = model.runs[1].run.workload.kinds;
     model.runs[2].run.workload.precision = Precision::fp8;
     const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1}, {"a: mixtures of experts", 0.2},
                                                  {"a: fewer than 16 bits", 0.4},     {"all: dense, 16 bits or more", 0.2},

@@ -5,6 +5,7 @@
 #include "model/phase.hpp"
 #include "model/plan_axes.hpp"
 #include "optimizer/design_text.hpp"
+#include "tests/support/workload_shapes.hpp"
 #include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ order = ["tp-pp-dp", "tp-dp-pp"]
 )",
                                       "", 24);
     if (mixed) {
-        scenario.workload.experts = {.count = 8, .active = 2, .feed_forward = 512};
+        change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
         scenario.space.ep = {1, 2};
         scenario.space.etp = {1, 2};
         scenario.space.offload = {Offload::none, Offload::optimizer, Offload::activations};

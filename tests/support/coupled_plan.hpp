@@ -34,7 +34,7 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
 {
     const LayerCosts costs = layer_costs(network_of(setting.workload), setting.workload.precision,
                                          layer_shape(plan, setting.phase.sequence), setting.cluster);
-    const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers, plan));
+    const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers(), plan));
     job.shape = graph.program->shape;
     job.widths = barrier_widths(plan);
     job.replicas = plan.dp;

@@ -2,6 +2,7 @@
 
 /// A small job with every kind of noise, for tests that need a whole problem.
 
+#include "model/network/transformer.hpp"
 #include "tests/support/residual_laws.hpp"
 
 #include "model/predictor.hpp"
@@ -42,17 +43,18 @@ inline Cluster example_cluster(int gpus)
     return cluster;
 }
 
-inline Workload example_workload()
+inline Workload example_workload(int layers = 16, const Experts& experts = {})
 {
-    Workload w;
+    Transformer w;
     w.name = "example";
-    w.layers = 16;
+    w.layers = layers;
     w.hidden = 2048;
     w.heads = 16;
     w.kv_heads = 16;
     w.feed_forward = 8192;
     w.vocabulary = 32000;
-    return w;
+    w.experts = experts;
+    return workload_of(w);
 }
 
 inline Problem example_problem(const Variability& variability, int global_batch, std::span<const int> widths)

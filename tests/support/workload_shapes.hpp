@@ -4,13 +4,14 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
+#include "model/network/transformer.hpp"
 
 namespace prismopt {
 
 /// GPT of Korthikanti et al., arXiv 2205.05198, table 3: multi-head plain attention, GELU, dropout, f = 4h, V = 51,200.
-inline Workload gpt(int layers, int hidden, int heads)
+inline Transformer gpt(int layers, int hidden, int heads)
 {
-    Workload w;
+    Transformer w;
     w.layers = layers;
     w.hidden = hidden;
     w.heads = heads;
@@ -24,9 +25,9 @@ inline Workload gpt(int layers, int hidden, int heads)
 }
 
 /// Llama 3, arXiv 2407.21783, table 3: 8 key and value heads, gated units, 128,256 tokens.
-inline Workload llama(int layers, int hidden, int heads, int feed_forward)
+inline Transformer llama(int layers, int hidden, int heads, int feed_forward)
 {
-    Workload w;
+    Transformer w;
     w.layers = layers;
     w.hidden = hidden;
     w.heads = heads;
@@ -38,12 +39,24 @@ inline Workload llama(int layers, int hidden, int heads, int feed_forward)
     return w;
 }
 
-inline LayerCosts layer_costs(const Workload& workload, const LayerShape& shape, const Cluster& cluster)
+inline Network network_of(const Transformer& transformer) { return network_of(workload_of(transformer)); }
+
+inline LayerCosts layer_costs(const Transformer& transformer, const LayerShape& shape, const Cluster& cluster)
 {
-    return layer_costs(network_of(workload), workload.precision, shape, cluster);
+    return layer_costs(network_of(transformer), transformer.precision, shape, cluster);
 }
 
 inline double parameters_of(const Workload& workload) { return parameters_of(network_of(workload)); }
+inline double parameters_of(const Transformer& transformer) { return parameters_of(workload_of(transformer)); }
+
+/// Changes a decoder by the keys that describe it whole.
+template <class Change>
+void change_decoder(Workload& workload, Change&& change)
+{
+    Transformer transformer = transformer_of(workload).value();
+    change(transformer);
+    workload = workload_of(transformer);
+}
 
 /// One node of 8 GPUs at 300 GB/s; launches, memory traffic and latency cost next to nothing, so products and bytes show.
 inline Cluster products_only()

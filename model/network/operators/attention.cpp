@@ -1,5 +1,7 @@
 #include "model/network/operators.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -21,15 +23,46 @@ constexpr int fused_softmax_matrices = 4;
 constexpr double unfused_softmax_forward = 24.0;
 constexpr double unfused_softmax_backward = 22.0;  // casts (6 + 6), softmax (12), mask (4) in place of 6
 constexpr double unfused_softmax_kernels = 6.0;
+// Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge falls inside one, and its
+// diagonal in another.
+constexpr double tile = 128.0;
 
 }  // namespace
 
-double Attention::scores(const Extent& e) const { return e.tokens * e.shape.sequence * heads / e.tp; }
-
-double Attention::work(const Extent& e) const
+/// Of a query, in the mean. A window: w - w (w - 1) / (2 s) of a causal one.
+double Attention::keys_in_reach(const Extent& e) const
 {
-    const double seen = causal && kernel == AttentionKernel::flash ? 0.5 : 1.0;
-    return 2.0 * scores(e) * (key_size + value_size) * seen;
+    const double s = e.sequence;
+    const double half = causal ? 0.5 : 1.0;
+    if (others > 0.0) {
+        return others;
+    }
+    if (chunk > 0.0 && chunk < s) {
+        return half * chunk;
+    }
+    if (window > 0.0 && window < s) {
+        return causal ? window - window * (window - 1.0) / (2.0 * s) : window;
+    }
+    return half * s;
+}
+
+/// Fused kernels skip whole tiles of what the mask hides, plain ones nothing.
+double Attention::keys_computed(const Extent& e) const
+{
+    if (kernel == AttentionKernel::plain) {
+        return others > 0.0 ? others : e.sequence;
+    }
+    const bool masked = others == 0.0 && window > 0.0 && window < e.sequence;
+    const double whole = causal ? 0.5 * e.sequence : e.sequence;
+    return masked ? std::min(whole, keys_in_reach(e) + tile) : keys_in_reach(e);
+}
+
+double Attention::scores(const Extent& e) const { return e.tokens * (others > 0.0 ? others : e.sequence) * heads / e.tp; }
+
+/// Of products with so many keys.
+double Attention::flops(const Extent& e, double keys) const
+{
+    return 2.0 * e.tokens * keys * heads / e.tp * (key_size + value_size);
 }
 
 /// Keys and values of the other members of the context parallel group; backward also their gradients on the way home.
@@ -39,10 +72,15 @@ void Attention::exchange_context(const Extent& e, double times, Calls& calls) co
         return;
     }
     const double members = e.shape.cp;
+    const double own = e.beside(others).tokens;
+    // Of a window's keys only those before each of a member's two parts of the sequence travel.
+    const double reach = 2.0 * e.shape.microbatch * std::max(window, chunk);
+    const double others_tokens = (members - 1.0) * own;
+    const double gathered = members / (members - 1.0) * (reach > 0.0 ? std::min(others_tokens, reach) : others_tokens);
     const bool ring = e.shape.context_exchange == ContextExchange::ring;
     calls.collective({.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
                       .kind = Collective::all_gather,
-                      .bytes = 2.0 * e.tokens * (key().local(e.tp) + value().local(e.tp)) * members,
+                      .bytes = 2.0 * gathered * (key().local(e.tp) + value().local(e.tp)),
                       .of = ProcessGroup::context,
                       .group = {e.shape.cp, e.shape.tp},
                       .times = times,
@@ -60,9 +98,10 @@ void Attention::unfused_softmax(const Extent& e, double traffic, Calls& calls) c
 
 void Attention::forward(const Extent& e, Calls& calls) const
 {
-    const double flops = work(e);
+    const double computed = flops(e, keys_computed(e));
+    const double needed = kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e));
     const Roof roof = kernel == AttentionKernel::flash ? Roof::attention : Roof::scores;
-    calls.kernel({.kind = KernelClass::attention, .roof = roof, .k = key_size, .flops = flops, .needed_flops = flops});
+    calls.kernel({.kind = KernelClass::attention, .roof = roof, .k = key_size, .flops = computed, .needed_flops = needed});
     if (kernel == AttentionKernel::flash) {
         exchange_context(e, 1.0, calls);
     } else {
@@ -73,16 +112,20 @@ void Attention::forward(const Extent& e, Calls& calls) const
 
 void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    const double flops = 2.0 * work(e);
+    const double computed = flops(e, keys_computed(e));
+    const double needed = 2.0 * (kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e)));
     if (kernel == AttentionKernel::flash) {
         calls.kernel({.kind = KernelClass::attention,
                       .roof = Roof::attention_backward,
-                      .flops = fused_backward * work(e),
-                      .needed_flops = flops});
+                      .flops = fused_backward * computed,
+                      .needed_flops = needed});
         exchange_context(e, 2.0, calls);
     } else {
-        calls.kernel(
-            {.kind = KernelClass::attention, .roof = Roof::scores, .k = key_size, .flops = flops, .needed_flops = flops});
+        calls.kernel({.kind = KernelClass::attention,
+                      .roof = Roof::scores,
+                      .k = key_size,
+                      .flops = 2.0 * computed,
+                      .needed_flops = needed});
         calls.traffic(plain_scores_backward * scores(e));
         unfused_softmax(e, unfused_softmax_backward, calls);
     }
@@ -91,7 +134,10 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
 Kept Attention::kept(const Extent& e) const
 {
     const double scores_kept = kernel == AttentionKernel::plain ? plain_scores_kept * scores(e) : 0.0;
-    return {.numbers = e.numbers(Place::columns, query() + key() + value()), .bytes = scores_kept, .recomputable = scores_kept};
+    const Extent read = e.beside(others);
+    return {.numbers = e.numbers(Place::columns, query()) + read.numbers(Place::columns, key() + value()),
+            .bytes = scores_kept,
+            .recomputable = scores_kept};
 }
 
 }  // namespace prismopt

@@ -13,7 +13,7 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
                   .n = n,
                   .k = k,
                   .flops = flops,
-                  .needed_flops = flops,
+                  .needed_flops = flops / routing.kept(),  // of the mean, not the fullest
                   .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts});
 }
 
@@ -51,7 +51,8 @@ Kept GroupedLinear::kept(const Extent& e) const
     const double shared = e.shape.etp;
     const bool rows = split == Linear::Split::rows;
     const double input = tokens * (rows ? in_columns(e) : in_columns(e) / shared);
-    return {.numbers = input, .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e))};
+    return {.numbers = keeps_input ? input : 0.0,
+            .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e))};
 }
 
 }  // namespace prismopt

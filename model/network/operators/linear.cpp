@@ -7,9 +7,9 @@ namespace {
 using Beside = CollectiveCall::Beside;
 
 /// Into a region that tensor parallelism divides: the sequence gathered, or nothing where it is whole.
-void enter(const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
+void enter(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
-    if (e.tp > 1.0 && e.shape.sequence_parallel) {
+    if (alone && e.tp > 1.0 && e.shape.sequence_parallel) {
         calls.collective({.kind = Collective::all_gather,
                           .bytes = 2.0 * e.tokens * columns,
                           .group = {e.shape.tp, 1},
@@ -19,9 +19,9 @@ void enter(const Extent& e, double columns, Beside beside, double rounds, Calls&
 }
 
 /// Out of it: sums, split again over the sequence.
-void leave(const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
+void leave(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
-    if (e.tp > 1.0) {
+    if (alone && e.tp > 1.0) {
         calls.collective({.kind = e.shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
                           .bytes = 2.0 * e.tokens * columns,
                           .group = {e.shape.tp, 1},
@@ -36,20 +36,25 @@ bool in_rounds(const Extent& e, bool wide) { return e.shape.tp_overlap && !wide;
 
 }  // namespace
 
-double Linear::own_tokens(const Extent& e) const { return tokens == Place::own ? e.own() : e.tokens / e.sequence_split; }
-
-void Linear::forward(const Extent& e, Calls& calls) const
+/// What is once for each sample each member computes for itself.
+double Linear::own_tokens(const Extent& e) const
 {
+    return rows_each > 0.0 ? e.tokens : tokens == Place::own ? e.own() : e.tokens / e.sequence_split;
+}
+
+void Linear::forward(const Extent& layer, Calls& calls) const
+{
+    const Extent e = layer.beside(rows_each);
     switch (split) {
         case Split::columns:
-            enter(e, in.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing, in_rounds(e, wide) ? e.tp : 0.0,
-                  calls);
+            enter(alone, e, in.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing,
+                  in_rounds(e, wide) ? e.tp : 0.0, calls);
             calls.product(e.tokens, out.local(e.tp), in.whole(), wide);
             break;
         case Split::rows:
             calls.product(e.tokens, out.whole(), in.local(e.tp), wide);
-            leave(e, out.whole(), in_rounds(e, wide) ? Beside::kernel_before : Beside::nothing, in_rounds(e, wide) ? e.tp : 0.0,
-                  calls);
+            leave(alone, e, out.whole(), in_rounds(e, wide) ? Beside::kernel_before : Beside::nothing,
+                  in_rounds(e, wide) ? e.tp : 0.0, calls);
             break;
         case Split::none: calls.product(own_tokens(e), out.whole(), in.whole(), wide); break;
     }
@@ -58,29 +63,30 @@ void Linear::forward(const Extent& e, Calls& calls) const
     }
 }
 
-void Linear::backward(const Extent& e, Gradients gradients, Calls& calls) const
+void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) const
 {
+    const Extent e = layer.beside(rows_each);
     switch (split) {
         case Split::columns:
             calls.product(e.tokens, in.whole(), out.local(e.tp), wide);
-            enter(e, in.whole(), Beside::kernel_before, 0.0, calls);  // the input again, for the gradient of the weights
+            enter(alone, e, in.whole(), Beside::kernel_before, 0.0, calls);  // the input again, for the gradient of the weights
             if (gradients == Gradients::both) {
-                weight_gradient(e, calls);
+                weight_gradient(layer, calls);
             }
-            leave(e, in.whole(), gradients == Gradients::both ? Beside::kernel_before : Beside::nothing, 0.0, calls);
+            leave(alone, e, in.whole(), gradients == Gradients::both ? Beside::kernel_before : Beside::nothing, 0.0, calls);
             break;
         case Split::rows:
-            enter(e, out.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing, in_rounds(e, wide) ? e.tp : 0.0,
-                  calls);
+            enter(alone, e, out.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing,
+                  in_rounds(e, wide) ? e.tp : 0.0, calls);
             calls.product(e.tokens, in.local(e.tp), out.whole(), wide);
             if (gradients == Gradients::both) {
-                weight_gradient(e, calls);
+                weight_gradient(layer, calls);
             }
             break;
         case Split::none:
             calls.product(own_tokens(e), in.whole(), out.whole(), wide);
             if (gradients == Gradients::both) {
-                weight_gradient(e, calls);
+                weight_gradient(layer, calls);
             }
             break;
     }
@@ -89,8 +95,9 @@ void Linear::backward(const Extent& e, Gradients gradients, Calls& calls) const
     }
 }
 
-void Linear::weight_gradient(const Extent& e, Calls& calls) const
+void Linear::weight_gradient(const Extent& layer, Calls& calls) const
 {
+    const Extent e = layer.beside(rows_each);
     switch (split) {
         case Split::columns: calls.product(in.whole(), out.local(e.tp), e.tokens, wide); break;
         case Split::rows: calls.product(in.local(e.tp), out.whole(), e.tokens, wide); break;
@@ -102,12 +109,13 @@ Parameters Linear::parameters(const Extent& e) const
 {
     const double rows = split == Split::rows ? in.local(e.tp) : in.whole();
     const double columns = split == Split::columns ? out.local(e.tp) : out.whole();
-    const double numbers = rows * columns;
+    const double numbers = counted ? rows * columns : 0.0;
     return {.all = numbers + (bias ? columns : 0.0), .tied = tied ? numbers : 0.0};
 }
 
-Kept Linear::kept(const Extent& e) const
+Kept Linear::kept(const Extent& layer) const
 {
+    const Extent e = layer.beside(rows_each);
     // The input of a product on a share of the tokens is kept as the operator before it left it.
     const Place at = split == Split::rows ? Place::columns : Place::sequence;
     const Place to = split == Split::none ? tokens : split == Split::rows ? Place::sequence : Place::columns;

@@ -36,7 +36,11 @@ void Lookup::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) co
     calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = scatter_traffic * e.tokens * columns});
 }
 
-Parameters Lookup::parameters(const Extent& e) const { return {.all = rows * columns / e.tp}; }
+Parameters Lookup::parameters(const Extent& e) const
+{
+    const double table = rows * columns / e.tp;
+    return {.all = table + positions * columns, .tied = tied ? table : 0.0};
+}
 
 Kept Lookup::kept(const Extent& e) const { return {.bytes = keeps_bytes * e.numbers(Place::sequence, columns)}; }
 

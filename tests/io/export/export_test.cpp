@@ -1,5 +1,7 @@
 #include "io/export/launch.hpp"
 
+#include "tests/support/workload_shapes.hpp"
+
 #include "io/export/target_names.hpp"
 #include "io/layout_text.hpp"
 
@@ -31,15 +33,7 @@ Launch llama()
     launch.plan.schedule = Schedule::interleaved;
     launch.plan.split = LayerSplit::slots;
     launch.plan.recompute = Recompute::selective;
-    launch.workload.name = "llama3-405b";
-    launch.workload.layers = 126;
-    launch.workload.hidden = 16384;
-    launch.workload.heads = 128;
-    launch.workload.kv_heads = 8;
-    launch.workload.feed_forward = 53248;
-    launch.workload.vocabulary = 128256;
-    launch.workload.activation = Activation::swiglu;
-    launch.workload.normalisation = Normalisation::rms_norm;
+    launch.workload = workload_of(prismopt::llama(126, 16384, 128, 53248));
     launch.phase = {.tokens = 15.6e12, .sequence = 8192, .global_batch = 2048};
     NetworkTier node;
     node.name = "node";
@@ -57,7 +51,7 @@ Launch llama()
 /// With the layers of its chunks.
 Launch laid_out(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers, launch.plan, launch.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
     return launch;
 }
 
@@ -124,19 +118,19 @@ TEST(Megatron, LaysOutLayersThatDoNotDivide)
     launch.plan.split = LayerSplit::layers;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
-    launch.workload.layers = 124;  // 16 * 7 + 12: the two first and the two last stages hold one layer less
+    launch.workload.sequence = {{0, 124}};  // 16 * 7 + 12: the two first and the two last stages hold one layer less
     EXPECT_THAT(
         text(megatron_arguments(laid_out(launch))),
         HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7|t*7L\"\n"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("virtual")));
-    launch.workload.layers = 126;  // as if the embedding and the head were a layer each
+    launch.workload.sequence = {{0, 126}};  // as if the embedding and the head were a layer each
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--account-for-loss-in-pipeline-split"));
 }
 
 TEST(Megatron, TakesALayoutAsItIsGiven)
 {
     Launch launch = llama();
-    launch.workload.layers = 12;
+    launch.workload.sequence = {{0, 12}};
     launch.plan.pp = 4;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
@@ -171,7 +165,7 @@ TEST(Megatron, RefusesWhatItDoesNotHave)
 TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
 {
     Launch launch = llama();
-    launch.workload.activation = Activation::gelu;
+    change_decoder(launch.workload, [](Transformer& t) { t.activation = Activation::gelu; });
     launch.workload.dropout = true;
     const auto arguments = lines(megatron_arguments(laid_out(launch)));
     EXPECT_THAT(arguments, Contains("--attention-dropout 0.1"));
@@ -184,7 +178,7 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 {
     Launch launch = llama();
     launch.plan = {.tp = 2, .pp = 8, .dp = 128, .ep = 16, .etp = 1};
-    launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048};
+    change_decoder(launch.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
                 HasSubstr("as many replicas as attention, 128, and with this context and "
                           "expert parallelism they have 16; search order = [\"tp-dp-pp\"]"));
@@ -221,8 +215,10 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
     launch.plan.order = PlacementOrder::tp_dp_pp;
     launch.plan.ep = 64;
     launch.plan.cp = 2;
-    launch.workload.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
-    launch.workload.latent = {1536, 512, 64, 128, 128};
+    change_decoder(launch.workload, [](Transformer& t) {
+        t.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
+        t.latent = {1536, 512, 64, 128, 128};
+    });
     const auto arguments = lines(megatron_arguments(laid_out(launch)));
     for (const char* line : {"--expert-model-parallel-size 64", "--expert-tensor-parallel-size 1", "--num-experts 256",
                              "--moe-router-topk 8", "--moe-layer-freq \"([0]*3+[1]*123)\"", "--multi-latent-attention",
@@ -346,7 +342,7 @@ TEST(Torchtitan, RefusesWhatItDoesNotHave)
 TEST(Torchtitan, NamesTheModulesOfUnevenStages)
 {
     Launch launch = for_torchtitan();
-    launch.workload.layers = 6;
+    launch.workload.sequence = {{0, 6}};
     launch.plan.pp = 2;
     launch.plan.chunks = 2;
     launch.plan.split = LayerSplit::given;

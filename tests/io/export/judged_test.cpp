@@ -23,7 +23,7 @@ using testing::Not;
 /// With the layers of its chunks.
 Launch laid_out(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers, launch.plan, launch.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
     return launch;
 }
 
@@ -74,7 +74,8 @@ TEST(Judged, DispatchersAreThoseOfTheStack)
     launch.plan.ep = 1;
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
-    launch.workload.experts.capacity = 1.5;  // only the other dispatcher drops tokens
+    launch.workload.change<ExpertsBlock>(
+        [](ExpertsBlock& experts) { experts.capacity = 1.5; });  // only the other dispatcher drops tokens
     EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(laid_out(launch))));
 }
 
@@ -84,7 +85,7 @@ TEST(Judged, SelectiveRecomputeNamesItsModules)
     launch.plan.recompute = Recompute::selective;
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules layernorm"));
     EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.recompute_modules='[layernorm]'"));
-    launch.workload.attention = AttentionKernel::plain;
+    launch.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
@@ -252,7 +253,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         add(base, [](Launch& l) { l.plan.shard_gpus = 4; });
         add(base, [](Launch& l) { l.workload.precision = Precision::fp8; });
         add(base, [](Launch& l) { l.workload.precision = Precision::nvfp4; });
-        add(base, [](Launch& l) { l.workload.experts.capacity = 1.5; });
+        add(base, [](Launch& l) { l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
         add(base, [](Launch& l) { l.before = {l.phase}; });
         for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
             add(base, [&](Launch& l) {
@@ -268,13 +269,13 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
                 l.plan.schedule = Schedule::interleaved;
                 l.plan.group = 8;
                 l.plan.split = split;
-                l.workload.layers = split == LayerSplit::slots ? 30 : 32;
+                l.workload.sequence = {{0, split == LayerSplit::slots ? 30 : 32}};
                 l.plan.sharding = Sharding::zero1;
             });
         }
-        add(base, [](Launch& l) { l.plan.pp = 4, l.workload.layers = 30; });
+        add(base, [](Launch& l) { l.plan.pp = 4, l.workload.sequence = {{0, 30}}; });
         add(base, [](Launch& l) {
-            l.plan.pp = 4, l.workload.layers = 30;
+            l.plan.pp = 4, l.workload.sequence = {{0, 30}};
             l.plan.split = LayerSplit::given;
             l.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*6|t*9|t*8|t*7L"))};
         });

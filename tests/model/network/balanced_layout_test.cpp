@@ -38,7 +38,8 @@ struct Case {
 
     std::vector<Chunk> balanced(double capacity) const
     {
-        return std::get<std::vector<Chunk>>(balanced_layout(costs, *program, plan, accelerator, Bytes{capacity}));
+        return std::get<std::vector<Chunk>>(
+            balanced_layout(costs, *program, plan, accelerator, OptimizerSettings{}, Bytes{capacity}));
     }
     /// Seconds that the busiest stage takes for the forward and backward passes of a microbatch.
     double busiest(const std::vector<Chunk>& chunks) const
@@ -68,7 +69,7 @@ struct Case {
         for (const Chunk& chunk : chunks) {
             made_of.emplace_back(chunk, costs);
         }
-        return fullest(memory_by_stage(*program, made_of, plan, accelerator)).total().si;
+        return fullest(memory_by_stage(*program, made_of, plan, accelerator, OptimizerSettings{})).total().si;
     }
     /// Calls visit(chunks) for each contiguous split of embedding, layers and head.
     void each_split(const std::function<void(const std::vector<Chunk>&)>& visit) const
@@ -250,7 +251,7 @@ TEST(BalancedLayout, FillsEachChunk)
     EXPECT_EQ(chunks[1].layers, 1);
     EXPECT_EQ(chunks.back().layers, 0);
     const Case seven(costs, Schedule::one_f_one_b, 7, 1, 8);
-    const auto refused = balanced_layout(costs, *seven.program, seven.plan, {}, Bytes{1e12});
+    const auto refused = balanced_layout(costs, *seven.program, seven.plan, {}, {}, Bytes{1e12});
     EXPECT_EQ(std::get<Infeasible>(refused).reason, Reason::layers_and_chunks);
     const Case one(costs, Schedule::one_f_one_b, 1, 1, 8);
     EXPECT_EQ(one.balanced(1e12).front().layers, 4);

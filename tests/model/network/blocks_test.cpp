@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,7 @@ namespace {
 
 constexpr double hidden = 1024.0;
 constexpr double sequence = 2048.0;
-const Residual stream{.hidden = hidden, .normalisation = Normalisation::rms_norm};
-const Attention grouped{.heads = 16, .key_heads = 8, .key_size = 64, .value_size = 64};
-const Attention compressed{.heads = 16, .key_heads = 16, .key_size = 96, .value_size = 64};
-const LatentAttention latent{.query_rank = 384, .key_value_rank = 128, .rotary = 32, .plain = 64, .value = 64};
-const Routing routing{.experts = 16, .active = 4};
+const ResidualStream stream{.hidden = hidden, .normalisation = Normalisation::rms_norm};
 
 LayerShape shape_of(int tp = 1)
 {
@@ -26,20 +23,58 @@ LayerShape shape_of(int tp = 1)
     return shape;
 }
 
-/// Every kind of block. What holds for all is tested over this list.
-const std::vector<LayerKind>& all_blocks()
+struct Case {
+    LayerKind kind;
+    bool splits = true;  // by tensor parallelism
+};
+
+template <class Block>
+Case case_of(const char* name, const Block& block)
 {
-    static const std::vector<LayerKind> all{
-        {"attention", hidden, attention_block(stream, grouped, true)},
-        {"latent attention", hidden, latent_attention_block(stream, latent, compressed)},
-        {"mlp", hidden, mlp_block(stream, 4096, Activation::gelu)},
-        {"gated mlp", hidden, mlp_block(stream, 4096, Activation::swiglu)},
-        {"experts", hidden, experts_block(stream, routing, 512, 0, Activation::swiglu)},
-        {"experts beside a shared one", hidden, experts_block(stream, routing, 512, 1024, Activation::swiglu)},
-        {"embedding", hidden, embedding_block(stream, 32768)},
-        {"head", hidden, head_block(stream, 32768, false)},
+    return {{name, hidden, operators_of(block, stream)}, splits(block, 4)};
+}
+
+/// Every kind of block. What holds for all is tested over this list.
+const std::vector<Case>& all_blocks()
+{
+    static const std::vector<Case> all{
+        case_of("attention", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64}),
+        case_of("latent attention", LatentAttentionBlock{16, 384, 128, 32, 64, 64}),
+        case_of("mlp", MlpBlock{4096, Activation::gelu}),
+        case_of("gated mlp", MlpBlock{4096, Activation::swiglu}),
+        case_of("experts", ExpertsBlock{.count = 16, .active = 4, .inner = 512}),
+        case_of("experts beside a shared one",
+                ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .shared_gate = true}),
+        case_of("latent experts", ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .latent = 256}),
+        case_of("window", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .window = 256, .sinks = true}),
+        case_of("chunks", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .chunk = 512}),
+        case_of(
+            "gated attention",
+            AttentionBlock{
+                .heads = 16, .kv_heads = 8, .head = 64, .bias = Biases::qkv, .query_key_norm = QueryKeyNorm::head, .gate = true}),
+        case_of("cross attention", AttentionBlock{.heads = 16, .kv_heads = 16, .head = 64, .context = 128, .context_width = 512}),
+        case_of("latent attention of whole queries", LatentAttentionBlock{16, 0, 128, 32, 64, 64}),
+        case_of("mamba2", Mamba2Block{.heads = 32, .head = 64, .groups = 8, .state = 128, .chunk = 128}),
+        case_of("gated delta", GatedDeltaBlock{.key_heads = 8, .value_heads = 16}),
+        case_of("delta by channel", GatedDeltaBlock{.key_heads = 16, .value_heads = 16, .by_channel = true}),
+        case_of("gated convolution", GatedConvolutionBlock{}),
+        case_of("linear", LinearBlock{.from = 256, .to = 512, .activated = true}),
+        case_of("modulation", ModulationBlock{}),
+        case_of("residual convolution", ResidualConvolutionBlock{.from = 640, .to = 320, .time = 1280}),
+        case_of("convolution", ConvolutionBlock{.from = 320, .to = 320, .stride = 2}),
+        case_of("tables", TablesBlock{26, 1e6, 128, 214.0}),
+        case_of("products of pairs", InteractionBlock{27, 128}),
+        case_of("cross layers", InteractionBlock{27, 128, 3, 512}),
+        {{"embedding", hidden, embedding_block(stream, 32768, 0)}},
+        {{"head", hidden, head_block(stream, 32768, false)}},
+        {{"prediction", hidden, prediction_block(stream, 32768)}},
     };
     return all;
+}
+
+const LayerKind& block(const std::string& name)
+{
+    return std::find_if(all_blocks().begin(), all_blocks().end(), [&name](const Case& c) { return c.kind.name == name; })->kind;
 }
 
 double forward_flops(const LayerKind& kind, const LayerShape& shape) { return forward_calls(kind, shape).needed_flops(); }
@@ -47,7 +82,7 @@ double forward_flops(const LayerKind& kind, const LayerShape& shape) { return fo
 /// The adjoint of a product has two of its size, those of attention four for two.
 TEST(Blocks, BackwardNeedsTwiceTheForward)
 {
-    for (const LayerKind& kind : all_blocks()) {
+    for (const auto& [kind, divided] : all_blocks()) {
         const double both = backward_calls(kind, shape_of(), Gradients::both).needed_flops();
         EXPECT_DOUBLE_EQ(both, 2.0 * forward_flops(kind, shape_of())) << kind.name;
     }
@@ -56,7 +91,7 @@ TEST(Blocks, BackwardNeedsTwiceTheForward)
 /// A split backward pass does the same as a whole one.
 TEST(Blocks, GradientsOfInputAndWeightsAreTheBackward)
 {
-    for (const LayerKind& kind : all_blocks()) {
+    for (const auto& [kind, divided] : all_blocks()) {
         EXPECT_DOUBLE_EQ(backward_calls(kind, shape_of(4), Gradients::input).needed_flops() +
                              weight_gradient_calls(kind, shape_of(4)).needed_flops(),
                          backward_calls(kind, shape_of(4), Gradients::both).needed_flops())
@@ -64,12 +99,28 @@ TEST(Blocks, GradientsOfInputAndWeightsAreTheBackward)
     }
 }
 
+/// Of products with a vector of the sample, which each member has.
+double flops_once_a_sample(const LayerKind& kind)
+{
+    double sum = 0.0;
+    for (const Operator& part : kind.operators) {
+        const auto* linear = std::get_if<Linear>(&part);
+        if (linear != nullptr && linear->rows_each == 1.0 && linear->split == Linear::Split::none) {
+            sum += forward_flops({"", hidden, {part}}, shape_of());
+        }
+    }
+    return sum;
+}
+
 /// Members of a tensor, context or expert parallel group together do what one GPU would.
 TEST(Blocks, SplitsConserveWork)
 {
-    for (const LayerKind& kind : all_blocks()) {
+    for (const auto& [kind, divided] : all_blocks()) {
         const double whole = forward_flops(kind, shape_of());
-        EXPECT_NEAR(4.0 * forward_flops(kind, shape_of(4)), whole, 1e-9 * whole) << kind.name << ", tp";
+        if (divided) {
+            const double once = flops_once_a_sample(kind);
+            EXPECT_NEAR(4.0 * (forward_flops(kind, shape_of(4)) - once), whole - once, 1e-9 * whole) << kind.name << ", tp";
+        }
         LayerShape contexts = shape_of();
         contexts.cp = 4;
         EXPECT_NEAR(4.0 * forward_flops(kind, contexts), whole, 1e-9 * whole) << kind.name << ", cp";
@@ -82,13 +133,18 @@ TEST(Blocks, SplitsConserveWork)
 /// Numbers that a group holds: each at least once, all that tensor parallelism divides exactly once.
 TEST(Blocks, SplitsConserveParameters)
 {
-    for (const LayerKind& kind : all_blocks()) {
+    for (const auto& [kind, divided] : all_blocks()) {
+        if (!divided) {
+            continue;
+        }
         const Parameters whole = parameters_of(kind, shape_of());
         const Parameters quarter = parameters_of(kind, shape_of(4));
         double copied = 0.0;  // norms and products on a share of the tokens
         for (const Operator& part : kind.operators) {
             const auto* linear = std::get_if<Linear>(&part);
-            if (std::holds_alternative<Elementwise>(part) || (linear != nullptr && linear->split == Linear::Split::none)) {
+            const auto* kernel = std::get_if<Elementwise>(&part);
+            if ((kernel != nullptr && kernel->place != Place::columns) ||
+                (linear != nullptr && linear->split == Linear::Split::none)) {
                 copied += parameters_of(part, Extent(shape_of())).all;
             }
         }
@@ -103,7 +159,7 @@ TEST(Blocks, SplitsConserveParameters)
 /// Selective recompute keeps less, brings back what it dropped, and runs no product again.
 TEST(Blocks, SelectiveRecomputeRunsNoProduct)
 {
-    for (const LayerKind& kind : all_blocks()) {
+    for (const auto& [kind, divided] : all_blocks()) {
         EXPECT_EQ(recompute_calls(kind, shape_of(), Recompute::selective).needed_flops(), 0.0) << kind.name;
         EXPECT_LE(kept_of(kind, shape_of(), Recompute::selective).numbers, kept_of(kind, shape_of(), Recompute::none).numbers)
             << kind.name;
@@ -113,7 +169,7 @@ TEST(Blocks, SelectiveRecomputeRunsNoProduct)
 /// By hand: 3 h f weights and a norm; 6 h f operations a token; kept are the norm's input and output, both columns and their product.
 TEST(Blocks, GatedMlpByHand)
 {
-    const LayerKind& kind = all_blocks()[3];
+    const LayerKind& kind = block("gated mlp");
     EXPECT_EQ(parameters_of(kind, shape_of()).all, 3.0 * hidden * 4096.0 + hidden);
     EXPECT_EQ(forward_flops(kind, shape_of()), 6.0 * hidden * 4096.0 * sequence);
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, sequence * (2.0 * hidden + 3.0 * 4096.0));
@@ -124,7 +180,7 @@ TEST(Blocks, GatedMlpByHand)
 /// and of a causal half of the pairs 2 a (n + r) + 2 a v.
 TEST(Blocks, LatentAttentionByHand)
 {
-    const LayerKind& kind = all_blocks()[1];
+    const LayerKind& kind = block("latent attention");
     const double weights =
         384.0 * (hidden + 16.0 * 96.0) + 128.0 * (hidden + 16.0 * 128.0) + hidden * 32.0 + 16.0 * 64.0 * hidden;
     EXPECT_EQ(parameters_of(kind, shape_of()).all, weights + hidden + 384.0 + 128.0);  // and three norms
@@ -134,10 +190,169 @@ TEST(Blocks, LatentAttentionByHand)
 /// A token goes to 4 of 16 experts: router, and four times 6 h f.
 TEST(Blocks, ExpertsByHand)
 {
-    const LayerKind& kind = all_blocks()[4];
+    const LayerKind& kind = block("experts");
     EXPECT_EQ(parameters_of(kind, shape_of()).expert, 16.0 * 3.0 * hidden * 512.0);
     EXPECT_EQ(parameters_of(kind, shape_of()).dense(), 16.0 * hidden + hidden);
     EXPECT_EQ(forward_flops(kind, shape_of()), sequence * (2.0 * hidden * 16.0 + 4.0 * 6.0 * hidden * 512.0));
+}
+
+/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h (2 d + 2 g
+/// N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
+TEST(Blocks, Mamba2ByHand)
+{
+    const LayerKind& kind = block("mamba2");
+    const double d = 2048.0;
+    const double mixed = d + 2.0 * 8.0 * 128.0;
+    const double products = hidden * (d + mixed + 32.0) + d * hidden;
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, products + 5.0 * mixed + 3.0 * 32.0 + d + hidden);
+    EXPECT_DOUBLE_EQ(forward_flops(kind, shape_of()) / sequence,
+                     2.0 * products + 8.0 * mixed + 4.0 * d * 128.0 + d * 128.0 + 2.0 * 8.0 * 128.0 * 128.0);
+    // z, x, B, C and dt, the scan's result, the norm's input and its output; and the block's norm, before and after.
+    EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers,
+              sequence * (2.0 * hidden + (2.0 * d + 2.0 * 8.0 * 128.0 + 32.0) + 3.0 * d));
+}
+
+/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K + W, 2 H, norm of
+/// a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
+TEST(Blocks, GatedDeltaByHand)
+{
+    const LayerKind& kind = block("gated delta");
+    const double k = 1024.0;
+    const double w = 2048.0;
+    const double products = hidden * (2.0 * k + 2.0 * w + 2.0 * 16.0) + w * hidden;
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, products + 4.0 * (2.0 * k + w) + 2.0 * 16.0 + 128.0 + hidden);
+    EXPECT_DOUBLE_EQ(forward_flops(kind, shape_of()) / sequence,
+                     2.0 * products + 8.0 * (2.0 * k + w) +
+                         16.0 * (6.0 * 128.0 * 128.0 + 64.0 * (6.0 * 128.0 + 4.0 * 128.0) + 64.0 * 64.0));
+}
+
+TEST(Blocks, GatedConvolutionByHand)
+{
+    const LayerKind& kind = block("gated convolution");
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, 4.0 * hidden * hidden + 3.0 * hidden + hidden);
+    EXPECT_EQ(forward_flops(kind, shape_of()), sequence * (8.0 * hidden * hidden + 6.0 * hidden));
+}
+
+/// A causal window of w has w - w (w - 1) / (2 s) keys a query, chunks of c half of c, another sequence all of its tokens.
+TEST(Blocks, KeysInReachByHand)
+{
+    const auto core = [](const char* name) {
+        for (const Operator& part : block(name).operators) {
+            if (std::holds_alternative<Attention>(part)) {
+                return forward_flops({"", hidden, {part}}, shape_of()) / (sequence * 4.0 * 16.0 * 64.0);
+            }
+        }
+        return 0.0;
+    };
+    EXPECT_DOUBLE_EQ(core("attention"), 0.5 * sequence);
+    EXPECT_DOUBLE_EQ(core("window"), 256.0 - 256.0 * 255.0 / (2.0 * sequence));
+    EXPECT_DOUBLE_EQ(core("chunks"), 256.0);
+    EXPECT_DOUBLE_EQ(core("cross attention"), 128.0);
+}
+
+/// Brute force over the mask.
+TEST(Blocks, WindowsCountTheMask)
+{
+    constexpr int length = 2048;
+    constexpr int window = 256;
+    long pairs = 0;
+    for (int query = 0; query < length; ++query) {
+        pairs += std::min(query + 1, window);
+    }
+    const Attention attention{.heads = 1, .key_heads = 1, .key_size = 1, .value_size = 1, .window = window};
+    EXPECT_DOUBLE_EQ(forward_flops({"", hidden, {attention}}, shape_of()), 4.0 * static_cast<double>(pairs));
+}
+
+/// Two convolutions of 9 taps, their norms, the sample's vector, and one of a tap round them.
+TEST(Blocks, ResidualConvolutionByHand)
+{
+    const LayerKind& kind = block("residual convolution");
+    const double convolutions = 9.0 * 640.0 * 320.0 + 9.0 * 320.0 * 320.0 + 640.0 * 320.0;
+    EXPECT_EQ(parameters_of(kind, shape_of()).all,
+              convolutions + 3.0 * 320.0 + 2.0 * 640.0 + 2.0 * 320.0 + 1280.0 * 320.0 + 320.0);
+    EXPECT_EQ(forward_flops(kind, shape_of()), 2.0 * sequence * convolutions + 2.0 * 1280.0 * 320.0);
+}
+
+/// What expert parallel GPUs hold together are all rows; a sample's sums travel there and back.
+TEST(Blocks, TablesByHand)
+{
+    const LayerKind& kind = block("tables");
+    LayerShape shared = shape_of();
+    shared.ep = 8;
+    EXPECT_EQ(parameters_of(kind, shape_of()).rows, 1e6 * 128.0);
+    EXPECT_EQ(parameters_of(kind, shared).rows, 1e6 * 128.0 / 8.0);
+    double bytes = 0.0;
+    const Calls calls = forward_calls(kind, shared);
+    for (const AnyCall& call : calls.list()) {
+        const auto* message = std::get_if<CollectiveCall>(&call);
+        bytes += message != nullptr ? message->bytes : 0.0;
+    }
+    EXPECT_EQ(bytes, sequence * (214.0 * 8.0 + 26.0 * 128.0 * 2.0));
+}
+
+/// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing trained before them no backward pass.
+TEST(Blocks, FrozenLayersKeepLess)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.kinds = {{.name = "a", .blocks = {AttentionBlock{.heads = 16}, MlpBlock{4096}}}};
+    w.sequence = {{0, 2}};
+    const Network whole = network_of(w);
+    w.kinds[0].frozen = true;
+    const Network frozen = network_of(w);
+    EXPECT_FALSE(frozen.kinds[0].backward);
+    EXPECT_EQ(kept_of(frozen.kinds[0], shape_of(), Recompute::none).numbers, 0.0);
+    EXPECT_EQ(parameters_of(frozen.kinds[0], shape_of()).trained().all, 0.0);
+    w.adapter_rank = 16;
+    const Network adapted = network_of(w);
+    const LayerKind& kind = adapted.kinds[0];
+    EXPECT_TRUE(kind.backward);
+    // r (i + o) of each of four products (Hu et al., arXiv 2106.09685, section 4.2).
+    const double adapters = 16.0 * ((1024.0 + 3072.0) + (1024.0 + 1024.0) + 2.0 * (1024.0 + 4096.0));
+    EXPECT_EQ(parameters_of(kind, shape_of()).trained().all, adapters);
+    const double forward = forward_flops(kind, shape_of());
+    const double frozen_products = forward_flops(whole.kinds[0], shape_of());
+    EXPECT_EQ(forward, frozen_products + 2.0 * sequence * adapters);
+    const Attention core{.heads = 16, .key_heads = 16, .key_size = 64, .value_size = 64};
+    const double attention = forward_flops({"", hidden, {core}}, shape_of());
+    // Products: their input's gradient alone; attention and adapters: both.
+    EXPECT_DOUBLE_EQ(backward_calls(kind, shape_of(), Gradients::both).needed_flops(),
+                     frozen_products - attention + 2.0 * attention + 2.0 * 2.0 * sequence * adapters);
+}
+
+TEST(Blocks, InferenceHasNoBackward)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.vocabulary = 32000;
+    w.task = WorkloadTask::inference;
+    w.kinds = {{.name = "a", .blocks = {AttentionBlock{.heads = 16}, MlpBlock{4096}}}};
+    w.sequence = {{0, 2}};
+    network_of(w).for_kinds([](const LayerKind& kind, int) {
+        EXPECT_FALSE(kind.backward) << kind.name;
+        EXPECT_EQ(backward_calls(kind, shape_of(), Gradients::both).list().size(), 0U) << kind.name;
+    });
+}
+
+/// A decoder's block beside another: one norm, one gather and one sum between them.
+TEST(Blocks, ParallelBlocksMeetOnce)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.kinds = {{.name = "a", .blocks = {AttentionBlock{.heads = 16}, MlpBlock{4096}}, .parallel = true}};
+    const LayerKind parallel = layer_kind(w.kinds[0], w);
+    w.kinds[0].parallel = false;
+    const LayerKind serial = layer_kind(w.kinds[0], w);
+    const auto messages = [](const Calls& calls) {
+        return std::count_if(calls.list().begin(), calls.list().end(),
+                             [](const AnyCall& call) { return std::holds_alternative<CollectiveCall>(call); });
+    };
+    EXPECT_EQ(messages(forward_calls(serial, shape_of(4))), 4);
+    EXPECT_EQ(messages(forward_calls(parallel, shape_of(4))), 2);
+    EXPECT_EQ(messages(backward_calls(serial, shape_of(4), Gradients::both)), 6);
+    EXPECT_EQ(messages(backward_calls(parallel, shape_of(4), Gradients::both)), 3);
+    EXPECT_EQ(forward_flops(parallel, shape_of()), forward_flops(serial, shape_of()));
+    EXPECT_EQ(parameters_of(serial, shape_of()).all - parameters_of(parallel, shape_of()).all, 2.0 * hidden);  // a norm
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int 
     }
     Accelerator accelerator;
     accelerator.memory_reserved = Bytes{3e9};
-    return fullest(memory_by_stage(*program, chunks, plan, accelerator));
+    return fullest(memory_by_stage(*program, chunks, plan, accelerator, OptimizerSettings{}));
 }
 
 /// Layers that save one byte, so that bytes count layers times microbatches. Parameters as given.
@@ -98,7 +98,7 @@ TEST(Memory, CountsTheBytesOfAParameter)
 TEST(Memory, OfOneStageHoldsTheWholeNetwork)
 {
     for (const bool tied : {false, true}) {
-        Workload w = gpt(8, 1024, 16);
+        Transformer w = gpt(8, 1024, 16);
         w.tied_embedding = tied;
         const LayerCosts costs = layer_costs(w, {1024, 1, 1, true, Recompute::none}, products_only());
         const MemoryUse use = memory_of(costs, w.layers, plan_of(Schedule::one_f_one_b, 1, 1, 1), 4);

@@ -72,7 +72,7 @@ Problem problem_of(const Case& c, const Variability& v)
 {
     Problem problem = example_problem(v, 8, widths);
     if (c.experts) {
-        problem.workload.experts = {.count = 8, .active = 2, .feed_forward = 2048};
+        problem.workload = example_workload(16, {.count = 8, .active = 2, .feed_forward = 2048});
     }
     return problem;
 }

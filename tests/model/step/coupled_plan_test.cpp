@@ -15,14 +15,7 @@ namespace {
 
 Workload small_workload(bool mixture)
 {
-    Workload w = example_workload();
-    w.layers = 8;
-    if (mixture) {
-        w.experts.count = 8;
-        w.experts.active = 2;
-        w.experts.feed_forward = 4096;
-    }
-    return w;
+    return example_workload(8, mixture ? Experts{.count = 8, .active = 2, .feed_forward = 4096} : Experts{});
 }
 
 ParallelPlan with_cp(int cp, ParallelPlan plan)

@@ -1,0 +1,69 @@
+#include "model/network/blocks/parts.hpp"
+
+namespace prismopt {
+
+namespace {
+
+using Split = Linear::Split;
+
+constexpr double permute_traffic = 2.0;   // one read or one write of a token on its way to an expert
+constexpr double routing_kernels = 30.0;  // top-k, counts, offsets, sorting, permutation; assumption
+
+}  // namespace
+
+Block operators_of(const MlpBlock& b, const ResidualStream& stream)
+{
+    Block inside;
+    add_mlp(stream.hidden, b.inner, b.activation, b.bias, true, inside);
+    return branch(stream, inside);
+}
+
+Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
+{
+    const double h = stream.hidden;
+    const Routing routing = b.routing();
+    const double width = b.latent > 0 ? b.latent : h;
+    // A token is read once and each of its copies written and read on the way there, and so on the way back.
+    const double permuted = permute_traffic * (1.0 + 2.0 * routing.active);
+    const TokenExchange between{.group = TokenExchange::Group::experts, .width = width, .routing = routing};
+    const TokenExchange gathered{.group = TokenExchange::Group::expert_tensor, .width = width, .routing = routing};
+    const Elementwise there{.place = Place::own,
+                            .width = width,
+                            .forward_bytes = permuted,
+                            .backward_bytes = permuted,
+                            .roof = Roof::routing,
+                            .launches = routing_kernels};
+    // The experts' results are kept for the gradient of their weights.
+    const Elementwise back{.place = Place::own,
+                           .width = width,
+                           .forward_bytes = permuted,
+                           .backward_bytes = permuted,
+                           .keeps = routing.active * routing.kept(),
+                           .roof = Roof::routing};
+    Block inside{Linear{.in = h, .out = routing.experts, .split = Split::none, .tokens = Place::own, .bias = b.bias}};
+    if (b.latent > 0) {
+        inside.push_back(Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});
+    }
+    const Block routed{there,
+                       between,
+                       gathered,
+                       GroupedLinear{.in = width, .out = columns_of(b.inner, b.activation), .routing = routing, .bias = b.bias},
+                       activation_of(b.inner, b.activation, Place::routed, routing),
+                       GroupedLinear{.in = b.inner, .out = width, .split = Split::rows, .routing = routing, .bias = b.bias},
+                       gathered,
+                       between,
+                       back};
+    inside.insert(inside.end(), routed.begin(), routed.end());
+    if (b.latent > 0) {
+        inside.push_back(Linear{.in = width, .out = h, .split = Split::none, .tokens = Place::own});
+    }
+    if (b.shared > 0) {
+        add_mlp(h, b.shared, b.activation, false, false, inside);
+        if (b.shared_gate) {
+            inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false});
+        }
+    }
+    return branch(stream, inside);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,75 @@
+#include "model/network/operators.hpp"
+
+namespace prismopt {
+
+namespace {
+
+constexpr double index_bytes = 8.0;
+constexpr double number = 2.0;  // bytes
+constexpr double update_traffic =
+    3.0;  // a row's gradient is added where it lies: rows read, their sums' gradients read, rows written
+
+}  // namespace
+
+/// All members have all tables' results of their own samples in the end.
+void Tables::exchange(const Extent& e, double bytes, Calls& calls) const
+{
+    const int members = e.shape.ep * e.shape.etp;
+    if (members > 1) {
+        const Meeting meeting = members > e.shape.tp * e.shape.cp ? Meeting::experts
+                                : members > e.shape.tp            ? Meeting::context
+                                                                  : Meeting::tensor;
+        calls.collective({.kind = Collective::all_to_all,
+                          .bytes = bytes,
+                          .of = ProcessGroup::expert,
+                          .group = {members, 1},
+                          .members = meeting});
+    }
+}
+
+void Tables::forward(const Extent& e, Calls& calls) const
+{
+    exchange(e, e.own() * lookups * index_bytes, calls);
+    calls.kernel(
+        {.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = e.own() * number_bytes * columns * (lookups + tables)});
+    exchange(e, e.own() * tables * columns * number, calls);
+}
+
+void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
+{
+    if (gradients == Gradients::both) {
+        weight_gradient(e, calls);
+    }
+}
+
+void Tables::weight_gradient(const Extent& e, Calls& calls) const
+{
+    exchange(e, e.own() * tables * columns * number, calls);
+    calls.kernel({.kind = KernelClass::lookup,
+                  .roof = Roof::memory,
+                  .bytes = update_traffic * e.own() * number_bytes * columns * lookups});
+}
+
+Parameters Tables::parameters(const Extent& e) const
+{
+    const double own = rows * columns / (e.shape.ep * e.shape.etp);
+    return {.all = own, .rows = own};
+}
+
+Kept Tables::kept(const Extent& e) const { return {.bytes = e.own() * lookups * index_bytes}; }
+
+void PairProducts::forward(const Extent& e, Calls& calls) const
+{
+    const double flops = 2.0 * e.tokens / e.tp * vectors * vectors * size;
+    calls.kernel({.roof = Roof::scores, .k = size, .flops = flops, .needed_flops = flops});
+}
+
+void PairProducts::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+{
+    const double flops = 4.0 * e.tokens / e.tp * vectors * vectors * size;
+    calls.kernel({.roof = Roof::scores, .k = size, .flops = flops, .needed_flops = flops});
+}
+
+Kept PairProducts::kept(const Extent& e) const { return {.numbers = e.tokens / e.tp * vectors * size}; }
+
+}  // namespace prismopt

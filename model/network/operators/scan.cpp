@@ -1,0 +1,95 @@
+#include "model/network/operators.hpp"
+
+namespace prismopt {
+
+namespace {
+
+constexpr double number = 2.0;  // bytes
+// States of chunks, and those that are passed on, are each written as 32-bit numbers and read as 16-bit ones.
+constexpr double state_numbers = 6.0;
+// Backward kernels read what the forward ones do and its gradients, and compute the chunks' states again.
+constexpr double backward_traffic = 3.0;
+
+}  // namespace
+
+/// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states of chunks and what they give, 2 d N
+/// each; inside a chunk C B' for each group, 2 g Q N, and its causal half times x, d Q. d: heads * size, N: state, Q: chunk.
+/// Delta rule (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the state, 6 k v; inside a
+/// chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A decay by channel has two triangular matrices in place of one.
+Scan::Work Scan::once() const
+{
+    const double d = heads * size;
+    if (rule == Rule::state_space) {
+        return {4.0 * d * state + d * chunk + 2.0 * groups * chunk * state,
+                2.0 * d + 2.0 * groups * state + heads + state_numbers * d * state / chunk};
+    }
+    const double triangles = rule == Rule::delta ? 1.0 : 2.0;
+    const double gates = rule == Rule::delta ? heads : heads * state;
+    return {heads * (6.0 * state * size + chunk * (6.0 * state + 4.0 * size) + triangles * chunk * chunk),
+            2.0 * d + 2.0 * heads * state + heads + gates + 2.0 * heads * (state + size) + state_numbers * d * state / chunk};
+}
+
+/// Backward, in the order above: 10 d N + 3 d Q + 6 g Q N; and 16 k v with three times the products inside chunks.
+Scan::Work Scan::adjoint() const
+{
+    const double d = heads * size;
+    const Work forward = once();
+    if (rule == Rule::state_space) {
+        return {10.0 * d * state + 3.0 * d * chunk + 6.0 * groups * chunk * state, backward_traffic * forward.numbers};
+    }
+    const double between = 6.0 * heads * state * size;
+    return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_traffic * forward.numbers};
+}
+
+void Scan::kernel(const Extent& e, const Work& work, double needed, Calls& calls) const
+{
+    const double share = e.tokens / e.tp;
+    calls.kernel({.kind = KernelClass::scan,
+                  .roof = Roof::scan,
+                  .flops = share * work.flops,
+                  .needed_flops = share * needed,
+                  .bytes = share * number * work.numbers});
+}
+
+/// Context parallel members change from a share of the tokens to a share of the heads, and back (Megatron-Core,
+/// ssm/mamba_context_parallel.py).
+void Scan::exchange_heads(const Extent& e, Calls& calls) const
+{
+    if (e.shape.cp > 1) {
+        // x, B, C, z and dt, or v, k, q, decays and steps; and the result.
+        const bool space = rule == Rule::state_space;
+        const double decays = space ? 0.0 : rule == Rule::delta ? heads : heads * state;
+        const double columns = (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
+        calls.collective({.kind = Collective::all_to_all,
+                          .bytes = number * e.tokens * columns,
+                          .of = ProcessGroup::context,
+                          .group = {e.shape.cp, e.shape.tp},
+                          .members = Meeting::context});
+    }
+}
+
+void Scan::forward(const Extent& e, Calls& calls) const
+{
+    exchange_heads(e, calls);
+    kernel(e, once(), once().flops, calls);
+}
+
+void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+{
+    kernel(e, adjoint(), 2.0 * once().flops, calls);
+    exchange_heads(e, calls);
+}
+
+/// Its result; a state space computes its inputs again from those of the convolution before it, and keeps the gates' and steps' inputs
+/// (mamba_ssm, MambaSplitConv1dScanCombinedFn). The delta rule keeps queries and keys of each head, values, decays, and a triangle.
+Kept Scan::kept(const Extent& e) const
+{
+    const double d = heads * size;
+    const double numbers = rule == Rule::state_space ? 2.0 * d + heads
+                                                     : 2.0 * heads * state + 2.0 * d + heads +
+                                                           (rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state) +
+                                                           heads * chunk * (rule == Rule::delta ? 1.0 : 2.0);
+    return {.numbers = e.tokens * numbers / e.tp};
+}
+
+}  // namespace prismopt

@@ -1,0 +1,61 @@
+"""Networks of every kind, each by a scenario of jobs/scenarios/networks: read, judged for one plan, and searched where the space is small."""
+
+import json
+import pathlib
+import unittest
+
+import support
+from support import CliTest
+
+# A plan of each, and bounds of its model FLOP/s utilisation (of the peak in 16 bits): above what such runs are known to reach, or below what
+# is left of a plan that is no good, something is wrong.
+PLANS = {
+    "nemotron-h-8b-512": ("gpus=512 tp=2 pp=1 microbatch=1 recompute=full sharding=zero1", (0.2, 0.6)),
+    "gpt-oss-120b": ("gpus=256 tp=1 pp=4 ep=8 microbatch=1 recompute=none sharding=zero1", (0.08, 0.45)),
+    "deepseek-v3-prediction": ("gpus=2048 tp=1 pp=16 ep=64 microbatch=1 recompute=full split=slots sharding=zero1", (0.1, 0.6)),
+    "dit-xl-2": ("gpus=256 microbatch=8 recompute=none sharding=zero1", (0.15, 0.6)),
+    "sdxl-unet": ("gpus=256 microbatch=2 recompute=none sharding=zero1", (0.15, 0.7)),
+    "wan-2.1-14b": ("gpus=512 cp=4 microbatch=1 recompute=full sharding=zero3", (0.2, 0.75)),
+    "dlrm-a": ("gpus=128 ep=128 microbatch=512 sharding=zero1", (0.001, 0.2)),
+    "llama3-70b-adapters": ("gpus=64 tp=4 pp=2 microbatch=1 recompute=none sharding=none", (0.15, 0.6)),
+    "llama3-8b-inference": ("gpus=64 tp=1 pp=1 microbatch=1 sharding=none", (0.3, 0.75)),
+}
+
+
+def folder():
+    return pathlib.Path(support.SMALL).parent / "networks"
+
+
+class NetworkScenarios(CliTest):
+    def test_each_has_a_plan_here(self):
+        self.assertEqual({path.stem for path in folder().glob("*.toml")}, set(PLANS))
+
+    def test_each_is_judged(self):
+        for name, (design, (low, high)) in PLANS.items():
+            with self.subTest(name):
+                p = json.loads(self.output("predict", folder() / f"{name}.toml", "--design", design, "--json", "--draws", 128))
+                self.assertTrue(p["feasible"])
+                self.assertTrue(low < p["mfu"] < high, p["mfu"])
+                self.assertGreater(p["memory_headroom"], 0)
+
+    def test_what_is_not_trained_takes_no_states(self):
+        def memory(name, design):
+            return json.loads(self.output("predict", folder() / f"{name}.toml", "--design", design, "--json", "--draws", 128))
+
+        scoring = memory("llama3-8b-inference", PLANS["llama3-8b-inference"][0])["memory_bytes"]
+        self.assertEqual(scoring["gradients"] + scoring["optimizer_state"] + scoring["activations"], 0)
+        tuning = memory("llama3-70b-adapters", PLANS["llama3-70b-adapters"][0])["memory_bytes"]
+        # 2 bytes for each of 70.6e9 parameters over 8 GPUs, and 16 for the adapters, half a per cent with what each GPU holds whole.
+        self.assertLess(tuning["gradients"] + tuning["optimizer_state"], 0.05 * tuning["parameters"])
+
+    def test_small_spaces_are_searched(self):
+        for name in ("dlrm-a", "llama3-8b-inference"):
+            with self.subTest(name):
+                file = self.folder / f"{name}.h5"
+                self.output("search", folder() / f"{name}.toml", "--out", file, "--max-time", "60 s", threads=2)
+                report = json.loads(self.output("report", file, "--json"))
+                self.assertGreater(len(report["front"]), 0)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,46 @@
+#include "model/network/optimizer.hpp"
+
+#include "tests/support/workload_shapes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW and 32-bit
+/// gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et al., arXiv 2502.16982
+/// (half of AdamW's moments).
+TEST(Optimizer, HoldsThePublishedBytes)
+{
+    const OptimizerSettings adamw;
+    EXPECT_EQ(2.0 + adamw.gradient_bytes() + adamw.state_bytes(true), 18.0);
+    const OptimizerSettings reduced{.gradients = NumberType::bf16};
+    EXPECT_EQ(2.0 + reduced.gradient_bytes() + reduced.state_bytes(true), 16.0);
+    const OptimizerSettings blocks{.states = NumberType::int8};
+    EXPECT_DOUBLE_EQ(blocks.state_bytes(true), 4.0 + 2.0 + 2.0 * 4.0 / 2048.0);
+    const OptimizerSettings muon{.kind = Optimizer::muon};
+    EXPECT_EQ(2.0 + muon.gradient_bytes() + muon.state_bytes(true), 14.0);
+    EXPECT_EQ(2.0 + muon.gradient_bytes() + muon.state_bytes(false), 18.0);
+    EXPECT_EQ(OptimizerSettings{.kind = Optimizer::sgd}.state_bytes(true), 8.0);
+}
+
+/// AdamW reads gradient, two moments and master copy (16), writes moments, copy and parameter (14), and gradients twice more (8).
+TEST(Optimizer, MovesItsStates) { EXPECT_EQ(OptimizerSettings{}.update_traffic(true), 38.0); }
+
+/// 20 r^2 c + 10 r^3 a matrix of r x c (arXiv 2502.16982): on hardware that runs products at their peak, a layer of h and f.
+TEST(Optimizer, MuonComputesItsIterations)
+{
+    Transformer t = llama(2, 8192, 64, 28672);
+    t.latent = {};
+    Workload w = workload_of(t);
+    w.optimizer.kind = Optimizer::muon;
+    const Cluster cluster = products_only();
+    const LayerCosts costs = layer_costs(network_of(w), Precision::bf16, {4096, 1, 1, true, Recompute::none}, cluster);
+    const auto flops = [](double r, double c) { return 20.0 * r * r * c + 10.0 * r * r * r; };
+    const double expected = flops(8192.0, 10240.0) + flops(8192.0, 8192.0) + flops(8192.0, 57344.0) + flops(8192.0, 28672.0);
+    EXPECT_NEAR(costs.kinds[0].orthogonal_s / (expected / 100e12), 1.0, 0.03);  // tiles at the edges
+    EXPECT_EQ(costs.head.orthogonal_s, 0.0);
+}
+
+}  // namespace
+}  // namespace prismopt
