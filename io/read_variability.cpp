@@ -20,8 +20,7 @@ void refuse_far_cap(const Value& value, const Law& law)
 const Fields<Variability>& residual_fields(bool of_catalog)
 {
     const auto made = [](bool catalog) {
-        Fields<Variability> fields(
-            "residual", "one distribution per class of kernels; a class without one has that of the class it is within");
+        Fields<Variability> fields("residual", "one distribution per kernel class; a class without one inherits its parent's");
         for (const KernelClassRow& row : kernel_class_rows) {
             const bool outer = row.within == row.kernel;
             fields.custom({std::string(row.name),

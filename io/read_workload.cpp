@@ -4,8 +4,6 @@
 #include "io/sections.hpp"
 #include "model/network/transformer.hpp"
 
-#include "model/step/schedule.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,9 +30,6 @@ constexpr Range capacity_range{"most tokens of an expert over the mean, beyond w
                                1, 1000, "1.25"};
 constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
 constexpr Range vocabulary_range{"entries of the vocabulary", 1, 100'000'000, "51200"};
-constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
-constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
-constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2048"};
 
 /// What a file says of a network, in whichever way: by the keys of a decoder whose layers are alike, or by layers made of blocks.
 struct NetworkReading {
@@ -55,25 +50,26 @@ auto of(auto Transformer::*member)
 
 const Fields<Experts>& experts_fields()
 {
-    static const auto fields = Fields<Experts>("experts", "experts in place of the MLP; block = \"experts\" says the same")
-                                   .integer("count", &Experts::count, experts_range)
-                                   .required()
-                                   .integer("active", &Experts::active, active_range)
-                                   .required()
-                                   .integer("feed_forward", &Experts::feed_forward, expert_size_range)
-                                   .required()
-                                   .integer("shared", &Experts::shared, shared_range)
-                                   .integer("dense_layers", &Experts::dense_layers, dense_layers_range)
-                                   .integer("every", &Experts::every, every_range)
-                                   .number("imbalance", &Experts::imbalance, imbalance_range)
-                                   .number("capacity", &Experts::capacity, capacity_range);
+    static const auto fields =
+        Fields<Experts>("experts", "mixture of experts in place of the MLP; use block = \"experts\" in new files")
+            .integer("count", &Experts::count, experts_range)
+            .required()
+            .integer("active", &Experts::active, active_range)
+            .required()
+            .integer("feed_forward", &Experts::feed_forward, expert_size_range)
+            .required()
+            .integer("shared", &Experts::shared, shared_range)
+            .integer("dense_layers", &Experts::dense_layers, dense_layers_range)
+            .integer("every", &Experts::every, every_range)
+            .number("imbalance", &Experts::imbalance, imbalance_range)
+            .number("capacity", &Experts::capacity, capacity_range);
     return fields;
 }
 
 const Fields<LatentAttention>& latent_fields()
 {
     static const auto fields =
-        Fields<LatentAttention>("latent", "multi-head latent attention; block = \"latent_attention\" says the same")
+        Fields<LatentAttention>("latent", "multi-head latent attention; use block = \"latent_attention\" in new files")
             .integer("query_rank", &LatentAttention::query_rank, {"rank of the compressed queries", 1, 1'000'000, "1536"})
             .integer("key_value_rank", &LatentAttention::key_value_rank,
                      {"rank of the compressed keys and values", 1, 1'000'000, "512"})
@@ -99,9 +95,9 @@ const Fields<LayerKeys>& layer_fields()
         return [member](LayerKeys & keys) -> auto& { return keys.layer.*member; };
     };
     static const auto fields =
-        Fields<LayerKeys>("layer", "a kind of layer, by the blocks that it is made of")
+        Fields<LayerKeys>("layer", "a kind of layer, as a list of blocks")
             .integer("hidden", own(&LayerDescription::hidden),
-                     {"columns of its stream; unless given: those of the network", 1, 1'000'000, "320"})
+                     {"hidden size of this layer; default: hidden of the network", 1, 1'000'000, "320"})
             .custom({"blocks", "its blocks, in order",
                      R"([{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }])", block_shapes(),
                      Need::required},
@@ -111,10 +107,10 @@ const Fields<LayerKeys>& layer_fields()
                             keys.layer.blocks.push_back(read_block(block, hidden));
                         }
                     })
-            .flag("parallel", own(&LayerDescription::parallel), "whether its blocks read the same input, side by side")
+            .flag("parallel", own(&LayerDescription::parallel), "whether its blocks run in parallel on the same input")
             .number("tokens", own(&LayerDescription::tokens),
-                    {"tokens here for each token of the phase's sequence", 0.0, 1e6, "0.25", Range::Ends::open_low})
-            .flag("frozen", own(&LayerDescription::frozen), "whether it is left as it is, but for adapters");
+                    {"tokens in this layer per token of the phase's sequence", 0.0, 1e6, "0.25", Range::Ends::open_low})
+            .flag("frozen", own(&LayerDescription::frozen), "whether its parameters are frozen; adapters are still trained");
     return fields;
 }
 
@@ -129,11 +125,11 @@ struct RunKeys {
 
 const Fields<RunKeys>& run_fields()
 {
-    static const auto fields =
-        Fields<RunKeys>("layers", "layers that follow each other")
-            .text("layer", &RunKeys::layer, "dense", "kind of layer")
-            .text("pattern", &RunKeys::pattern, "SF", "kinds of layers whose names are single characters, one after the other")
-            .integer("count", &RunKeys::count, {"how many of them", 1, 100'000, "32"});
+    static const auto fields = Fields<RunKeys>("layers", "a run of layers")
+                                   .text("layer", &RunKeys::layer, "dense", "kind of layer")
+                                   .text("pattern", &RunKeys::pattern, "SF",
+                                         "layers in order, one character each: names of layer kinds with a single character")
+                                   .integer("count", &RunKeys::count, {"how many of them", 1, 100'000, "32"});
     return fields;
 }
 
@@ -150,8 +146,7 @@ const Fields<PredictionKeys>& prediction_fields()
     static const auto fields =
         Fields<PredictionKeys>("prediction", "the layers of a module of multi-token prediction (arXiv 2412.19437, section 2.2)")
             .text("layer", &PredictionKeys::layer, "moe", "kind of its layer")
-            .text("pattern", &PredictionKeys::pattern, "*E",
-                  "its layers, where there are several, by names of single characters");
+            .text("pattern", &PredictionKeys::pattern, "*E", "its layers, where there are several, one character each");
     return fields;
 }
 
@@ -165,8 +160,8 @@ int kind_of(const Value& value, const std::string& name, const Workload& w)
         for (const LayerDescription& kind : w.kinds) {
             names.push_back(kind.name);
         }
-        value.fail({fmt::format("names the layer \"{}\"", name), fmt::format("[workload] has {}", listed(names)),
-                    fmt::format("describe it: layer.{} = {{ blocks = [...] }}", name)});
+        value.fail({fmt::format("names an undefined layer \"{}\"", name), fmt::format("[workload] defines {}", listed(names)),
+                    fmt::format("define it: layer.{} = {{ blocks = [...] }}", name)});
     }
     return static_cast<int>(found - w.kinds.begin());
 }
@@ -194,7 +189,7 @@ std::vector<LayerRun> runs_of(Table& table, const Keys& keys, int count, const W
     const auto layer = table.find("layer");
     const auto pattern = table.find("pattern");
     if (layer.has_value() == pattern.has_value()) {
-        table.fail({layer ? "gives layer and pattern" : "gives neither layer nor pattern", "layers are named once",
+        table.fail({layer ? "has both layer and pattern" : "has neither layer nor pattern", "exactly one of the two is needed",
                     R"(write layer = "dense", or pattern = "SF")"});
     }
     std::vector<LayerRun> runs;
@@ -223,8 +218,9 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
     };
     if (norms != NormPlace::pre || std::any_of(layer.blocks.begin(), layer.blocks.end(), alone)) {
         table.find("parallel")
-            ->fail({"needs blocks that begin with a norm and end with a sum",
-                    "they share these: attention, mlp, experts, mamba2 and gated_delta with norms = \"pre\"",
+            ->fail({"needs blocks with a norm and a residual connection",
+                    "parallel blocks share these; possible with attention, mlp, experts, mamba2 and gated_delta, and norms = "
+                    "\"pre\"",
                     "leave parallel out, or the other blocks"});
     }
 }
@@ -290,7 +286,7 @@ void read_prediction(Table& network, Workload& w)
     }
     if (w.predictions > 0 && w.prediction.empty()) {
         network.find("predictions")
-            ->fail({"needs the layers of a module", "this network names none",
+            ->fail({"needs the layers of a prediction module", "this network defines none",
                     R"(add prediction = { layer = "dense" }, with the name of a layer)"});
     }
 }
@@ -318,19 +314,20 @@ void check_heads(Table& table, const Transformer& t)
 const Fields<OptimizerSettings>& optimizer_fields()
 {
     static const auto fields =
-        Fields<OptimizerSettings>("optimizer", "the optimizer, and the types of the numbers that it holds")
+        Fields<OptimizerSettings>("optimizer", "the optimizer, and the number types of its states")
             .choice("kind", &OptimizerSettings::kind, "muon",
                     "adamw; sgd with momentum; or muon, with adamw for embedding and head")
-            .choice("states", &OptimizerSettings::states, "bf16", "moments and momentum")
-            .choice("master", &OptimizerSettings::master, "fp32", "copy of the parameters that is updated")
-            .choice("gradients", &OptimizerSettings::gradients, "bf16", "gradients as they are summed over microbatches")
-            .custom({"reduction",
-                     "gradients as they are sent between replicas; unless given: as the software stack does",
-                     in_quotes("bf16"),
-                     {choice_shape(enum_names<NumberType>)}},
-                    [](const Value& value, OptimizerSettings& optimizer, Keys) {
-                        optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "types of numbers"));
-                    });
+            .choice("states", &OptimizerSettings::states, "bf16", "number type of the optimizer states (moments, momentum)")
+            .choice("master", &OptimizerSettings::master, "fp32", "number type of the master weights")
+            .choice("gradients", &OptimizerSettings::gradients, "bf16", "number type in which gradients are accumulated")
+            .custom(
+                {"reduction",
+                 "number type in which gradients are reduced over data-parallel replicas; default: as the software stack does",
+                 in_quotes("bf16"),
+                 {choice_shape(enum_names<NumberType>)}},
+                [](const Value& value, OptimizerSettings& optimizer, Keys) {
+                    optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "types of numbers"));
+                });
     return fields;
 }
 
@@ -346,10 +343,10 @@ const Fields<NetworkReading>& reading_fields()
             .integer("hidden", of(&Workload::hidden), hidden_range)
             .complete()
             .integer("vocabulary", of(&Workload::vocabulary), vocabulary_range)
-            .integer("positions", of(&Workload::positions),
-                     {"rows of learned positions in the embedding", 1, 100'000'000, "2048"})
+            .integer("positions", of(&Workload::positions), {"learned position embeddings (rows)", 1, 100'000'000, "2048"})
             .choice("normalisation", of(&Workload::normalisation), "rms_norm", "normalisation")
-            .choice("norms", of(&Workload::norms), "pre", "where blocks normalise: what they read, what they give, or both")
+            .choice("norms", of(&Workload::norms), "pre",
+                    "where blocks normalise: their input (pre), their output (post), or both (sandwich)")
             .flag("tied_embedding", of(&Workload::tied_embedding), "whether input and output embedding share their weights")
             .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved (GPT-3 era runs)")
             .choice("precision", of(&Workload::precision), "bf16", "precision of the products of linear layers")
@@ -360,20 +357,16 @@ const Fields<NetworkReading>& reading_fields()
             .custom({"sequence", "the layers, in order", R"([{ layer = "dense", count = 3 }, { layer = "moe", count = 58 }])",
                      section(run_table, true, false)},
                     [](const Value& value, NetworkReading& reading, Keys) { read_sequence(value, reading); })
-            .custom({"pattern",
-                     "the layers, in order, by names of single characters, in place of sequence",
-                     in_quotes("MEMEM*E"),
-                     {{}}},
+            .custom({"pattern", "the layers in order, one character each, in place of sequence", in_quotes("MEMEM*E"), {{}}},
                     [](const Value& value, NetworkReading& reading, Keys) { read_pattern(value, reading); })
             .custom({"prediction", prediction_fields().help(), R"({ layer = "moe" })", section(prediction_table, false, false)},
                     [](const Value&, NetworkReading&, Keys) {})  // when its layers are known
-            .integer("predictions", of(&Workload::predictions),
-                     {"modules of multi-token prediction that are trained", 1, 16, "1"})
+            .integer("predictions", of(&Workload::predictions), {"multi-token prediction modules that are trained", 1, 16, "1"})
             .choice("task", of(&Workload::task), "training", "inference runs forward passes only")
             .nested("optimizer", of(&Workload::optimizer), optimizer_fields)
-            .flag("frozen_ends", of(&Workload::frozen_ends), "whether embedding and head are left as they are")
+            .flag("frozen_ends", of(&Workload::frozen_ends), "whether embedding and output head are frozen")
             .integer("adapter_rank", of(&Workload::adapter_rank),
-                     {"rank of adapters beside the products of frozen layers (LoRA); unless given: none", 1, 100'000, "16"})
+                     {"rank of LoRA adapters on the linear layers of frozen layers; default: no adapters", 1, 100'000, "16"})
             // Older keys, for one release.
             .integer("layers", of(&Transformer::layers), layers_range)
             .integer("heads", of(&Transformer::heads), heads_range)
@@ -412,11 +405,12 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
     const auto older = older_key(table);
     if (describes_layers(table)) {
         if (older) {
-            older->fail({"beside layer, sequence or pattern", "layers are described once",
-                         "give it to the block that it is of (docs/scenario.md)"});
+            older->fail({"cannot be combined with layer, sequence or pattern", "layers are described once",
+                         "move it to the block that it describes (docs/networks.md)"});
         }
         if (table.find("sequence") && table.find("pattern")) {
-            table.find("pattern")->fail({"beside sequence", "the order of layers is given once", "leave one of the two out"});
+            table.find("pattern")->fail(
+                {"and sequence are both given", "either gives the order of layers", "remove one of the two"});
         }
         if (w.sequence.empty()) {
             table.at("sequence", R"(sequence = [{ layer = "dense", count = 32 }])");
@@ -431,8 +425,8 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
         const auto layers = table.find("layers");
         const auto other = older_key(table, "layers");
         if (other) {
-            other->fail({"is no key of this network", "its layers are made of blocks that differ",
-                         "give layer.NAME with the block's new keys (docs/scenario.md)"});
+            other->fail({"does not apply to this network", "its layers consist of different blocks",
+                         "redefine layer.NAME with the block's new values (docs/networks.md)"});
         }
         w.cut(layers->count(layers_range));
         return w;
@@ -452,13 +446,7 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
             table.at(key, line);
         }
     }
-    t.name = w.name;
-    t.hidden = w.hidden;
-    t.vocabulary = w.vocabulary;
-    t.normalisation = w.normalisation;
-    t.tied_embedding = w.tied_embedding;
-    t.dropout = w.dropout;
-    t.precision = w.precision;
+    copy_common_keys(w, t);
     check_heads(table, t);
     const Workload alike = workload_of(t);
     std::vector<LayerRun> prediction;
@@ -481,8 +469,7 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
     const bool frozen = std::any_of(w.kinds.begin(), w.kinds.end(), [](const LayerDescription& layer) { return layer.frozen; });
     if (w.adapter_rank > 0 && !frozen) {
         table.find("adapter_rank")
-            ->fail(
-                {"is of no layer", "adapters stand beside the products of frozen layers", "write frozen = true in layer.NAME"});
+            ->fail({"has no effect", "adapters are added to frozen layers only", "write frozen = true in layer.NAME"});
     }
     read_prediction(table, w);
     return w;
@@ -501,7 +488,8 @@ void read_captured(const Value& value, NetworkReading& reading, Keys)
 {
     const std::string text = value.text("gpt.json");
     if (!is_written_out(text)) {
-        value.fail({"names a file", "only a scenario that is read from a file has files beside it", "give the network itself"});
+        value.fail({"names a file", "only a scenario that is read from a file can refer to others",
+                    "describe the network in the scenario"});
     }
     CapturedNetwork captured = parse_captured_network(text, "[workload] captured");
     reading.workload.name = captured.name;
@@ -576,93 +564,12 @@ std::string older_keys_text(Table table)
 {
     const auto older = older_key(table);
     return older ? fmt::format(
-                       "line {}: the next release refuses layers, heads, feed_forward, experts and the other keys of networks "
-                       "whose layers are alike; write layer.NAME = {{ blocks = [...] }} and sequence (docs/networks.md)",
+                       "line {}: [workload] describes the network by layers, heads, feed_forward and the like; these keys are "
+                       "deprecated and "
+                       "will be removed in the next release; write layer.NAME = {{ blocks = [...] }} and sequence "
+                       "(docs/networks.md)",
                        older->line())
                  : "";
-}
-
-const Fields<Phase>& phase_fields()
-{
-    // A later phase may have a plan of its own.
-    const auto own = [](auto PhasePlan::*member) {
-        return [member](Phase & phase) -> auto& { return phase.own.*member; };
-    };
-    static const auto fields =
-        Fields<Phase>("[[phase]]", "a phase of the training; later ones may have a plan of their own, in what they name")
-            .amount("tokens", &Phase::tokens, tokens_range)
-            .required()
-            .integer("sequence_length", &Phase::sequence, sequence_range)
-            .required()
-            .integer("global_batch", &Phase::global_batch, batch_range)
-            .required()
-            .integer("gpus", own(&PhasePlan::gpus), {"GPUs of a later phase", 1, 10'000'000, "2048"})
-            .integer("tp", own(&PhasePlan::tp), {"tensor-parallel degree of a later phase", 1, 10'000'000, "8"})
-            .integer("cp", own(&PhasePlan::cp), {"context-parallel degree of a later phase", 1, 10'000'000, "16"})
-            .integer("pp", own(&PhasePlan::pp), {"pipeline stages of a later phase", 1, 10'000'000, "4"})
-            .integer("v", own(&PhasePlan::chunks), {"model chunks per pipeline rank of a later phase", 1, 10'000'000, "1"})
-            .integer("microbatch", own(&PhasePlan::microbatch),
-                     {"sequences in a microbatch of a later phase", 1, 10'000'000, "1"})
-            .custom({"schedule",
-                     "pipeline schedule of a later phase, with its usual group and number of chunks",
-                     "\"1f1b\"",
-                     {choice_shape(enum_names<Schedule>)}},
-                    [](const Value& value, Phase& phase, Keys) {
-                        phase.own.schedule = parse<Schedule>(value.choice(enum_names<Schedule>(), "pipeline schedules"));
-                    })
-            .custom({"recompute", "recompute of a later phase", "\"selective\"", {choice_shape(enum_names<Recompute>)}},
-                    [](const Value& value, Phase& phase, Keys) {
-                        phase.own.recompute = parse<Recompute>(value.choice(enum_names<Recompute>(), "kinds of recompute"));
-                    });
-    return fields;
-}
-
-namespace {
-
-void check_phase(Table& table, bool first, const Phase& phase)
-{
-    if (first) {
-        for (const char* key : {"gpus", "tp", "cp", "pp", "v", "microbatch", "schedule", "recompute"}) {
-            if (const auto value = table.find(key)) {
-                value->fail(
-                    {"is of the first phase", "that one runs the plan as it is", "give it in [space], or to a later phase"});
-            }
-        }
-    }
-    const PhasePlan& own = phase.own;
-    if (own.schedule && own.chunks > 0 && !runs_chunks(*own.schedule, own.chunks)) {
-        const auto schedule = name(*own.schedule);
-        const int chunks = chunks_of(*own.schedule);
-        const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
-        table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
-                               fmt::format("{} has {}", schedule, needed), "leave v out, or change one of the two"});
-    }
-    const bool pipeline = own.chunks > 1 || (own.schedule && needs_stages(*own.schedule));
-    if (own.pp == 1 && pipeline) {
-        const auto key = table.find(own.schedule ? "schedule" : "v");
-        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "one stage is no pipeline",
-                   "give that phase more stages, or leave one of the two out"});
-    }
-    if (phase.steps() < 1.0) {
-        table.find("tokens")->fail({"is less than one step",
-                                    fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
-                                    "write tokens as a plain count, as in 15.6e12"});
-    }
-}
-
-}  // namespace
-
-std::vector<Phase> read_phases(const Value& phases)
-{
-    std::vector<Phase> result;
-    for (const Value& element : phases.list("[[phase]] with tokens, sequence_length and global_batch")) {
-        Table table = element.table("[[phase]] with tokens, sequence_length and global_batch");
-        Phase phase;
-        phase_fields().read_whole(table, Keys::all, phase);
-        check_phase(table, result.empty(), phase);
-        result.push_back(phase);
-    }
-    return result;
 }
 
 }  // namespace prismopt

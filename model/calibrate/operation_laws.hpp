@@ -1,6 +1,6 @@
 #pragma once
 
-/// How durations vary that are not in the components of computing: transfers, collectives, operations without a microbatch.
+/// Variability of what the variance components of compute kernels leave out: transfers, collectives, operations without a microbatch.
 
 #include "model/calibrate/fit_law.hpp"
 #include "model/calibrate/trace.hpp"
@@ -24,21 +24,20 @@ struct Signature {
     bool in_class = false;  // whether the law of its class is of it too
 };
 
-/// Values of each class, those of all classes within it among them.
+/// Values of each class, its subtree included.
 using ClassPools = std::array<std::vector<double>, kernel_classes>;
 
 void add_to_pools(KernelClass kernel, std::span<const double> factors, ClassPools& pools);
 
-/// Whether there are values enough for a law of the class, which differ beyond chance (Kolmogorov and Smirnov, 1 %) from those of the
-/// other classes within the same one.
+/// Whether the class has enough values for a law of its own, and they differ significantly from its siblings' (two-sample
+/// Kolmogorov-Smirnov test at 1 %).
 bool has_own_law(KernelClass kernel, const ClassPools& pools);
 
-/// log duration = mean of the kind at its position (worker, sequence) + effect of the step + rest. The rest is the law of a kernel: one
-/// draw each. What position and worker explain is no draw, and what a step shares is one draw for all its operations.
-/// One step of one worker has each position once: its kernels of a kind stand for one another, and what parts positions is in the rest.
-/// Kinds with less than a hundredth of the time of their class say nothing of how long it takes, and are not in its law.
-/// A class has the kinds of all classes within it.
-/// The step's effect is shared by transfers and collectives, and by each kind of the others alone.
+/// log duration = mean of the kind at its position (worker, sequence) + effect of the step + residual. Position and worker are fixed
+/// effects; a step's effect is one draw, shared by all transfers and collectives, and by each kind of the others alone; residuals are
+/// independent draws, whose distribution becomes the kernel class's law. A trace of one step of one worker has each position once:
+/// there, kernels of a kind are taken as replicates, and differences between positions stay in the residual.
+/// Kinds with less than a hundredth of the time of their class are left out of its law.
 struct OperationLaws {
     std::vector<Signature> signatures;
     std::vector<Component> communication;             // step, residual

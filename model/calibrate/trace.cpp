@@ -56,37 +56,33 @@ constexpr std::array words{Word{"of a data-parallel group", OpRole::collective, 
                            Word{"forward", OpRole::compute, KernelClass::gemm},
                            Word{"backward", OpRole::compute, KernelClass::gemm}};
 
-/// What a name says of a class within that one.
-struct NarrowerWord {
+/// A part of a name, and what it says beyond the class that `words` gives.
+template <class Meaning>
+struct NamePart {
     const char* part;
-    KernelClass kernel;
+    Meaning meaning;
 };
-constexpr std::array narrower_words{NarrowerWord{"grouped_gemm", KernelClass::grouped_gemm},  // torch._grouped_mm, Megatron-Core
-                                    NarrowerWord{"groupedgemm", KernelClass::grouped_gemm},
-                                    NarrowerWord{"gemmgrouped", KernelClass::grouped_gemm},        // CUTLASS 2
-                                    NarrowerWord{"groupproblemshape", KernelClass::grouped_gemm},  // and 3
-                                    NarrowerWord{"embedding", KernelClass::lookup},                // PyTorch
-                                    NarrowerWord{"indexselect", KernelClass::lookup}};
+template <class Meaning>
+NamePart(const char*, Meaning) -> NamePart<Meaning>;
 
-struct GroupWord {
-    const char* part;
-    ProcessGroup group;
-};
-constexpr std::array group_words{GroupWord{"of a data-parallel group", ProcessGroup::data},
-                                 GroupWord{"of a tensor-parallel group", ProcessGroup::tensor},
-                                 GroupWord{"of a context-parallel group", ProcessGroup::context},
-                                 GroupWord{"of an expert-parallel group", ProcessGroup::expert},
-                                 GroupWord{"tp-all", ProcessGroup::tensor},
-                                 GroupWord{"tp_all", ProcessGroup::tensor}};
+constexpr std::array narrower_words{NamePart{"grouped_gemm", KernelClass::grouped_gemm},  // torch._grouped_mm, Megatron-Core
+                                    NamePart{"groupedgemm", KernelClass::grouped_gemm},
+                                    NamePart{"gemmgrouped", KernelClass::grouped_gemm},        // CUTLASS 2
+                                    NamePart{"groupproblemshape", KernelClass::grouped_gemm},  // and 3
+                                    NamePart{"embedding", KernelClass::lookup},                // PyTorch
+                                    NamePart{"indexselect", KernelClass::lookup}};
 
-struct CollectiveWord {
-    const char* part;
-    Collective kind;
-};
-constexpr std::array collective_words{CollectiveWord{"allreduce", Collective::all_reduce},
-                                      CollectiveWord{"allgather", Collective::all_gather},
-                                      CollectiveWord{"reducescatter", Collective::reduce_scatter},
-                                      CollectiveWord{"alltoall", Collective::all_to_all}};
+constexpr std::array group_words{NamePart{"of a data-parallel group", ProcessGroup::data},
+                                 NamePart{"of a tensor-parallel group", ProcessGroup::tensor},
+                                 NamePart{"of a context-parallel group", ProcessGroup::context},
+                                 NamePart{"of an expert-parallel group", ProcessGroup::expert},
+                                 NamePart{"tp-all", ProcessGroup::tensor},
+                                 NamePart{"tp_all", ProcessGroup::tensor}};
+
+constexpr std::array collective_words{NamePart{"allreduce", Collective::all_reduce},
+                                      NamePart{"allgather", Collective::all_gather},
+                                      NamePart{"reducescatter", Collective::reduce_scatter},
+                                      NamePart{"alltoall", Collective::all_to_all}};
 
 std::string lower_case(std::string text)
 {
@@ -97,15 +93,15 @@ std::string lower_case(std::string text)
 /// The narrowest class within `root` that the name tells: by the group and the kind of a collective, or by its words.
 KernelClass narrowed(KernelClass root, const std::string& lower)
 {
-    for (const NarrowerWord& word : narrower_words) {
-        if (is_within(word.kernel, root) && lower.find(word.part) != std::string::npos) {
-            return word.kernel;
+    for (const auto& [part, narrower] : narrower_words) {
+        if (is_within(narrower, root) && lower.find(part) != std::string::npos) {
+            return narrower;
         }
     }
     std::optional<ProcessGroup> group = root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
-    for (const GroupWord& word : group_words) {
-        if (!group && root == KernelClass::tp_collective && lower.find(word.part) != std::string::npos) {
-            group = word.group;
+    for (const auto& [part, named] : group_words) {
+        if (!group && root == KernelClass::tp_collective && lower.find(part) != std::string::npos) {
+            group = named;
         }
     }
     if (!group) {
@@ -113,9 +109,9 @@ KernelClass narrowed(KernelClass root, const std::string& lower)
     }
     std::string letters = lower;
     std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
-    for (const CollectiveWord& word : collective_words) {
-        if (letters.find(word.part) != std::string::npos) {
-            return class_of(*group, word.kind);
+    for (const auto& [part, kind] : collective_words) {
+        if (letters.find(part) != std::string::npos) {
+            return class_of(*group, kind);
         }
     }
     const bool passed_on = letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;

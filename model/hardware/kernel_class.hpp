@@ -1,6 +1,6 @@
 #pragma once
 
-/// Classes of kernels and collectives: what shares a residual law, and what a what-if makes faster together.
+/// Kernel classes: kernels and collectives that share a residual distribution, and that a what-if makes faster together.
 
 #include "model/names.hpp"
 
@@ -24,8 +24,8 @@ inline constexpr auto names_of<Collective> = std::to_array<Named<Collective>>({{
 /// and ZeRO-3); `data`: the same at the ends of a step.
 enum class ProcessGroup { tensor, context, expert, sharded, data };
 
-/// Classes form a tree. A class without a law of its own has that of the class it is within, and a what-if of a class is one of all
-/// classes within it. No kernel is of a class that ends in "_collective": these are groups of classes.
+/// Classes form a tree. A class without a distribution inherits its parent's; a what-if of a class applies to its subtree. Classes
+/// whose names end in "_collective" are inner nodes: no kernel has one of them.
 enum class KernelClass : std::uint8_t {
     gemm,
     grouped_gemm,
@@ -60,13 +60,13 @@ enum class KernelClass : std::uint8_t {
 struct KernelClassRow {
     KernelClass kernel;
     std::string_view name;
-    KernelClass within;  // itself: within none
+    KernelClass within;  // parent; itself: a root
     std::string_view help;
     std::optional<ProcessGroup> group{};
     std::optional<Collective> kind{};
 };
 
-/// In the order of the enumerators; a class stands after what it is within.
+/// In the order of the enumerators; parents before children.
 inline constexpr auto kernel_class_rows = [] {
     using enum KernelClass;
     using G = ProcessGroup;
@@ -122,7 +122,7 @@ static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(),
 
 constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
 
-/// Calls visit(class) for the class, then for what it is within, and so on outwards.
+/// Calls visit(class) for the class, then for its parent, up to the root.
 template <class Visit>
 constexpr void for_outer_classes(KernelClass kernel, Visit&& visit)
 {

@@ -14,7 +14,7 @@ namespace prismopt {
 
 using Block = std::vector<Operator>;
 
-/// What the blocks of a layer share: the stream that they read and add to.
+/// The residual stream that the blocks of a layer read and add to.
 struct ResidualStream {
     double hidden = 0.0;
     Normalisation normalisation = Normalisation::layer_norm;
@@ -63,23 +63,28 @@ struct AttentionBlock {
     int context_width = 0;
 
     static constexpr std::string_view name = "attention";
-    static constexpr std::string_view help = "attention with many heads: full, causal, in a window, or to another sequence";
+    static constexpr std::string_view help = "multi-head attention: full, causal, sliding-window, chunked, or cross attention";
     static constexpr auto keys = std::tuple{
-        needed_key("heads", &AttentionBlock::heads, "attention heads", "32"),
-        key("kv_heads", &AttentionBlock::kv_heads, "key and value heads; unless given: heads", "8"),
-        key("head", &AttentionBlock::head, "size of a head; unless given: hidden / heads", "128"),
-        key("causal", &AttentionBlock::causal, "whether a token attends only to those before it", "true"),
+        needed_key("heads", &AttentionBlock::heads, "attention heads (query heads)", "32"),
+        key("kv_heads", &AttentionBlock::kv_heads, "key/value heads (grouped-query attention); default: heads", "8"),
+        key("head", &AttentionBlock::head, "head dimension; default: hidden / heads", "128"),
+        key("causal", &AttentionBlock::causal, "causal mask", "true"),
         key("kernel", &AttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash"),
-        key("positions", &AttentionBlock::positions, "whether queries and keys are turned by their positions", "rotary"),
-        key("bias", &AttentionBlock::bias, "biases of the projections", "qkv"),
-        key("query_key_norm", &AttentionBlock::query_key_norm, "norms of queries and keys", "head"),
-        key("window", &AttentionBlock::window, "keys that a query sees at most, its own among them; unless given: all", "128"),
-        key("chunk", &AttentionBlock::chunk, "tokens of a chunk outside of which a query sees none; unless given: all", "8192"),
-        key("sinks", &AttentionBlock::sinks, "a weight for each head in the denominator of its softmax (gpt-oss)", "true"),
-        key("gate", &AttentionBlock::gate, "a gate on the result, as wide as the queries (Qwen3-Next)", "true"),
-        key("context", &AttentionBlock::context, "cross attention: tokens of the other sequence whose keys and values are read",
-            "512"),
-        key("context_width", &AttentionBlock::context_width, "columns of the other sequence; unless given: hidden", "4096")};
+        key("positions", &AttentionBlock::positions, "rotary position embedding of queries and keys, or none", "rotary"),
+        key("bias", &AttentionBlock::bias, "which projections have biases", "qkv"),
+        key("query_key_norm", &AttentionBlock::query_key_norm, "normalisation of queries and keys: per head, or over all heads",
+            "head"),
+        key("window", &AttentionBlock::window,
+            "sliding window: most keys that a query attends to, itself included; default: no window", "128"),
+        key("chunk", &AttentionBlock::chunk,
+            "chunked attention: tokens attend only within their chunk of so many; default: not chunked", "8192"),
+        key("sinks", &AttentionBlock::sinks, "learned attention sinks: one logit per head in the softmax denominator (gpt-oss)",
+            "true"),
+        key("gate", &AttentionBlock::gate, "output gate, as wide as the queries (Qwen3-Next)", "true"),
+        key("context", &AttentionBlock::context,
+            "cross attention: length in tokens of the sequence that keys and values come from", "512"),
+        key("context_width", &AttentionBlock::context_width, "cross attention: hidden size of that sequence; default: hidden",
+            "4096")};
 
     int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
     bool splits(int tp) const { return heads % tp == 0 && (key_heads() % tp == 0 || tp % key_heads() == 0); }
@@ -102,14 +107,16 @@ struct LatentAttentionBlock {
     static constexpr std::string_view help = "multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1)";
     static constexpr auto keys = std::tuple{
         needed_key("heads", &LatentAttentionBlock::heads, "attention heads", "128"),
-        key("query_rank", &LatentAttentionBlock::query_rank, "rank of the compressed queries; unless given: they are not",
-            "1536"),
-        needed_key("key_value_rank", &LatentAttentionBlock::key_value_rank, "rank of the compressed keys and values", "512"),
+        key("query_rank", &LatentAttentionBlock::query_rank,
+            "rank of the query compression (q_lora_rank); default: queries are not compressed", "1536"),
+        needed_key("key_value_rank", &LatentAttentionBlock::key_value_rank, "rank of the key/value compression (kv_lora_rank)",
+                   "512"),
         needed_key("rotary", &LatentAttentionBlock::rotary,
-                   "size of the part of a key that carries the position, shared by all heads", "64"),
-        needed_key("plain", &LatentAttentionBlock::plain, "size of a head's key without position", "128"),
-        needed_key("value", &LatentAttentionBlock::value, "size of a head's value", "128"),
-        key("causal", &LatentAttentionBlock::causal, "whether a token attends only to those before it", "true"),
+                   "rotary part of the head dimension, shared by all heads (qk_rope_head_dim)", "64"),
+        needed_key("plain", &LatentAttentionBlock::plain, "part of the head dimension without positions (qk_nope_head_dim)",
+                   "128"),
+        needed_key("value", &LatentAttentionBlock::value, "value head dimension (v_head_dim)", "128"),
+        key("causal", &LatentAttentionBlock::causal, "causal mask", "true"),
         key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash")};
 
     bool splits(int tp) const { return heads % tp == 0; }
@@ -124,10 +131,11 @@ struct MlpBlock {
     bool bias = false;
 
     static constexpr std::string_view name = "mlp";
-    static constexpr std::string_view help = "two products with an activation between them; three with a gated one";
-    static constexpr auto keys = std::tuple{needed_key("inner", &MlpBlock::inner, "its inner size", "14336"),
-                                            key("activation", &MlpBlock::activation, "activation", "swiglu"),
-                                            key("bias", &MlpBlock::bias, "whether its products have biases", "true")};
+    static constexpr std::string_view help =
+        "feed-forward network: two linear layers and an activation, three with a gated activation";
+    static constexpr auto keys = std::tuple{needed_key("inner", &MlpBlock::inner, "intermediate size", "14336"),
+                                            key("activation", &MlpBlock::activation, "activation function", "swiglu"),
+                                            key("bias", &MlpBlock::bias, "whether its linear layers have biases", "true")};
 
     bool operator==(const MlpBlock&) const = default;
 };
@@ -147,20 +155,21 @@ struct ExpertsBlock {
     double capacity = 0.0;
 
     static constexpr std::string_view name = "experts";
-    static constexpr std::string_view help = "a mixture of experts: each token goes to some of them";
+    static constexpr std::string_view help = "mixture of experts: a router sends each token to some of them";
     static constexpr auto keys = std::tuple{
         needed_key("count", &ExpertsBlock::count, "routed experts", "128"),
-        needed_key("active", &ExpertsBlock::active, "experts that a token goes to", "8"),
-        needed_key("inner", &ExpertsBlock::inner, "inner size of an expert", "2048"),
-        key("shared", &ExpertsBlock::shared, "inner size of the experts that see every token, together", "2048"),
-        key("shared_gate", &ExpertsBlock::shared_gate, "a gate on what the shared experts give", "true"),
+        needed_key("active", &ExpertsBlock::active, "experts per token (top-k)", "8"),
+        needed_key("inner", &ExpertsBlock::inner, "intermediate size of an expert", "2048"),
+        key("shared", &ExpertsBlock::shared, "intermediate size of all shared experts together; default: none", "2048"),
+        key("shared_gate", &ExpertsBlock::shared_gate, "sigmoid gate on the output of the shared experts", "true"),
         key("latent", &ExpertsBlock::latent,
-            "columns of what routed experts see, between a projection down and one up; unless given: hidden", "1024"),
-        key("activation", &ExpertsBlock::activation, "activation", "swiglu"),
-        key("bias", &ExpertsBlock::bias, "whether experts' products and the router have biases", "true"),
-        key("imbalance", &ExpertsBlock::imbalance, "tokens of the fullest group of experts over the mean", "1.2", 1.0, 1000.0),
+            "hidden size of routed experts behind a down-projection (latent experts); default: hidden", "1024"),
+        key("activation", &ExpertsBlock::activation, "activation function", "swiglu"),
+        key("bias", &ExpertsBlock::bias, "whether experts and router have biases", "true"),
+        key("imbalance", &ExpertsBlock::imbalance, "load imbalance: tokens of the busiest expert-parallel rank over the mean",
+            "1.2", 1.0, 1000.0),
         key("capacity", &ExpertsBlock::capacity,
-            "most tokens of an expert over the mean, beyond which tokens are dropped; unless given: none are", "1.25", 1.0,
+            "capacity factor: tokens beyond so many times the mean of an expert are dropped; default: none are", "1.25", 1.0,
             1000.0)};
 
     Routing routing() const { return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity}; }
@@ -178,14 +187,14 @@ struct Mamba2Block {
     int chunk = 256;
 
     static constexpr std::string_view name = "mamba2";
-    static constexpr std::string_view help = "a state space with scalar decays (Mamba-2: Dao and Gu, arXiv 2405.21060)";
+    static constexpr std::string_view help = "Mamba-2 state-space layer (Dao and Gu, arXiv 2405.21060)";
     static constexpr auto keys =
         std::tuple{needed_key("heads", &Mamba2Block::heads, "heads", "128"),
-                   needed_key("head", &Mamba2Block::head, "size of a head", "64"),
+                   needed_key("head", &Mamba2Block::head, "head dimension", "64"),
                    key("groups", &Mamba2Block::groups, "groups of heads that share B and C", "8"),
-                   key("state", &Mamba2Block::state, "size of the state", "128"),
-                   key("convolution", &Mamba2Block::convolution, "taps of the convolution before the scan", "4"),
-                   key("chunk", &Mamba2Block::chunk, "tokens that the scan takes at a time", "128")};
+                   key("state", &Mamba2Block::state, "state size", "128"),
+                   key("convolution", &Mamba2Block::convolution, "kernel size of the short convolution before the scan", "4"),
+                   key("chunk", &Mamba2Block::chunk, "chunk length of the scan, in tokens", "128")};
 
     /// Groups are not copied (Megatron-Core, ssm/mamba_mixer.py).
     bool splits(int tp) const { return heads % tp == 0 && groups % tp == 0; }
@@ -205,16 +214,16 @@ struct GatedDeltaBlock {
 
     static constexpr std::string_view name = "gated_delta";
     static constexpr std::string_view help =
-        "linear attention by the gated delta rule (Yang et al., arXiv 2412.06464), or with a decay for each channel (Kimi delta "
-        "attention, arXiv 2510.26692)";
+        "linear attention with the gated delta rule (Gated DeltaNet, arXiv 2412.06464; Kimi delta attention, arXiv 2510.26692)";
     static constexpr auto keys = std::tuple{
-        needed_key("key_heads", &GatedDeltaBlock::key_heads, "heads of queries and keys", "16"),
-        needed_key("value_heads", &GatedDeltaBlock::value_heads, "heads of values", "32"),
-        prismopt::key("key", &GatedDeltaBlock::key, "size of a head's key", "128"),
-        prismopt::key("value", &GatedDeltaBlock::value, "size of a head's value", "128"),
-        prismopt::key("convolution", &GatedDeltaBlock::convolution, "taps of the convolution before the scan", "4"),
-        prismopt::key("chunk", &GatedDeltaBlock::chunk, "tokens that the scan takes at a time", "64"),
-        prismopt::key("by_channel", &GatedDeltaBlock::by_channel, "a decay for each channel of a key, not each head", "true")};
+        needed_key("key_heads", &GatedDeltaBlock::key_heads, "query and key heads", "16"),
+        needed_key("value_heads", &GatedDeltaBlock::value_heads, "value heads", "32"),
+        prismopt::key("key", &GatedDeltaBlock::key, "key head dimension", "128"),
+        prismopt::key("value", &GatedDeltaBlock::value, "value head dimension (v_head_dim)", "128"),
+        prismopt::key("convolution", &GatedDeltaBlock::convolution, "kernel size of the short convolution before the scan", "4"),
+        prismopt::key("chunk", &GatedDeltaBlock::chunk, "chunk length of the scan, in tokens", "64"),
+        prismopt::key("by_channel", &GatedDeltaBlock::by_channel,
+                      "decay per key channel (Kimi delta attention) instead of per head", "true")};
 
     bool splits(int tp) const { return key_heads % tp == 0 && value_heads % tp == 0; }
 
@@ -226,14 +235,14 @@ struct GatedConvolutionBlock {
     int taps = 3;
 
     static constexpr std::string_view name = "gated_convolution";
-    static constexpr std::string_view help = "a short convolution between two gates (LFM2, arXiv 2511.23404)";
-    static constexpr auto keys = std::tuple{key("taps", &GatedConvolutionBlock::taps, "tokens that a result reads", "3")};
+    static constexpr std::string_view help = "gated short convolution (LFM2, arXiv 2511.23404)";
+    static constexpr auto keys = std::tuple{key("taps", &GatedConvolutionBlock::taps, "kernel size", "3")};
 
     bool operator==(const GatedConvolutionBlock&) const = default;
 };
 Block operators_of(const GatedConvolutionBlock& block, const ResidualStream& stream);
 
-/// A product on its own, without norm and sum: patches to columns, towers to decoders, layers of recommendation networks.
+/// A linear layer on its own, without norm and residual connection: patch embeddings, projectors, layers of recommendation networks.
 struct LinearBlock {
     int from = 0;
     int to = 0;
@@ -243,16 +252,14 @@ struct LinearBlock {
     int rows = 0;
 
     static constexpr std::string_view name = "linear";
-    static constexpr std::string_view help = "a product on its own, without norm and sum";
+    static constexpr std::string_view help = "linear layer without normalisation and residual connection";
     static constexpr auto keys =
-        std::tuple{key("from", &LinearBlock::from, "columns of its input; unless given: hidden", "13"),
-                   key("to", &LinearBlock::to, "columns of its result; unless given: hidden", "512"),
+        std::tuple{key("from", &LinearBlock::from, "input features; default: hidden", "13"),
+                   key("to", &LinearBlock::to, "output features; default: hidden", "512"),
                    key("bias", &LinearBlock::bias, "whether it has a bias", "true"),
-                   key("activated", &LinearBlock::activated, "whether an activation follows", "true"),
-                   key("activation", &LinearBlock::activation, "the activation that follows", "relu"),
-                   key("rows", &LinearBlock::rows, "rows that it multiplies for each sample; unless given: a token each", "1")};
-
-    bool splits(int tp) const { return tp == 1; }
+                   key("activated", &LinearBlock::activated, "whether an activation function follows", "true"),
+                   key("activation", &LinearBlock::activation, "that activation function", "relu"),
+                   key("rows", &LinearBlock::rows, "vectors per sample that it is applied to; default: one per token", "1")};
 
     bool operator==(const LinearBlock&) const = default;
 };
@@ -263,9 +270,10 @@ struct ModulationBlock {
     int vectors = 6;
 
     static constexpr std::string_view name = "modulation";
-    static constexpr std::string_view help = "scales, shifts and gates of a layer by a vector of the sample (arXiv 2212.09748)";
+    static constexpr std::string_view help =
+        "adaptive normalisation: scales, shifts and gates from the conditioning vector (adaLN, arXiv 2212.09748)";
     static constexpr auto keys =
-        std::tuple{key("vectors", &ModulationBlock::vectors, "vectors as wide as hidden that it makes of the sample's", "6")};
+        std::tuple{key("vectors", &ModulationBlock::vectors, "vectors of hidden size that it computes per sample", "6")};
 
     bool operator==(const ModulationBlock&) const = default;
 };
@@ -280,15 +288,16 @@ struct ResidualConvolutionBlock {
     int time = 0;
 
     static constexpr std::string_view name = "residual_convolution";
-    static constexpr std::string_view help = "norm, activation and convolution, twice, with a sum round them (arXiv 2006.11239)";
+    static constexpr std::string_view help =
+        "residual block of a U-Net: twice norm, activation and convolution (arXiv 2006.11239)";
     static constexpr auto keys = std::tuple{
-        key("from", &ResidualConvolutionBlock::from,
-            "channels of its input, those that come past lower levels among them; unless given: hidden", "640"),
-        key("to", &ResidualConvolutionBlock::to, "channels of its result; unless given: hidden", "320"),
-        key("kernel", &ResidualConvolutionBlock::kernel, "width of the convolutions", "3"),
-        key("dimensions", &ResidualConvolutionBlock::dimensions, "of the positions: 2 for images, 3 for video", "2", 1, 3),
-        key("time", &ResidualConvolutionBlock::time, "columns of the sample's vector that is added between; unless given: none",
-            "1280")};
+        key("from", &ResidualConvolutionBlock::from, "input channels, those of skip connections included; default: hidden",
+            "640"),
+        key("to", &ResidualConvolutionBlock::to, "output channels; default: hidden", "320"),
+        key("kernel", &ResidualConvolutionBlock::kernel, "kernel size", "3"),
+        key("dimensions", &ResidualConvolutionBlock::dimensions, "spatial dimensions: 2 for images, 3 for video", "2", 1, 3),
+        key("time", &ResidualConvolutionBlock::time,
+            "size of the time embedding that is added between the convolutions; default: none", "1280")};
 
     bool splits(int tp) const { return tp == 1; }
 
@@ -305,14 +314,13 @@ struct ConvolutionBlock {
     int stride = 1;
 
     static constexpr std::string_view name = "convolution";
-    static constexpr std::string_view help = "a convolution on its own";
-    static constexpr auto keys = std::tuple{
-        key("from", &ConvolutionBlock::from, "channels of its input; unless given: hidden", "4"),
-        key("to", &ConvolutionBlock::to, "channels of its result; unless given: hidden", "320"),
-        key("kernel", &ConvolutionBlock::kernel, "its width", "3"),
-        key("dimensions", &ConvolutionBlock::dimensions, "of the positions: 1 for sequences, 2 for images, 3 for video", "2", 1,
-            3),
-        key("stride", &ConvolutionBlock::stride, "positions of the input for each of the result, in each dimension", "2")};
+    static constexpr std::string_view help = "convolution without normalisation and residual connection";
+    static constexpr auto keys = std::tuple{key("from", &ConvolutionBlock::from, "input channels; default: hidden", "4"),
+                                            key("to", &ConvolutionBlock::to, "output channels; default: hidden", "320"),
+                                            key("kernel", &ConvolutionBlock::kernel, "kernel size", "3"),
+                                            key("dimensions", &ConvolutionBlock::dimensions,
+                                                "spatial dimensions: 1 for sequences, 2 for images, 3 for video", "2", 1, 3),
+                                            key("stride", &ConvolutionBlock::stride, "stride in each dimension", "2")};
 
     bool splits(int tp) const { return tp == 1; }
 
@@ -320,7 +328,7 @@ struct ConvolutionBlock {
 };
 Block operators_of(const ConvolutionBlock& block, const ResidualStream& stream);
 
-/// Embedding tables of a recommendation network, shared out over the expert parallel GPUs.
+/// Embedding tables of a recommendation network, sharded over the expert-parallel GPUs.
 struct TablesBlock {
     int tables = 0;
     double rows = 0.0;
@@ -329,21 +337,21 @@ struct TablesBlock {
     double number_bytes = 4.0;
 
     static constexpr std::string_view name = "tables";
-    static constexpr std::string_view help = "embedding tables, shared out over the expert parallel GPUs (arXiv 2310.02784)";
+    static constexpr std::string_view help = "embedding tables, sharded over the expert-parallel GPUs (arXiv 2310.02784)";
     static constexpr auto keys = std::tuple{
-        needed_key("tables", &TablesBlock::tables, "tables", "26"),
+        needed_key("tables", &TablesBlock::tables, "number of tables", "26"),
         BlockKey<TablesBlock, double>{"rows", &TablesBlock::rows, "rows of all tables together", "204184588", true, 1.0, 1e15},
-        needed_key("columns", &TablesBlock::columns, "numbers of a row", "128"),
-        BlockKey<TablesBlock, double>{"lookups", &TablesBlock::lookups, "rows that a sample reads, of all tables", "214", true,
-                                      1.0, 1e9},
-        key("number_bytes", &TablesBlock::number_bytes, "bytes of a number in a row", "4.0", 1.0, 8.0)};
+        needed_key("columns", &TablesBlock::columns, "embedding dimension", "128"),
+        BlockKey<TablesBlock, double>{"lookups", &TablesBlock::lookups, "lookups per sample, of all tables", "214", true, 1.0,
+                                      1e9},
+        key("number_bytes", &TablesBlock::number_bytes, "bytes per element", "4.0", 1.0, 8.0)};
 
     bool operator==(const TablesBlock&) const = default;
 };
 Block operators_of(const TablesBlock& block, const ResidualStream& stream);
 
-/// What the features of a recommendation network have to do with each other: products of all pairs, or cross layers of low rank (Wang
-/// et al., arXiv 2008.13535).
+/// Feature interaction of a recommendation network: dot products of all pairs (DLRM, arXiv 1906.00091), or low-rank cross layers
+/// (DCN-V2: Wang et al., arXiv 2008.13535).
 struct InteractionBlock {
     int vectors = 0;
     int size = 0;
@@ -352,14 +360,12 @@ struct InteractionBlock {
 
     static constexpr std::string_view name = "interaction";
     static constexpr std::string_view help =
-        "products of all pairs of a sample's vectors, or cross layers of low rank (arXiv 2008.13535)";
+        "feature interaction: dot products of all pairs (DLRM), or low-rank cross layers (DCN-V2, arXiv 2008.13535)";
     static constexpr auto keys =
-        std::tuple{needed_key("vectors", &InteractionBlock::vectors, "vectors of a sample", "27"),
-                   needed_key("size", &InteractionBlock::size, "numbers of a vector", "128"),
-                   key("layers", &InteractionBlock::layers, "cross layers; unless given: products of all pairs", "3"),
+        std::tuple{needed_key("vectors", &InteractionBlock::vectors, "feature vectors per sample", "27"),
+                   needed_key("size", &InteractionBlock::size, "size of a feature vector", "128"),
+                   key("layers", &InteractionBlock::layers, "cross layers; default: dot products of all pairs", "3"),
                    key("rank", &InteractionBlock::rank, "rank of a cross layer", "512")};
-
-    bool splits(int tp) const { return tp == 1; }
 
     bool operator==(const InteractionBlock&) const = default;
 };

@@ -17,6 +17,7 @@ inline constexpr auto names_of<Activation> = std::to_array<Named<Activation>>({{
                                                                                {Activation::relu, "relu"},
                                                                                {Activation::silu, "silu"},
                                                                                {Activation::geglu, "geglu"}});
+constexpr bool gated(Activation activation) { return activation == Activation::swiglu || activation == Activation::geglu; }
 
 /// `plain_norm`: of mean and deviation, without weights of its own.
 enum class Normalisation { layer_norm, rms_norm, plain_norm };

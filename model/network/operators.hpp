@@ -334,7 +334,7 @@ struct Recorded {
     using Rows = RecordedWork::Rows;
 
     std::variant<Traffic, Product, Scores, Heads, Rows> work;
-    Parameters own;
+    Parameters own{};
     double keeps = 0.0;        // numbers
     double keeps_bytes = 0.0;  // beside them: indices, masks
     bool cheap = false;        // selective recompute computes it again rather than keep its output

@@ -29,25 +29,12 @@ BlockDescription attention_of(const Transformer& t)
                           .bias = gpt ? Biases::all : Biases::none};
 }
 
-/// The keys of the shared part that both ways of writing have.
-template <class From, class To>
-void copy_common(const From& from, To& to)
-{
-    to.name = from.name;
-    to.hidden = from.hidden;
-    to.vocabulary = from.vocabulary;
-    to.normalisation = from.normalisation;
-    to.tied_embedding = from.tied_embedding;
-    to.dropout = from.dropout;
-    to.precision = from.precision;
-}
-
 }  // namespace
 
 Workload workload_of(const Transformer& t)
 {
     Workload w;
-    copy_common(t, w);
+    copy_common_keys(t, w);
     const bool gpt = t.activation == Activation::gelu;
     const BlockDescription attention = attention_of(t);
     const auto kind = [&](const std::string& name, const BlockDescription& block) {
@@ -117,7 +104,7 @@ std::optional<Transformer> transformer_of(const Workload& w)
         return std::nullopt;
     }
     Transformer t;
-    copy_common(w, t);
+    copy_common_keys(w, t);
     t.layers = w.layers();
     if (d->attention != nullptr) {
         const AttentionBlock& a = *d->attention;

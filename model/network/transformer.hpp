@@ -70,7 +70,6 @@ struct Decoder {
     std::vector<bool> has_experts;  // [layer]
     bool alike = true;              // attention is the same in all layers
 
-    bool gelu() const { return mlp != nullptr ? mlp->activation == Activation::gelu : experts->activation == Activation::gelu; }
     Activation activation() const { return mlp != nullptr ? mlp->activation : experts->activation; }
     AttentionKernel kernel() const { return latent != nullptr ? latent->kernel : attention->kernel; }
     /// First layers without experts, and of the others the period of those with.
@@ -78,6 +77,19 @@ struct Decoder {
 };
 /// Points into the workload; nothing where some layer is something else.
 std::optional<Decoder> decoder_of(const Workload& workload);
+
+/// Copies the keys that both descriptions of a network have.
+template <class From, class To>
+void copy_common_keys(const From& from, To& to)
+{
+    to.name = from.name;
+    to.hidden = from.hidden;
+    to.vocabulary = from.vocabulary;
+    to.normalisation = from.normalisation;
+    to.tied_embedding = from.tied_embedding;
+    to.dropout = from.dropout;
+    to.precision = from.precision;
+}
 
 /// The same network by blocks. GELU networks of the GPT family carry biases and do not turn queries and keys, the others the reverse.
 Workload workload_of(const Transformer& transformer);

@@ -97,8 +97,18 @@ struct Workload {
     }
     bool fuses_attention() const
     {
-        const auto* attention = find<AttentionBlock>();
-        return attention == nullptr || attention->kernel == AttentionKernel::flash;
+        bool fuses = true;
+        for_blocks([&fuses](const BlockDescription& block) {
+            std::visit(
+                [&fuses](const auto& own) {
+                    if constexpr (
+                        requires { own.positions; } || requires { own.key_value_rank; }) {
+                        fuses = fuses && own.kernel == AttentionKernel::flash;
+                    }
+                },
+                block);
+        });
+        return fuses;
     }
     /// Calls change(block) for each block of that kind.
     template <class Kind, class Change>

@@ -87,7 +87,8 @@ TEST(NetworkKeys, ChangesOfCatalogNetworks)
     EXPECT_NEAR(module / 11.61e9, 1.0, 0.001);  // deepseek-ai/DeepSeek-V3, README_WEIGHTS.md: 11.5e9
     // Its layer is one with experts whatever the number of layers.
     EXPECT_EQ(refusal("model = \"deepseek-v3\"\nlayers = 3\npredictions = 1"),
-              "x.toml:7: predictions = 1 needs the layers of a module (this network names none); add prediction = { layer = "
+              "x.toml:7: predictions = 1 needs the layers of a prediction module (this network defines none); add prediction = { "
+              "layer = "
               "\"dense\" }, with the name of a layer");
     const Workload light = workload("model = \"llama3-8b\"\noptimizer = { kind = \"muon\", states = \"bf16\" }");
     EXPECT_EQ(light.optimizer.kind, Optimizer::muon);
@@ -116,18 +117,20 @@ TEST(NetworkKeys, RefusalsOfSequences)
 {
     const std::string one = ends + layer("a", attention);
     EXPECT_THAT(refusal(one + "sequence = [{ layer = \"b\", count = 2 }]"),
-                HasSubstr("names the layer \"b\" ([workload] has a)"));
-    EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names the layer \"b\""));
+                HasSubstr("names an undefined layer \"b\" ([workload] defines a)"));
+    EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
     EXPECT_THAT(refusal(one), HasSubstr("sequence"));
-    EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"), HasSubstr("pattern = \"a\" beside sequence"));
-    EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"), HasSubstr("heads = 8 beside layer, sequence or pattern"));
-    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("gives layer and pattern"));
+    EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
+                HasSubstr("pattern = \"a\" and sequence are both given"));
+    EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"),
+                HasSubstr("heads = 8 cannot be combined with layer, sequence or pattern"));
+    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("has both layer and pattern"));
     EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", count = 100000 }, { layer = \"a\", count = 100000 }]"),
                 HasSubstr("gives 200000 layers"));
-    EXPECT_THAT(refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("is no key of this network"));
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 is of no layer"));
+    EXPECT_THAT(refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("does not apply to this network"));
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 has no effect"));
     EXPECT_THAT(refusal(ends + "layer.a = { blocks = [{ block = \"linear\" }], parallel = true }\npattern = \"a\""),
-                HasSubstr("parallel = true needs blocks that begin with a norm"));
+                HasSubstr("parallel = true needs blocks with a norm and a residual connection"));
 }
 
 }  // namespace

@@ -36,8 +36,12 @@ bool is_newer_than_the_fit(const CheckedRun& run)
 /// Networks with state-space layers or windows of attention, which the fit took for others or left out.
 bool is_hybrid_or_windowed(const CheckedRun& run)
 {
-    const auto* attention = run.run.workload.find<AttentionBlock>();
-    return run.run.workload.find<Mamba2Block>() != nullptr || (attention != nullptr && attention->window > 0);
+    bool found = false;
+    run.run.workload.for_blocks([&found](const BlockDescription& block) {
+        const auto* attention = std::get_if<AttentionBlock>(&block);
+        found = found || std::holds_alternative<Mamba2Block>(block) || (attention != nullptr && attention->window > 0);
+    });
+    return found;
 }
 
 bool is_of_the_fit(const CheckedRun& run) { return !is_newer_than_the_fit(run) && !is_hybrid_or_windowed(run); }
@@ -76,7 +80,7 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(mean("vTrain, ground_truth_single.csv"), 0.07);
     EXPECT_LT(mean("BigScience, A100 topology"), 0.07);
     EXPECT_LT(mean("NVIDIA dgxc-benchmarking"), 0.07);
-    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.075);  // norms of queries and keys, in a third of its rows, count since the fit
+    EXPECT_LT(mean("NVIDIA Megatron-Bridge"), 0.07);
     EXPECT_LT(mean("SimuMax, B200"), 0.04);
     EXPECT_LT(mean("Narayanan et al., SC21, arXiv 2104.04473"), 0.04);
     EXPECT_LT(mean("llm-foundry, MPT"), 0.04);
@@ -112,7 +116,7 @@ TEST(MeasuredData, IsMatchedBySource)
     std::copy_if(others.begin(), others.end(), std::back_inserter(on_hopper),
                  [](const CheckedRun* run) { return run->run.cluster.accelerator.name == "h100-sxm"; });
     const SourceAccuracy hybrids = accuracy_of("hybrids and windows, Hopper", on_hopper, 0);
-    EXPECT_GE(hybrids.rows, 10U);
+    EXPECT_GE(hybrids.rows, 16U);
     EXPECT_LT(hybrids.mean_absolute, 0.13);
     EXPECT_LT(accuracy_of("hybrids and windows", others, 0).mean_absolute, 0.27);
 }

@@ -28,8 +28,6 @@ Operator norm(const ResidualStream& stream)
 
 }  // namespace
 
-bool gated(Activation activation) { return activation == Activation::swiglu || activation == Activation::geglu; }
-
 Width columns_of(double inner, Activation activation) { return gated(activation) ? Width(inner) + Width(inner) : Width(inner); }
 
 double weights_of(Normalisation normalisation)

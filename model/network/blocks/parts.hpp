@@ -11,7 +11,6 @@ inline constexpr double one_pass = 4.0;          // read, write
 inline constexpr double two_to_one = 6.0;        // two reads, one write
 inline constexpr double backward_traffic = 2.0;  // a backward elementwise kernel reads the saved input as well
 
-bool gated(Activation activation);
 /// Of the projection before an activation.
 Width columns_of(double inner, Activation activation);
 

@@ -27,14 +27,14 @@ const Attention heads{.heads = 8, .key_heads = 4, .key_size = 16, .value_size = 
 const std::vector<std::pair<std::string, Recorded>>& all_work()
 {
     static const std::vector<std::pair<std::string, Recorded>> all{
-        {"traffic", {.work = Recorded::Traffic{100.0, 250.0}, .own = {}}},
-        {"product", {.work = Recorded::Product{2.0, 64.0, 32.0, 16.0, 64.0, 16.0}, .own = {}}},
+        {"traffic", {.work = Recorded::Traffic{100.0, 250.0}}},
+        {"product", {.work = Recorded::Product{2.0, 64.0, 32.0, 16.0, 64.0, 16.0}}},
         // 3 x 3 taps of 16 channels to 32, every second of 20 x 20 positions in both directions.
-        {"convolution", {.work = Recorded::Product{1.0, 100.0, 32.0, 144.0, 400.0, 16.0}, .own = {}}},
-        {"convolution by depth", {.work = Recorded::Product{64.0, 50.0, 1.0, 4.0, 50.0, 1.0}, .own = {}}},
-        {"scores", {.work = Recorded::Scores{4.0, 10.0, 20.0, 8.0}, .own = {}}},
-        {"attention", {.work = Recorded::Heads{heads, 48}, .own = {}}},
-        {"rows", {.work = Recorded::Rows{16.0, 20.0, 1.0}, .own = {}}},
+        {"convolution", {.work = Recorded::Product{1.0, 100.0, 32.0, 144.0, 400.0, 16.0}}},
+        {"convolution by depth", {.work = Recorded::Product{64.0, 50.0, 1.0, 4.0, 50.0, 1.0}}},
+        {"scores", {.work = Recorded::Scores{4.0, 10.0, 20.0, 8.0}}},
+        {"attention", {.work = Recorded::Heads{heads, 48}}},
+        {"rows", {.work = Recorded::Rows{16.0, 20.0, 1.0}}},
     };
     return all;
 }
@@ -87,7 +87,7 @@ TEST(Recorded, DoesNotDependOnThePhasesSequence)
 TEST(Recorded, ProductIsALinearOfItsRows)
 {
     const LayerKind linear{"linear", 1.0, {Linear{.in = 16.0, .out = 32.0, .split = Linear::Split::none}}};
-    const LayerKind recorded = of({.work = Recorded::Product{1.0, 64.0, 32.0, 16.0, 64.0, 16.0}, .own = {}});
+    const LayerKind recorded = of({.work = Recorded::Product{1.0, 64.0, 32.0, 16.0, 64.0, 16.0}});
     for (const auto& [expected, found] :
          {std::pair{forward_calls(linear, shape_of(64)), forward_calls(recorded, shape_of())},
           std::pair{backward_calls(linear, shape_of(64), Gradients::both), backward_calls(recorded, shape_of(), Gradients::both)},
@@ -109,7 +109,7 @@ TEST(Recorded, ProductIsALinearOfItsRows)
 TEST(Recorded, AttentionIsThatOfItsQueries)
 {
     const LayerKind attention{"attention", 1.0, {heads}};
-    const LayerKind recorded = of({.work = Recorded::Heads{heads, 48}, .own = {}});
+    const LayerKind recorded = of({.work = Recorded::Heads{heads, 48}});
     EXPECT_EQ(forward_calls(attention, shape_of(48)).needed_flops(), forward_calls(recorded, shape_of()).needed_flops());
     // A causal half of the pairs.
     EXPECT_EQ(forward_calls(recorded, shape_of()).needed_flops(), samples * 8.0 * 48.0 * 48.0 * (16.0 + 32.0));
