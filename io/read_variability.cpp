@@ -54,7 +54,7 @@ Read reader(Law Variability::*law, bool of_catalog)
 {
     return [law, of_catalog](const Value& value, Variability& variability, Keys) {
         variability.*law = read_law(value, of_catalog ? "" : "scenario");
-        if (law == &Variability::operation) {
+        if (law == &Variability::operation || law == &Variability::expert_imbalance) {
             refuse_far_cap(value, variability.*law);
         }
     };
@@ -74,6 +74,8 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
         {"common_step", &Variability::common_step, Need::optional, "per-step factor of everything"},
         {"operation", &Variability::operation, Need::optional,
          "factor of a whole forward or backward pass, shared by its kernels"},
+        {"expert_imbalance", &Variability::expert_imbalance, Need::optional,
+         "factor, by microbatch and layer, of the busiest expert-parallel rank's load beyond the mean (imbalance - 1)"},
         {"gpu", &Variability::gpu, Need::complete, "per-GPU factor of compute, the same for a whole run"},
         {"node", &Variability::node, Need::complete, "per-node factor of compute, the same for a whole run"},
         {"site", &Variability::site, Need::complete, "factor of the whole job's compute, the same for a whole run"},
@@ -85,6 +87,8 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
     for (const Row& row : rows) {
         fields.custom({row.key, row.help, std::string(law_example), shape(), row.need}, reader(row.law, of_catalog));
     }
+    fields.number("expert_imbalance_correlation", &Variability::expert_imbalance_correlation,
+                  {"correlation of expert_imbalance between the layers of a microbatch", 0.0, 1.0, "0.5"});
     fields.custom({"residual",
                    "factor of a single kernel or blocking collective, by kernel class",
                    fmt::format("{{ gemm = {} }}", law_example),

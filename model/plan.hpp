@@ -77,6 +77,15 @@ template <>
 inline constexpr auto names_of<TensorParallelOverlap> =
     std::to_array<Named<TensorParallelOverlap>>({{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
 
+/// What runs beside the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core, moe-shared-expert-overlap);
+/// or the backward pass of another microbatch beside a forward pass and the reverse (overlap-moe-expert-parallel-comm).
+enum class ExpertOverlap { off, shared_experts, microbatches };
+template <>
+inline constexpr auto names_of<ExpertOverlap> =
+    std::to_array<Named<ExpertOverlap>>({{ExpertOverlap::off, "off"},
+                                         {ExpertOverlap::shared_experts, "shared-experts"},
+                                         {ExpertOverlap::microbatches, "microbatches"}});
+
 /// What is kept in the memory of the host: the optimizer's state, with the update done there (Ren et al., ZeRO-Offload, arXiv
 /// 2101.06840, section 4), or what the backward pass needs of the layers, moved beside their compute.
 enum class Offload { none, optimizer, activations };
@@ -135,6 +144,7 @@ struct ParallelPlan {
     ContextExchange context_exchange = ContextExchange::ring;
     int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
+    ExpertOverlap expert_overlap = ExpertOverlap::off;
     Offload offload = Offload::none;
     Crossing crossing = Crossing::by_order;
     NodeOrder node_order = NodeOrder::as_listed;
@@ -142,6 +152,8 @@ struct ParallelPlan {
     Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability says
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest, where nodes are known
 
+    /// Whether tokens are sent to their experts.
+    bool exchanges_tokens() const { return ep * etp > 1; }
     int gpus() const { return tp * cp * pp * dp; }
     /// DualPipe trains two copies of the network in one pipeline.
     int model_copies() const { return schedule == Schedule::dualpipe ? 2 : 1; }
@@ -169,6 +181,7 @@ enum class Reason {
     layers_and_chunks,
     no_layout,
     recomputed_layers,
+    expert_overlap,
     no_host,
     no_late_validation,
     no_known_nodes,
@@ -200,6 +213,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::layers_and_chunks, "fewer layers than chunks"},
                                   {Reason::no_layout, "no layout is given for the chunks"},
                                   {Reason::recomputed_layers, "more layers recompute than there are"},
+                                  {Reason::expert_overlap, "expert_overlap does not apply"},
                                   {Reason::no_host, "no host to offload to"},
                                   {Reason::no_late_validation, "nothing to validate later"},
                                   {Reason::no_known_nodes, "no node is known to be slow"},

@@ -37,6 +37,7 @@ struct SpaceSettings {
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
+    std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
     std::vector<Offload> offload{Offload::none};
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
     std::vector<int> spares{as_configured};               // unless an axis: as [reliability] says
@@ -92,6 +93,10 @@ inline constexpr std::tuple plan_axes{
                                     "whether tensor-parallel collectives run beside the products next to them", "on"},
     PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
                               "how a context-parallel group exchanges keys and values", "ring"},
+    PlanAxis<ExpertOverlap>{"expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
+                            "what hides the exchanges of tokens with their experts: nothing, the shared experts, or passes of "
+                            "other microbatches",
+                            "shared-experts"},
     PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in the host's memory", "none"},
     PlanAxis<PostValidation>{"post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,
                              "whether stages step before all gradients are checked, as zero-bubble schedules need", "on"},

@@ -47,6 +47,16 @@ std::string shared_out(const Workload& workload)
     return experts != nullptr ? std::to_string(experts->count) + " experts" : "embedding tables";
 }
 
+bool has_shared_experts(const Workload& workload)
+{
+    bool found = false;
+    workload.for_blocks([&found](const BlockDescription& block) {
+        const auto* experts = std::get_if<ExpertsBlock>(&block);
+        found = found || (experts != nullptr && experts->shared > 0);
+    });
+    return found;
+}
+
 int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
 
 /// Whether each chunk has a layer or, where these count as one, the embedding or the head.
@@ -67,6 +77,23 @@ bool has_layout(const Case& c)
 {
     const auto chunks = static_cast<std::size_t>(chunk_count(c.plan));
     return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.workload.layouts) != nullptr;
+}
+
+/// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core (`arguments.py`).
+std::string overlap_problem(const Case& c)
+{
+    const ParallelPlan& plan = c.plan;
+    if (!plan.exchanges_tokens() || plan.expert_overlap == ExpertOverlap::off) {
+        return "";
+    }
+    if (plan.expert_overlap == ExpertOverlap::shared_experts) {
+        return has_shared_experts(c.workload) ? "" : "needs shared experts, and the network has none";
+    }
+    if (plan.recompute == Recompute::full) {
+        return "excludes recompute=full";
+    }
+    const bool one_stage = plan.pp == 1 && plan.schedule == Schedule::one_f_one_b;
+    return one_stage || plan.schedule == Schedule::interleaved ? "" : "needs schedule=interleaved, or pp=1";
 }
 
 bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
@@ -156,6 +183,12 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
                                                                   std::to_string(c.workload.layers())};
+             }},
+    PlanRule{Reason::expert_overlap, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
+             [](const Case& c) { return overlap_problem(c).empty(); },
+             [](const Case& c) {
+                 return Infeasible{Reason::expert_overlap,
+                                   "expert_overlap=" + std::string(name(c.plan.expert_overlap)) + " " + overlap_problem(c)};
              }},
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
              [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },

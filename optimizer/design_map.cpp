@@ -273,6 +273,7 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     first_unless(&ParallelPlan::sharding, sums_gradients);
     first_unless(&ParallelPlan::dp_overlap, sums_gradients);
     first_unless(&ParallelPlan::tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; });
+    first_unless(&ParallelPlan::expert_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.exchanges_tokens(); });
     first_unless(&ParallelPlan::context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; });
     first_unless(&ParallelPlan::post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
     names(place_of(&ParallelPlan::spares), [s, phases, cluster = scenario.cluster](std::span<const int> point) {

@@ -32,6 +32,14 @@ std::string tp_overlap(const TrainedPlan& of)
                : "";
 }
 
+std::string expert_overlap(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::microbatches
+               ? "it is a setting of the recipe's comm_overlap, which may be unset; search expert_overlap = [\"off\", "
+                 "\"shared-experts\"]"
+               : "";
+}
+
 std::string offload(const TrainedPlan& of)
 {
     return of.plan.offload != Offload::none ? "offload is exported for Megatron-LM only; search offload = [\"none\"]" : "";
@@ -57,6 +65,7 @@ std::vector<TrainerRule> bridge_rules()
         {"sharding", "sharding", sharding},
         {"hybrid sharding", "sharding", hybrid_sharding},
         {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
+        {"overlap of experts", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
     };
     rules.insert(rules.end(), own.begin(), own.end());
@@ -96,6 +105,8 @@ Exported bridge_overrides(const Launch& launch)
         s.set("model.expert_tensor_parallel_size", plan.etp);
         s.set("model.moe_token_dispatcher_type", uses_deepep(plan, launch.cluster) ? "flex" : "alltoall");
         s.set("model.moe_enable_deepep", truth(uses_deepep(plan, launch.cluster)));
+        s.set("model.moe_shared_expert_overlap",
+              truth(plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::shared_experts));
     }
     s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.sequence_parallel));
     s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));

@@ -208,6 +208,7 @@ Exported launch_json(const Launch& launch)
                           {"dp_overlap", name(plan.dp_overlap)},
                           {"tp_overlap", name(plan.tp_overlap)},
                           {"context_exchange", name(plan.context_exchange)},
+                          {"expert_overlap", name(plan.expert_overlap)},
                           {"offload", name(plan.offload)},
                           {"post_validation", name(plan.post_validation)},
                           {"spares", plan.spares == as_configured ? nlohmann::json() : nlohmann::json(plan.spares)},

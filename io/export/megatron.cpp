@@ -34,6 +34,13 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.flag("tp-comm-overlap");
     }
+    if (launch.workload.mixture() && plan.exchanges_tokens()) {
+        if (plan.expert_overlap == ExpertOverlap::shared_experts) {
+            s.flag("moe-shared-expert-overlap");
+        } else if (plan.expert_overlap == ExpertOverlap::microbatches) {
+            s.flag("overlap-moe-expert-parallel-comm");
+        }
+    }
     if (replicas_outermost(trained(launch))) {
         s.flag("use-tp-pp-dp-mapping");
     }

@@ -97,6 +97,17 @@ std::string tp_overlap(const TrainedPlan& of)
     return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
 }
 
+// transformer_config.py asserts the dispatcher alltoall.
+std::string expert_overlap(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts && uses_deepep(of.plan, of.cluster)
+               ? fmt::format(
+                     "shared experts run beside the dispatcher alltoall only, and stack {} sends tokens with DeepEP; search "
+                     "expert_overlap = [\"off\", \"microbatches\"]",
+                     of.cluster.stack.name)
+               : "";
+}
+
 std::string hybrid_sharding(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;
@@ -195,6 +206,7 @@ std::vector<TrainerRule> megatron_rules()
         {"recomputed layers", "recomputed_layers", recomputed_layers},
         {"hybrid sharding", "sharding", hybrid_sharding},
         {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
+        {"overlap of experts", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
         {"post validation", "post_validation", post_validation},
         {"order of nodes", "node_order", node_order},

@@ -199,6 +199,13 @@ std::string hybrid_sharding(const TrainedPlan& of)
                : "";
 }
 
+std::string expert_overlap(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap != ExpertOverlap::off
+               ? "it runs nothing beside the exchanges of tokens; search expert_overlap = [\"off\"]"
+               : "";
+}
+
 std::string offload(const TrainedPlan& of)
 {
     return of.plan.offload != Offload::none
@@ -287,6 +294,7 @@ std::vector<TrainerRule> torchtitan_rules()
         {"expert parallelism", "sharding", expert_parallelism},
         {"sharding", "sharding", sharding},
         {"hybrid sharding", "sharding", hybrid_sharding},
+        {"overlap of experts", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
         {"post validation", "post_validation", post_validation},
         {"order of nodes", "node_order", node_order},

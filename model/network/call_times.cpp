@@ -54,14 +54,29 @@ Seconds CallTimes::of(const CollectiveCall& message) const
     return message.times * time / cluster_.speed.of(message.kernel());
 }
 
+Seconds CallTimes::beside_tokens(const std::vector<AnyCall>& list) const
+{
+    Seconds time{0.0};
+    int exchanges = 0;
+    for (const AnyCall& call : list) {
+        if (const auto* kernel = std::get_if<KernelCall>(&call)) {
+            time = kernel->hides_tokens ? time + of(*kernel) : time;
+        } else if (std::get<CollectiveCall>(call).beside == CollectiveCall::Beside::shared_experts) {
+            ++exchanges;
+        }
+    }
+    return exchanges > 0 ? (1.0 / exchanges) * time : time;
+}
+
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
 {
     const std::vector<AnyCall>& list = calls.list();
     Seconds before{0.0};
+    const Seconds hides_each = beside_tokens(list);
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
             before = of(*kernel);
-            pass.kernel(kernel->kind, before, kernel->launches);
+            pass.kernel(kernel->kind, before, kernel->launches, kernel->surplus);
             continue;
         }
         const CollectiveCall& message = std::get<CollectiveCall>(list[i]);
@@ -70,11 +85,13 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
             beside = message.share * before;
         } else if (message.beside == CollectiveCall::Beside::kernel_after) {
             beside = message.share * of(std::get<KernelCall>(list[i + 1]));
+        } else if (message.beside == CollectiveCall::Beside::shared_experts) {
+            beside = hides_each;
         }
         if (message.rounds > 0.0) {
             pass.pipelined_collective(message.kernel(), of(message), beside, message.rounds);
         } else {
-            pass.hidden_collective(message.kernel(), of(message), beside, message.members);
+            pass.hidden_collective(message.kernel(), of(message), beside, message.members, message.surplus);
         }
     }
     if (calls.cast_numbers() > 0.0 && operand_bytes(precision_) < 2.0) {

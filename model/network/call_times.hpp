@@ -21,6 +21,9 @@ public:
     void add(const Calls& calls, PassBuilder& pass) const;
 
 private:
+    /// Compute of shared experts beside each exchange of tokens, of which there is one before the routed experts and one behind them:
+    /// as much beside each (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the second).
+    Seconds beside_tokens(const std::vector<AnyCall>& list) const;
     Seconds product(const KernelCall& call, Precision precision) const;
 
     const Cluster& cluster_;

@@ -5,7 +5,9 @@
 #include "model/coupling.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_class.hpp"
+#include "model/network/extent.hpp"
 
+#include <cstddef>
 #include <variant>
 #include <vector>
 
@@ -36,7 +38,9 @@ struct KernelCall {
     double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     double launches = 1.0;
-    bool fuses = false;  // with such a kernel before it
+    bool fuses = false;         // with such a kernel before it
+    Surplus surplus{};          // of routed tokens
+    bool hides_tokens = false;  // exchanges of tokens may run beside it
 };
 
 /// A collective that all members wait for.
@@ -46,7 +50,7 @@ struct CollectiveCall {
         tokens,  // an all-to-all of copies of tokens
         ring     // an all-gather as transfers between neighbours
     };
-    enum class Beside { nothing, kernel_before, kernel_after };  // what hides it
+    enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // what hides it
     Way way = Way::collective;
     Collective kind = Collective::all_gather;
     double bytes = 0.0;  // for 16-bit numbers
@@ -58,6 +62,7 @@ struct CollectiveCall {
     Beside beside = Beside::nothing;
     double share = 1.0;   // of the kernel, that hides it
     double rounds = 0.0;  // of a collective in rounds, the first or last of which nothing hides
+    Surplus surplus{};    // of routed tokens
 
     KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(of, kind); }
 };
@@ -83,14 +88,28 @@ public:
         return kernel(
             {.roof = wide ? Roof::wide_product : Roof::product, .m = m, .n = n, .k = k, .flops = flops, .needed_flops = flops});
     }
-    Calls& traffic(double bytes, Roof roof = Roof::memory, double launches = 1.0, bool fuses = false)
+    Calls& traffic(double bytes, Roof roof = Roof::memory, double launches = 1.0, bool fuses = false, const Surplus& surplus = {})
     {
-        return kernel({.kind = KernelClass::elementwise, .roof = roof, .bytes = bytes, .launches = launches, .fuses = fuses});
+        return kernel({.kind = KernelClass::elementwise,
+                       .roof = roof,
+                       .bytes = bytes,
+                       .launches = launches,
+                       .fuses = fuses,
+                       .surplus = surplus});
     }
     Calls& collective(const CollectiveCall& call)
     {
         list_.emplace_back(call);
         return *this;
+    }
+    /// From call number `first` on, kernels hide exchanges of tokens.
+    void hide_tokens(std::size_t first)
+    {
+        for (std::size_t i = first; i < list_.size(); ++i) {
+            if (auto* kernel = std::get_if<KernelCall>(&list_[i])) {
+                kernel->hides_tokens = true;
+            }
+        }
     }
     /// Operands of a product that are cast to fewer bits: one kernel at the end of the pass.
     Calls& cast(double numbers)

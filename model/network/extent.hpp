@@ -24,6 +24,7 @@ struct LayerShape {
     int ep = 1;
     int etp = 1;
     bool tp_overlap = false;
+    ExpertOverlap expert_overlap = ExpertOverlap::off;
     bool offload = false;  // of activations
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
@@ -90,6 +91,12 @@ enum class Place {
     routed     // all columns of the tokens that its experts get
 };
 
+/// Work on tokens that the fullest GPU of an expert parallel group has beyond the mean.
+struct Surplus {
+    double share = 0.0;  // of all its work
+    double most = 0.0;   // over its mean, where a capacity ends it; 0: nothing does
+};
+
 /// Mixture of experts, as far as sizes depend on it.
 struct Routing {
     double experts = 0.0;    // E, routed
@@ -99,6 +106,12 @@ struct Routing {
 
     /// Tokens of the fullest GPU over the mean.
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
+    /// Share of its tokens that the fullest GPU has beyond the mean: what varies with the load (model/noise/chain_law.hpp).
+    Surplus surplus() const
+    {
+        const bool drops = capacity > 0.0 && imbalance > 1.0;
+        return {1.0 - 1.0 / kept(), drops ? (capacity - 1.0) / (imbalance - 1.0) : 0.0};
+    }
 };
 
 /// Tokens of one microbatch on one GPU.

@@ -120,7 +120,18 @@ private:
                                    .done();
         part.forward = forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).done();
         pair(part);
+        if (shape_.expert_overlap == ExpertOverlap::microbatches) {
+            const PassCost forward_alone = part.forward;
+            part.forward = tokens_beside(part.forward, part.backward);
+            part.backward = tokens_beside(part.backward, forward_alone);
+        }
         return part;
+    }
+
+    /// Its exchanges of tokens run beside the compute of the other, which is of another microbatch.
+    PassCost tokens_beside(const PassCost& pass, const PassCost& other) const
+    {
+        return side_by_side(pass, other, cluster_.stack, KernelClass::expert_collective);
     }
 
     static PartCost at_the_end(PartCost part)
@@ -209,6 +220,7 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence)
     shape.etp = plan.etp;
     shape.offload = plan.offload == Offload::activations;
     shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
+    shape.expert_overlap = plan.exchanges_tokens() ? plan.expert_overlap : ExpertOverlap::off;
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();

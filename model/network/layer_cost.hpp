@@ -35,6 +35,7 @@ struct Exposed {
 
     double seconds = 0.0;
     Parts parts;
+    Surplus surplus{};  // of routed tokens
 };
 
 /// One pass (forward or backward) through a part on one tensor parallel member: segments with a barrier after each, at which
@@ -43,6 +44,8 @@ struct PassCost {
     std::vector<Segment> segments;
     std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor parallel group where the list is shorter
     std::vector<Exposed> exposed;  // of each collective, where that is not zero
+    double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert parallel group's members
+    double surplus_most = 0.0;     // ... over its mean, where a capacity ends it; 0: nothing does
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
 };
@@ -109,7 +112,8 @@ struct LayerCosts {
 
 /// Sharded parameters are gathered beside the compute of the layer before, Zhao et al., arXiv 2304.11277, section 3.3; what compute
 /// does not hide is exposed, and what it hides takes multiprocessors from it.
-/// Leaves out: pipelining of expert all-to-alls with compute, weight casts of fp8 (once a step).
+/// Leaves out: weight casts of fp8 (once a step); with expert_overlap = microbatches the first forward and the last backward pass of a
+/// step, which have none beside them.
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
 /// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the

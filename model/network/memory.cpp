@@ -115,6 +115,13 @@ struct OfChunks {
     }
 };
 
+/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more warm-up
+/// pass): of the chunk that keeps most.
+double kept_beside(const ParallelPlan& plan, double most)
+{
+    return plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::microbatches ? most : 0.0;
+}
+
 Activations kept_by(const ChunkParts& chunk) { return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)}; }
 
 }  // namespace
@@ -199,16 +206,19 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
 {
     std::vector<OfChunks> needs(plan.pp);
     std::vector<Activations> kept;
+    std::vector<double> largest(plan.pp, 0.0);  // [stage]: of what a chunk keeps
     for (int part = 0; part < plan.pp * plan.chunks; ++part) {
         const int stage = part / plan.chunks;
         const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
         needs[stage].add(chunk);
         kept.push_back(kept_by(chunk));
+        largest[stage] = std::max(largest[stage], kept.back().saved);
     }
     const std::vector<double> activations = peak_activations(program, kept);
     std::vector<MemoryUse> uses;
     for (int stage = 0; stage < plan.pp; ++stage) {
-        uses.push_back(needs[stage].use(stage, activations[stage], plan, accelerator, optimizer));
+        uses.push_back(
+            needs[stage].use(stage, activations[stage] + kept_beside(plan, largest[stage]), plan, accelerator, optimizer));
     }
     return uses;
 }
@@ -220,7 +230,8 @@ MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& pro
     for (int k = 0; k < plan.chunks; ++k) {
         needs.add(chunk);
     }
-    return needs.use(stage, peak_of_alike(program, stage, kept_by(chunk)), plan, accelerator, optimizer);
+    const Activations kept = kept_by(chunk);
+    return needs.use(stage, peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved), plan, accelerator, optimizer);
 }
 
 const MemoryUse& fullest(std::span<const MemoryUse> stages)

@@ -81,6 +81,7 @@ struct Linear {
     bool counted = true;      // false: W is there already, as that of an operator of the same layer
     bool alone = true;        // false: a branch beside it gathers its input, or takes its result into a sum
     double rows_each = 0.0;   // rows of x for each sample; 0: a token each
+    bool shared_expert = false;
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;
@@ -217,6 +218,7 @@ struct Elementwise {
     Roof roof = Roof::memory;
     double launches = 1.0;
     Routing routing{};  // of Place::routed
+    bool shared_expert = false;
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;

@@ -13,15 +13,18 @@ constexpr double run_ahead = 3.0;
 
 }  // namespace
 
-PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches)
+PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches, const Surplus& surplus)
 {
     segment_.push_back({kind, time.si});
     cost_.compute_s += time.si;
+    cost_.surplus_s += surplus.share * time.si;
+    cost_.surplus_most = std::max(cost_.surplus_most, surplus.most);
     launches_ += launches;
     return *this;
 }
 
-PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members)
+PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members,
+                                            const Surplus& surplus)
 {
     if (time.si > 0.0) {
         close_segment();
@@ -30,7 +33,7 @@ PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seco
         }
         launches_ += 1.0;
     }
-    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si), {{kind, 1.0}});
+    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si), {{kind, 1.0}}, surplus);
     return *this;
 }
 
@@ -82,10 +85,10 @@ PassCost PassBuilder::done()
     return cost_;
 }
 
-void PassBuilder::expose(double seconds, const Exposed::Parts& parts)
+void PassBuilder::expose(double seconds, const Exposed::Parts& parts, const Surplus& surplus)
 {
     if (seconds > 0.0) {
-        cost_.exposed.push_back({seconds, parts});
+        cost_.exposed.push_back({seconds, parts, surplus});
         cost_.communication_s += seconds;
     }
 }
@@ -99,16 +102,23 @@ void PassBuilder::close_segment()
     }
 }
 
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack)
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, std::optional<KernelClass> only)
 {
     PassCost result = pass;
-    const double hidden = std::min(pass.communication_s, other.compute_s) * (1.0 - stack.communication_share);
-    if (hidden > 0.0) {
-        const double exposed = 1.0 - hidden / pass.communication_s;
-        result.communication_s *= exposed;
-        for (Exposed& message : result.exposed) {
-            message.seconds *= exposed;
+    std::vector<Exposed*> beside;
+    double exposed_s = 0.0;
+    for (Exposed& message : result.exposed) {
+        if (!only || is_within(message.parts.front().kind, *only)) {
+            beside.push_back(&message);
+            exposed_s += message.seconds;
         }
+    }
+    const double hidden = std::min(exposed_s, other.compute_s) * (1.0 - stack.communication_share);
+    if (hidden > 0.0) {
+        for (Exposed* message : beside) {
+            message->seconds *= 1.0 - hidden / exposed_s;
+        }
+        result.communication_s -= hidden;
     }
     return result;
 }

@@ -6,6 +6,7 @@
 #include "model/network/layer_cost.hpp"
 
 #include <initializer_list>
+#include <optional>
 
 namespace prismopt {
 
@@ -15,14 +16,15 @@ public:
     explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
 
     /// `launches`: kernels that `time` is the sum of.
-    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0);
+    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0, const Surplus& surplus = {});
     /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
     PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
         return hidden_collective(kind, time, Seconds{0.0}, members);
     }
     /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
-    PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor);
+    PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor,
+                                   const Surplus& surplus = {});
     /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
     /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
@@ -36,7 +38,7 @@ public:
     PassCost done();
 
 private:
-    void expose(double seconds, const Exposed::Parts& parts);
+    void expose(double seconds, const Exposed::Parts& parts, const Surplus& surplus = {});
     void close_segment();
 
     double share_;   // of compute that is lost while a collective runs beside it
@@ -46,7 +48,8 @@ private:
     Segment segment_;
 };
 
-/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile.
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack);
+/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile: all, or those of one class.
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack,
+                      std::optional<KernelClass> only = std::nullopt);
 
 }  // namespace prismopt

@@ -31,6 +31,28 @@ bool frozen(const Part& part)
     }
 }
 
+/// Whether it is of an expert that sees every token: it needs none of those on their way to others.
+template <class Part>
+bool of_shared_expert(const Part& part)
+{
+    if constexpr (requires { part.shared_expert; }) {
+        return part.shared_expert;
+    } else {
+        return false;
+    }
+}
+
+/// Calls add() for an operator's calls.
+template <class Part, class Add>
+void add_calls(const Part& part, Calls& calls, Add&& add)
+{
+    const std::size_t first = calls.list().size();
+    add();
+    if (of_shared_expert(part)) {
+        calls.hide_tokens(first);
+    }
+}
+
 /// A product whose weights have no gradient needs its input no more.
 Operator as_kept(const Operator& part)
 {
@@ -103,7 +125,7 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
     const Extent extent(shape, kind.tokens);
     Calls calls;
     for (const Operator& part : kind.operators) {
-        std::visit([&](const auto& p) { p.forward(extent, calls); }, part);
+        std::visit([&](const auto& p) { add_calls(p, calls, [&] { p.forward(extent, calls); }); }, part);
     }
     return calls;
 }
@@ -113,7 +135,11 @@ Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients g
     const Extent extent(shape, kind.tokens);
     Calls calls;
     for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
-        std::visit([&](const auto& p) { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); }, *part);
+        std::visit(
+            [&](const auto& p) {
+                add_calls(p, calls, [&] { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); });
+            },
+            *part);
     }
     return calls;
 }

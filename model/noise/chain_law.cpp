@@ -90,6 +90,15 @@ void add_repetitions(std::vector<GridLaw>& powers, int count, std::vector<GridLa
     }
 }
 
+SurplusTime surplus_of(const PassCost& cost)
+{
+    SurplusTime surplus{cost.surplus_s, cost.surplus_most};
+    for (const Exposed& message : cost.exposed) {
+        surplus.seconds += message.surplus.share * message.seconds;
+    }
+    return surplus;
+}
+
 }  // namespace
 
 double segment_cv(const PartCost& part, const ResidualLaws& residual, const BarrierWidths& widths)
@@ -112,13 +121,17 @@ const ComposedPass& ChainLaws::compose(const ChunkPass& pass, const BarrierWidth
     }
     std::vector<GridLaw> compute;
     std::vector<GridLaw> communication;
+    SurplusTime surplus;
     pass.for_parts([&](int count, const PassCost& cost) {
+        const SurplusTime own = surplus_of(cost);
+        surplus = {surplus.seconds + count * own.seconds, std::max(surplus.most, own.most)};
         PartLaws& laws = part(cost, widths);
         add_repetitions(laws.compute, count, compute);
         add_repetitions(laws.communication, count, communication);
     });
     const GridLaw messages = sum_of(communication);
-    const GridLaw own = with_operation(sum_of(compute), messages.mean, widths);
+    const GridLaw loaded = with_surplus(sum_of(compute), surplus, imbalance_.correlation, widths.layer);
+    const GridLaw own = with_operation(loaded, messages.mean, widths);
     return passes_.emplace(key, ComposedPass{composed(longest_of(own, widths.pass)), composed(messages)}).first->second;
 }
 
@@ -130,6 +143,17 @@ GridLaw ChainLaws::with_operation(const GridLaw& compute, double communication_s
     constexpr double finer = 0.25;  // than the product's grid
     const GridLaw factor = longest_of(kernel_duration(operation_, 1.0, finer * operation_.core()), widths.experts * widths.layer);
     return shifted(product_of(shifted(compute, communication_s), factor), -communication_s);
+}
+
+GridLaw ChainLaws::with_surplus(const GridLaw& compute, const SurplusTime& surplus, double correlation, int members) const
+{
+    const double seconds = std::sqrt(correlation) * surplus.seconds;
+    if (seconds == 0.0 || imbalance_.law.cv() == 0.0) {
+        return compute;
+    }
+    const KernelLaw law = surplus.most > 0.0 ? imbalance_.law.limited(surplus.most) : imbalance_.law;
+    const double core = std::hypot(seconds * law.core(), std::sqrt(compute.core));
+    return shifted(sum_of(std::vector<GridLaw>{compute, longest_of(kernel_duration(law, seconds, core), members)}), -seconds);
 }
 
 /// Equal laws are one object: ops that share a law up to scale share its draws.
@@ -152,7 +176,8 @@ ChainLaws::PartLaws& ChainLaws::part(const PassCost& cost, const BarrierWidths& 
     const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, inside));
     PartLaws& laws = at->second;
     if (missing) {
-        laws.compute = {longest_of(waiting(cost, widths), widths.layer)};
+        const GridLaw own = with_surplus(waiting(cost, widths), surplus_of(cost), 1.0 - imbalance_.correlation, 1);
+        laws.compute = {longest_of(own, widths.layer)};
         laws.communication = {messages(cost.exposed)};
     }
     return laws;

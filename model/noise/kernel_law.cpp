@@ -92,6 +92,25 @@ KernelLaw KernelLaw::of_one_draw(std::span<const Share> shares)
     return sum;
 }
 
+KernelLaw KernelLaw::limited(double most) const
+{
+    KernelLaw law = *this;
+    Sums chords;
+    for (double& q : law.quantile_) {
+        q = std::min(q, most);
+    }
+    for (std::size_t k = 0; k < law.pieces(); ++k) {
+        chords.add_chord(law.mass_[k], law.quantile_[k], law.quantile_[k + 1]);
+    }
+    const double mean = 1.0 + chords.first;
+    for (double& q : law.quantile_) {
+        q /= mean;
+    }
+    law.cv_ = chords.deviation() / mean;
+    law.core_ = std::clamp(law.core_ / mean, 0.25 * law.cv_, law.cv_);
+    return law;
+}
+
 /// One piece, or more where the quantile function jumps: until a thousandth of the tail, or of 2^-20, is not resolved.
 void KernelLaw::add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums)
 {

@@ -31,6 +31,9 @@ public:
     };
     static KernelLaw of_one_draw(std::span<const Share> shares);
 
+    /// The law of min(factor, most), over its mean.
+    KernelLaw limited(double most) const;
+
     bool operator==(const KernelLaw&) const = default;
 
     double cv() const { return cv_; }
@@ -72,6 +75,12 @@ private:
     double core_ = 0.0;
     std::vector<double> mass_;           // [piece]
     std::vector<double> quantile_{1.0};  // [knot]
+};
+
+/// Load of the fullest member of an expert parallel group beyond the mean, over its own mean.
+struct ExpertImbalance {
+    KernelLaw law;
+    double correlation = 1.0;  // between layers
 };
 
 /// Of a scenario, by kernel class.

@@ -15,13 +15,14 @@ struct Row {
     Law Variability::*law;
     QuantileTable NoiseTables::*table;
 };
-constexpr std::array<Row, 9> rows{{
+constexpr std::array<Row, 10> rows{{
     {NoiseKind::common_step, "common_step", &Variability::common_step, nullptr},
     {NoiseKind::common_compute, "common_compute", &Variability::common_compute, &NoiseTables::common_compute},
     {NoiseKind::common_communication, "common_communication", &Variability::common_communication,
      &NoiseTables::common_communication},
     {NoiseKind::microbatch, "microbatch", &Variability::microbatch, &NoiseTables::microbatch},
     {NoiseKind::operation, "operation", &Variability::operation, nullptr},
+    {NoiseKind::expert_imbalance, "expert_imbalance", &Variability::expert_imbalance, nullptr},
     {NoiseKind::gpu, "gpu", &Variability::gpu, nullptr},
     {NoiseKind::node, "node", &Variability::node, &NoiseTables::node},
     {NoiseKind::stage, "stage", &Variability::stage, &NoiseTables::stage},
@@ -98,6 +99,7 @@ NoiseTables without(NoiseTables tables, const NoiseSource& source)
             tables.step_varies = false;
             break;
         case NoiseKind::operation: tables.operation = KernelLaw(); break;
+        case NoiseKind::expert_imbalance: tables.expert_imbalance.law = KernelLaw(); break;
         case NoiseKind::gpu:
             for (auto& [width, laws] : tables.group) {
                 std::fill(laws.begin(), laws.end(), always_one());
@@ -117,7 +119,8 @@ bool is_of_graph(const NoiseSource& source)
         const auto kind = static_cast<KernelClass>(source.index);
         return kind != KernelClass::p2p && !is_within(kind, KernelClass::dp_collective);
     }
-    return source.kind == NoiseKind::operation || source.kind == NoiseKind::gpu || source.kind == NoiseKind::common_step;
+    return source.kind == NoiseKind::operation || source.kind == NoiseKind::expert_imbalance || source.kind == NoiseKind::gpu ||
+           source.kind == NoiseKind::common_step;
 }
 
 }  // namespace prismopt

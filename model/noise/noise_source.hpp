@@ -18,6 +18,7 @@ enum class NoiseKind {
     common_communication,
     microbatch,
     operation,
+    expert_imbalance,
     gpu,
     node,
     stage,

@@ -75,6 +75,8 @@ void visit(NoiseTables& tables, Visit&& number)
         law.for_numbers(number);
     }
     tables.operation.for_numbers(number);
+    tables.expert_imbalance.law.for_numbers(number);
+    number(tables.expert_imbalance.correlation);
     const auto pieces = [&](auto& p) {
         for (auto& row : p.coefficient) {
             for (float& c : row) {
@@ -159,6 +161,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
                                                      : tables.residual[static_cast<std::size_t>(row.within)];
     }
     tables.operation = KernelLaw(quantile_of(variability.operation));
+    tables.expert_imbalance = {KernelLaw(quantile_of(variability.expert_imbalance)), variability.expert_imbalance_correlation};
     tables.scores = NormalScores(standard_law(0.0));
     tables.node_probability = StandardLaw::node_probabilities();
     for (int i = 0; i < NoiseTables::standard_laws; ++i) {

@@ -34,6 +34,7 @@ struct NoiseTables {
 
     ResidualLaws residual;  // by kernel class, for composing chains of kernels
     KernelLaw operation;    // of a whole op
+    ExpertImbalance expert_imbalance;
     NormalScores scores;
     StandardLaw::NodeProbabilities node_probability{};
     std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws

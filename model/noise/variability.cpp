@@ -10,8 +10,9 @@ namespace {
 
 std::vector<const Law*> all_laws(const Variability& v, std::span<const NetworkTier> tiers)
 {
-    std::vector<const Law*> laws{&v.gpu,   &v.node,       &v.site,     &v.common_step, &v.common_compute, &v.common_communication,
-                                 &v.stage, &v.microbatch, &v.operation};
+    std::vector<const Law*> laws{
+        &v.gpu,   &v.node,       &v.site,      &v.common_step,     &v.common_compute, &v.common_communication,
+        &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance};
     for (const std::optional<Law>& law : v.residual) {
         if (law) {
             laws.push_back(&*law);

@@ -27,6 +27,10 @@ struct Variability {
     Law stage;                 // one draw a step, replica and stage
     Law microbatch;            // one draw a step, replica and microbatch
     Law operation;             // one draw an op: what its kernels share; of collectives inside it too
+    /// One draw a microbatch and layer: factor of what the fullest member of an expert parallel group has beyond the mean
+    /// (ExpertsBlock::imbalance - 1), and its correlation between the layers that a microbatch passes in one op.
+    Law expert_imbalance;
+    double expert_imbalance_correlation = 1.0;
     // One draw a kernel (or blocking collective), by class; a class without has that of the class it is within.
     std::array<std::optional<Law>, kernel_classes> residual;
 };

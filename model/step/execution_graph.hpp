@@ -86,7 +86,7 @@ public:
     /// The setting's parts must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
         : setting_(setting), network_(network_of(setting.workload)),
-          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation)
+          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
     {
     }
 

@@ -58,7 +58,18 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
         inside.push_back(Linear{.in = width, .out = h, .split = Split::none, .tokens = Place::own});
     }
     if (b.shared > 0) {
-        add_mlp(h, b.shared, b.activation, false, false, inside);
+        Block shared;
+        add_mlp(h, b.shared, b.activation, false, false, shared);
+        for (Operator& part : shared) {
+            std::visit(
+                [](auto& own) {
+                    if constexpr (requires { own.shared_expert; }) {
+                        own.shared_expert = true;
+                    }
+                },
+                part);
+        }
+        inside.insert(inside.end(), shared.begin(), shared.end());
         if (b.shared_gate) {
             inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false});
         }

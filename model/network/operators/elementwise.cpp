@@ -4,12 +4,14 @@ namespace prismopt {
 
 void Elementwise::forward(const Extent& e, Calls& calls) const
 {
-    calls.traffic(forward_bytes * e.numbers(place, width, routing), roof, launches, fuses);
+    calls.traffic(forward_bytes * e.numbers(place, width, routing), roof, launches, fuses,
+                  place == Place::routed ? routing.surplus() : Surplus{});
 }
 
 void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    calls.traffic(backward_bytes * e.numbers(place, width, routing), roof, launches, fuses);
+    calls.traffic(backward_bytes * e.numbers(place, width, routing), roof, launches, fuses,
+                  place == Place::routed ? routing.surplus() : Surplus{});
 }
 
 Parameters Elementwise::parameters(const Extent& e) const

@@ -14,7 +14,8 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
                   .k = k,
                   .flops = flops,
                   .needed_flops = flops / routing.kept(),  // of the mean, not the fullest
-                  .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts});
+                  .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts,
+                  .surplus = routing.surplus()});
 }
 
 void GroupedLinear::forward(const Extent& e, Calls& calls) const

@@ -19,10 +19,17 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
                           .of = ProcessGroup::expert,
                           .group = {e.shape.ep, e.shape.etp},
                           .active = routing.active,
-                          .members = meeting});
+                          .members = meeting,
+                          .beside = e.shape.expert_overlap == ExpertOverlap::shared_experts
+                                        ? CollectiveCall::Beside::shared_experts
+                                        : CollectiveCall::Beside::nothing,
+                          .surplus = routing.surplus()});
     } else if (e.shape.etp > 1) {
-        calls.collective(
-            {.kind = Collective::all_gather, .bytes = bytes * e.shape.etp, .group = {e.shape.etp, 1}, .members = meeting});
+        calls.collective({.kind = Collective::all_gather,
+                          .bytes = bytes * e.shape.etp,
+                          .group = {e.shape.etp, 1},
+                          .members = meeting,
+                          .surplus = routing.surplus()});
     }
 }
 
