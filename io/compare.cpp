@@ -253,8 +253,11 @@ std::string trained_job(const Results& results)
 {
     try {
         const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
-        const Workload& w = scenario.workload;
-        std::string job = fmt::format("{} ({} layers, {:.4g} parameters)", w.name, w.layers(), parameters_of(network_of(w)));
+        std::string job;
+        for (const Workload* w : networks(scenario)) {
+            job += fmt::format("{}{} ({} layers, {:.4g} parameters)", job.empty() ? "" : " or ", w->name, w->layers(),
+                               parameters_of(network_of(*w)));
+        }
         for (const Phase& phase : scenario.phases) {
             job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &scenario.phases.front() ? " on " : " and ",
                                phase.tokens, phase.sequence);

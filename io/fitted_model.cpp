@@ -97,9 +97,9 @@ const char* name(RunKind kind)
     return "dense, 16 bits or more";
 }
 
-std::string mixtures_text(const FittedModel& model, const Workload& workload, const Cluster& cluster)
+std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster)
 {
-    if (!workload.mixture()) {
+    if (std::none_of(networks.begin(), networks.end(), [](const Workload* network) { return network->mixture(); })) {
         return "";
     }
     int all = 0;
@@ -109,8 +109,8 @@ std::string mixtures_text(const FittedModel& model, const Workload& workload, co
         alike += mixtures.accelerator == cluster.accelerator.name && mixtures.stack == cluster.stack.name ? mixtures.rows : 0;
     }
     return fmt::format(
-        "{} of the fit's {} runs are mixtures of experts, {} of them on {} with {}; all-to-alls beside experts are not modelled: "
-        "software that has them, as DualPipe's own, may be faster than the interval says",
+        "{} of the fit's {} runs are mixtures of experts, {} of them on {} with {}; software with "
+        "kernels of its own for their exchanges, as DeepSeek's, may be faster than the interval says",
         all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
 }
 

@@ -44,6 +44,6 @@ struct FittedModel {
 FittedModel fitted_model();
 
 /// What the fit's interval of a mixture of experts rests on, and what it does not cover; empty for dense networks.
-std::string mixtures_text(const FittedModel& model, const Workload& workload, const Cluster& cluster);
+std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster);
 
 }  // namespace prismopt

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 namespace prismopt {
 
@@ -23,7 +25,8 @@ KnobWriting writing(KnobTarget target)
         case KnobTarget::memory_bandwidth: return {"GB/s", 1e9};
         case KnobTarget::latency: return {"us", 1e-6};
         case KnobTarget::oversubscription:
-        case KnobTarget::group: break;
+        case KnobTarget::group:
+        case KnobTarget::workload: break;
         case KnobTarget::memory: return {"GB", 1e9};
         case KnobTarget::compute: return {"TFLOP/s", 1e12};
         case KnobTarget::power: return {"W", 1.0};
@@ -33,6 +36,9 @@ KnobWriting writing(KnobTarget target)
 
 std::string knob_text(const Knob& knob, double value)
 {
+    if (knob.target == KnobTarget::workload) {
+        return fmt::format("{}={}", knob.name, knob.choices[static_cast<std::size_t>(value)]);
+    }
     const KnobWriting in = writing(knob.target);
     return fmt::format("{}={:.6g}{}", knob.name, value / in.size, in.unit);
 }
@@ -40,6 +46,11 @@ std::string knob_text(const Knob& knob, double value)
 /// The value in what knob_text() wrote.
 std::optional<double> knob_value(const Knob& knob, const std::string& text)
 {
+    if (knob.target == KnobTarget::workload) {
+        const auto at =
+            std::find_if(knob.levels.begin(), knob.levels.end(), [&](double level) { return knob_text(knob, level) == text; });
+        return at == knob.levels.end() ? std::nullopt : std::optional(*at);
+    }
     const std::size_t from = knob.name.size() + 1;
     double value = 0.0;
     if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
@@ -51,14 +62,19 @@ std::optional<double> knob_value(const Knob& knob, const std::string& text)
 
 }  // namespace
 
-std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const double> values)
+std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values)
 {
     auto hardware = turned({scenario.cluster, scenario.reliability}, scenario.knobs, values);
     const double limit = scenario.search.gpu_price_limit.si;
-    if (hardware && limit > 0.0 && hardware->cluster.gpu_price.si > limit) {
+    if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
         return std::nullopt;
     }
-    return hardware;
+    for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
+        if (scenario.knobs[k].target == KnobTarget::workload) {
+            return Variant{std::move(*hardware), scenario.workloads[static_cast<std::size_t>(values[k])]};
+        }
+    }
+    return Variant{std::move(*hardware), scenario.workload};
 }
 
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
@@ -70,7 +86,7 @@ std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
         for (std::size_t k = 0; k < at.size(); ++k) {
             values.push_back(scenario.knobs[k].levels[at[k]]);
         }
-        if (hardware_at(scenario, values)) {
+        if (variant_at(scenario, values)) {
             grid.push_back(std::move(values));
         }
         std::size_t knob = at.size();
@@ -125,7 +141,8 @@ std::string_view knob_units(KnobTarget target)
         case KnobTarget::memory_bandwidth: return "B/s";
         case KnobTarget::latency: return "s";
         case KnobTarget::oversubscription:
-        case KnobTarget::group: return "1";
+        case KnobTarget::group:
+        case KnobTarget::workload: return "1";
         case KnobTarget::memory: return "B";
         case KnobTarget::compute: return "FLOP/s";
         case KnobTarget::power: return "W";

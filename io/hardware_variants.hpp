@@ -1,6 +1,6 @@
 #pragma once
 
-/// The kinds of hardware that the knobs of a scenario make.
+/// The kinds of hardware that the knobs of a scenario make, and the networks that it chooses from.
 
 #include "io/scenario.hpp"
 
@@ -12,13 +12,18 @@
 
 namespace prismopt {
 
-/// The hardware with the scenario's knobs at these values; nothing where its tiers do not nest or it is dearer than the limit.
-std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const double> values);
+struct Variant {
+    Hardware hardware;
+    Workload workload;  // that is trained on it
+};
+
+/// The scenario's knobs at these values; nothing where tiers do not nest or the hardware is dearer than the limit.
+std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values);
 
 /// Every combination of levels that works, the first knob varying slowest. Throws InputError when none does.
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario);
 
-/// "node.bandwidth=900GB/s node.group=72"
+/// "workload=llama3-8b node.bandwidth=900GB/s node.group=72"
 std::string hardware_text(std::span<const Knob> knobs, std::span<const double> values);
 
 /// The values in what hardware_text() wrote, to six digits; nothing where it is of other knobs.

@@ -27,6 +27,7 @@ double si_of(KnobTarget target, const Value& value)
         case KnobTarget::memory: return value.quantity<Bytes>("192 GB").si;
         case KnobTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
         case KnobTarget::power: return value.quantity<Watts>("700 W").si;
+        case KnobTarget::workload: break;  // is no [[knob]]
     }
     return 0.0;
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace prismopt {
 
@@ -159,9 +161,15 @@ std::vector<T> values_of(const std::vector<Choice<T>>& choices)
     return values;
 }
 
-/// What else must hold of the values of an axis, in this study.
+/// What else must hold of the values of an axis, with this network.
 struct Study {
     const Workload& workload;
+    const Cluster& cluster;
+};
+
+/// The networks that a space chooses from, or the one of [workload].
+struct Networks {
+    std::vector<const Workload*> all;
     const Cluster& cluster;
 };
 
@@ -288,13 +296,28 @@ Refusal<T> refusal_for(const PlanAxis<T>&)
     return nullptr;
 }
 
+/// Refuses what suits none of the networks.
 template <class T>
-void read_axis(const Value& value, const PlanAxis<T>& axis, const Study& study, SpaceSettings& space)
+void refuse_of_all(Refusal<T> refuse, const Choice<T>& choice, const Networks& networks)
+{
+    std::optional<InputError> first;
+    for (const Workload* network : networks.all) {
+        try {
+            return refuse(choice, {*network, networks.cluster});
+        } catch (const InputError& refusal) {
+            first = first.value_or(refusal);
+        }
+    }
+    throw *first;
+}
+
+template <class T>
+void read_axis(const Value& value, const PlanAxis<T>& axis, const Networks& networks, SpaceSettings& space)
 {
     const std::vector<Choice<T>> choices = read_choices(value, axis);
     if (const Refusal<T> refuse = refusal_for(axis)) {
         for (const Choice<T>& choice : choices) {
-            refuse(choice, study);
+            refuse_of_all(refuse, choice, networks);
         }
     }
     space.*(axis.values) = values_of(choices);
@@ -351,6 +374,57 @@ KeyInfo layout_key()
             {}};
 }
 
+constexpr std::string_view networks_example = R"(["llama3-8b", "nemotron-h-8b"])";
+
+KeyInfo workload_key()
+{
+    return {"workload",
+            "networks of equal quality to choose from, of [networks] or of the catalog, in place of [workload]",
+            std::string(networks_example),
+            {{.kind = ValueShape::Kind::text, .list = true}},
+            Need::optional,
+            {}};
+}
+
+/// The network of that name: one of the file's, or of the catalog.
+Workload network_named(const Value& value, const std::vector<Workload>& own)
+{
+    const std::string name = value.text("llama3-8b");
+    const auto found = std::find_if(own.begin(), own.end(), [&name](const Workload& network) { return network.name == name; });
+    if (found != own.end()) {
+        return *found;
+    }
+    std::vector<std::string> names = catalog_workloads();
+    for (const Workload& network : own) {
+        names.push_back(network.name);
+    }
+    Workload workload = catalog_workload(value.choice(names, "networks"));
+    workload.name = name;
+    return workload;
+}
+
+/// The choice among networks is a knob without a price: each is a variant of what is trained, as knobs' values are of hardware.
+void read_networks(Table& table, Scenario& scenario)
+{
+    const std::vector<Workload> own = std::exchange(scenario.workloads, {});
+    const auto list = table.find("workload");
+    if (!list) {
+        return;
+    }
+    Knob knob{.target = KnobTarget::workload, .name = "workload"};
+    for (const Value& value : list->list(networks_example)) {
+        scenario.workloads.push_back(network_named(value, own));
+        const std::string& name = scenario.workloads.back().name;
+        if (std::find(knob.choices.begin(), knob.choices.end(), name) != knob.choices.end()) {
+            value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
+        }
+        knob.levels.push_back(static_cast<double>(knob.choices.size()));
+        knob.choices.push_back(name);
+    }
+    scenario.workload = scenario.workloads.front();
+    scenario.knobs.push_back(std::move(knob));
+}
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -386,8 +460,9 @@ std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, c
     return chunks;
 }
 
-void read_layouts(Table& table, const SpaceSettings& space, Workload& workload)
+void read_layouts(Table& table, const SpaceSettings& space, Scenario& scenario)
 {
+    Workload& workload = scenario.workload;
     const bool given = std::find(space.split.begin(), space.split.end(), LayerSplit::given) != space.split.end();
     const auto list = table.find("layout");
     if (given && !list) {
@@ -400,6 +475,10 @@ void read_layouts(Table& table, const SpaceSettings& space, Workload& workload)
     }
     if (!given) {
         list->fail({"is for split = \"given\"", "no plan of the space has that split", "add it to split, or leave layout out"});
+    }
+    if (!scenario.workloads.empty()) {
+        list->fail({"is of one network", "workload in [space] names several, with layers of their own",
+                    "search one of them, or leave split = \"given\" out"});
     }
     for (const Value& value : list->list(layout_example)) {
         std::vector<Chunk> chunks = read_layout(value, space, workload);
@@ -426,24 +505,25 @@ const SectionTable& space_table()
             space.add(std::move(key));
         });
         space.add(layout_key());
+        space.add(workload_key());
         return space;
     }();
     return table;
 }
 
-SpaceSettings read_space(Table table, Workload& workload, const Cluster& cluster)
+void read_space(Table table, Scenario& scenario)
 {
-    const Study study{workload, cluster};
-    SpaceSettings space;
-    read_axis(table.at(gpus_axis.name, "gpus = [2048, 4096]"), gpus_axis, study, space);
+    read_networks(table, scenario);
+    const Networks networks{prismopt::networks(scenario), scenario.cluster};
+    SpaceSettings& space = scenario.space;
+    read_axis(table.at(gpus_axis.name, "gpus = [2048, 4096]"), gpus_axis, networks, space);
     for_each_axis([&](const auto& axis) {
         if (const auto value = table.find(axis.name)) {
-            read_axis(*value, axis, study, space);
+            read_axis(*value, axis, networks, space);
         }
     });
-    read_layouts(table, space, workload);
+    read_layouts(table, space, scenario);
     table.refuse_unknown_keys();
-    return space;
 }
 
 }  // namespace prismopt

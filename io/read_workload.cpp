@@ -536,6 +536,21 @@ const Fields<NetworkReading>& scenario_network_fields()
 
 const SectionTable& workload_table() { return scenario_network_fields(); }
 
+/// The same keys, under a name in place of `name`.
+const SectionTable& networks_table()
+{
+    static const SectionTable table = [] {
+        SectionTable networks("[networks.NAME]", "networks that workload in [space] chooses from, with the keys of [workload]");
+        for (const KeyInfo& key : scenario_network_fields().keys()) {
+            if (key.key != "name") {
+                networks.add(key);
+            }
+        }
+        return networks;
+    }();
+    return table;
+}
+
 Workload read_network(Table& table)
 {
     NetworkReading reading;
@@ -558,6 +573,26 @@ Workload read_workload(Table table)
         workload.name = !table.find("model") ? "custom" : workload.name + (changed ? " (changed)" : "");
     }
     return workload;
+}
+
+std::vector<Workload> read_networks(Table table)
+{
+    std::vector<Workload> networks;
+    for (const std::string& name : table.keys()) {
+        const Value value = *table.find(name);
+        Table own = value.table(R"({ model = "llama3-8b" })");
+        if (const auto older = older_key(own)) {
+            older->fail({"is a deprecated key of [workload]", "[networks] has layers by their blocks only",
+                         "write layer.NAME and sequence (docs/networks.md), or model for one of the catalog"});
+        }
+        if (name.find_first_of(" =\t\n") != std::string::npos) {
+            value.fail({fmt::format("is called \"{}\"", name), "reports and --design write names in one word",
+                        "choose a name without spaces and ="});
+        }
+        networks.push_back(read_workload(std::move(own)));
+        networks.back().name = name;
+    }
+    return networks;
 }
 
 std::string older_keys_text(Table table)

@@ -362,10 +362,10 @@ std::string_view population(bool nodes_known)
 std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
-    const std::string job = notes.model.empty()
-                                ? ""
-                                : fmt::format("Trains {} ({} parameters) on {} tokens; hardware: {}.\n", notes.model,
-                                              short_count(notes.parameters), short_count(notes.tokens), notes.accelerator);
+    const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
+    const std::string job = notes.model.empty() ? ""
+                                                : fmt::format("Trains {}{} on {} tokens; hardware: {}.\n", notes.model, size,
+                                                              short_count(notes.tokens), notes.accelerator);
     return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",
                        counted(results.front.size(), "point"), objective_names(results), job,

@@ -77,7 +77,7 @@ Json space(const Results& results)
 Json job(const StudyNotes& notes)
 {
     return {{"model", text_or_null(notes.model)},
-            {"parameters", notes.model.empty() ? Json() : number(notes.parameters)},
+            {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
             {"tokens", notes.model.empty() ? Json() : number(notes.tokens)},
             {"accelerator", text_or_null(notes.accelerator)},
             {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},

@@ -32,12 +32,49 @@ const Fields<double>& memory_fields()
     return fields;
 }
 
-void refuse_missing_precision(const Scenario& scenario, const Value& workload)
+/// The network is that of [workload], or one that [space] chooses.
+void refuse_unclear_network(Table& top)
 {
-    if (scenario.cluster.accelerator.peak(scenario.workload.precision).si <= 0.0) {
-        workload.fail({"asks for products that the accelerator does not have",
-                       fmt::format("{} has no peak in this precision", scenario.cluster.accelerator.name),
-                       "choose another precision, or give the peak in [cluster] accelerator_override"});
+    const auto space = top.find("space");
+    const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
+    const auto one = top.find("workload");
+    if (!chosen) {
+        top.at("workload", R"([workload] with model = "llama3-8b")");
+        if (const auto several = top.find("networks")) {
+            several->fail({"are not used", "[workload] gives the network, and [space] chooses no other",
+                           "name them in [space], as in workload = [\"a\", \"b\"], or leave them out"});
+        }
+    } else if (one) {
+        chosen->fail({fmt::format("and [workload] in line {} both give the network", one->line()), "either does",
+                      "remove [workload]: its keys stand in [networks.NAME]"});
+    }
+}
+
+void refuse_missing_precision(const Scenario& scenario, const Value& place)
+{
+    for (const Workload* network : networks(scenario)) {
+        if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
+            place.fail({"asks for products that the accelerator does not have",
+                        fmt::format("{} has no peak in {}", scenario.cluster.accelerator.name, name(network->precision)),
+                        "choose another precision, or give the peak in [cluster] accelerator_override"});
+        }
+    }
+}
+
+/// What varies is the load beyond the mean.
+void refuse_idle_imbalance(const Scenario& scenario, Table& top)
+{
+    const auto law = top.find("variability")->table("").find("expert_imbalance");
+    bool uneven = false;
+    for (const Workload* network : networks(scenario)) {
+        network->for_blocks([&uneven](const BlockDescription& block) {
+            const auto* experts = std::get_if<ExpertsBlock>(&block);
+            uneven = uneven || (experts != nullptr && experts->routing().kept() > 1.0);
+        });
+    }
+    if (law && !uneven) {
+        law->fail({"has no effect", "it varies the load of experts beyond the mean, and no experts have an imbalance above 1",
+                   "give block \"experts\" an imbalance, as in imbalance = 1.2"});
     }
 }
 
@@ -46,14 +83,19 @@ double slowest_run_s(const Scenario& scenario)
 {
     constexpr double share_of_peak = 0.01;
     const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
-    const double peak = share_of_peak * scenario.cluster.accelerator.peak(scenario.workload.precision).si;
-    double seconds = 0.0;
-    for (const Phase& phase : scenario.phases) {
-        const double sequences = phase.tokens / phase.sequence;
-        const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
-        seconds += sequences * model_flops_per_sequence(network_of(scenario.workload), phase.sequence) / (peak * gpus);
+    double longest = 0.0;
+    for (const Workload* trained : networks(scenario)) {
+        const double peak = share_of_peak * scenario.cluster.accelerator.peak(trained->precision).si;
+        const Network network = network_of(*trained);
+        double seconds = 0.0;
+        for (const Phase& phase : scenario.phases) {
+            const double sequences = phase.tokens / phase.sequence;
+            const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
+            seconds += sequences * model_flops_per_sequence(network, phase.sequence) / (peak * gpus);
+        }
+        longest = std::max(longest, seconds);
     }
-    return seconds;
+    return longest;
 }
 
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
@@ -95,6 +137,20 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
     }
 }
 
+void refuse_phase(const Phase& phase, const Workload& network, const Value& phases)
+{
+    if (network.captured && phase.sequence != network.captured_tokens) {
+        phases.fail(
+            {fmt::format("has one with sequences of {}", phase.sequence),
+             fmt::format("{} was captured with {} tokens in a sample", network.name, network.captured_tokens),
+             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)});
+    }
+    if (phase.own.tp > 0 && !network.splits_by(phase.own.tp)) {
+        phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
+                     "it does not divide " + network.undivided_text(phase.own.tp), "give that phase a tp that does"});
+    }
+}
+
 void refuse_phases(const Scenario& scenario, const Value& phases)
 {
     for (const Phase& phase : scenario.phases) {
@@ -102,19 +158,18 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
             phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
                          fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
         }
-        if (scenario.workload.captured && phase.sequence != scenario.workload.captured_tokens) {
-            phases.fail({fmt::format("has one with sequences of {}", phase.sequence),
-                         fmt::format("{} was captured with {} tokens in a sample", scenario.workload.name,
-                                     scenario.workload.captured_tokens),
-                         fmt::format("write sequence_length = {}, or capture the network with other inputs",
-                                     scenario.workload.captured_tokens)});
-        }
-        if (phase.own.tp > 0 && !scenario.workload.splits_by(phase.own.tp)) {
-            phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
-                         "it does not divide " + scenario.workload.undivided_text(phase.own.tp),
-                         "give that phase a tp that does"});
+        for (const Workload* network : networks(scenario)) {
+            refuse_phase(phase, *network, phases);
         }
     }
+}
+
+KeyInfo networks_key()
+{
+    return {"networks",
+            networks_table().help(),
+            R"({ small = { model = "llama3-8b" } })",
+            {{.kind = ValueShape::Kind::section, .section = networks_table, .by_name = true}}};
 }
 
 KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
@@ -138,10 +193,11 @@ Fields<Scenario> made_scenario_fields()
     all.text("name", &Scenario::name, "my-study", "name of the study").required();
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "day on which the training begins, for dates in reports");
-    all.custom(section_key("workload", workload_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+    all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         s.workload = read_workload(in(value));
         s.older_keys = older_keys_text(in(value));
     });
+    all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
     all.custom(section_key("cluster", cluster_table, Need::required),
@@ -157,7 +213,7 @@ Fields<Scenario> made_scenario_fields()
         power_fields().read_whole(table, Keys::all, s.power);
     });
     all.custom(section_key("space", space_table, Need::required),
-               [in](const Value& value, Scenario& s, Keys) { s.space = read_space(in(value), s.workload, s.cluster); });
+               [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::required),
                [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
@@ -165,8 +221,10 @@ Fields<Scenario> made_scenario_fields()
                    Table table = in(value);
                    search_fields().read_whole(table, Keys::all, s.search);
                });
-    all.custom(section_key("knob", knob_table, Need::optional, true),
-               [](const Value& value, Scenario& s, Keys) { s.knobs = read_knobs(value, s.cluster); });
+    all.custom(section_key("knob", knob_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
+        const std::vector<Knob> knobs = read_knobs(value, s.cluster);
+        s.knobs.insert(s.knobs.end(), knobs.begin(), knobs.end());
+    });
     return all;
 }
 
@@ -178,6 +236,18 @@ const Fields<Scenario>& scenario_fields()
 
 }  // namespace
 
+std::vector<const Workload*> networks(const Scenario& scenario)
+{
+    std::vector<const Workload*> all;
+    for (const Workload& workload : scenario.workloads) {
+        all.push_back(&workload);
+    }
+    if (all.empty()) {
+        all.push_back(&scenario.workload);
+    }
+    return all;
+}
+
 const SectionTable& scenario_table() { return scenario_fields(); }
 
 Scenario parse_scenario(const std::string& text, const std::string& path)
@@ -188,12 +258,14 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.path = path;
     scenario.text = text;
     scenario.power = catalog_power(usual_power);
+    refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
-    refuse_missing_precision(scenario, *top.find("workload"));
+    refuse_missing_precision(scenario, *top.find(scenario.workloads.empty() ? "workload" : "space"));
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }
+    refuse_idle_imbalance(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.knobs.empty()) {

@@ -56,7 +56,8 @@ struct Scenario {
     std::string name;
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // the day on which the training begins, for dates in reports
-    Workload workload;
+    Workload workload;                           // the first, where there are several
+    std::vector<Workload> workloads;             // that [space] workload chooses from; empty: there is one
     std::string older_keys;     // of [workload], that the next release refuses: what to say of them; empty: there are none
     std::vector<Phase> phases;  // at least one
     Cluster cluster;
@@ -64,13 +65,16 @@ struct Scenario {
     Variability variability;
     Reliability reliability;
     Power power;
-    Seconds deadline;  // of the training time; zero: none
-    std::vector<Knob> knobs;
+    Seconds deadline;                           // of the training time; zero: none
+    std::vector<Knob> knobs;                    // that of the workload first, where there are several
     std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
     SpaceSettings space;
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;
 };
+
+/// All networks that plans may train.
+std::vector<const Workload*> networks(const Scenario& scenario);
 
 /// Reads and checks a scenario file. Throws InputError; all figures are in range when it returns.
 Scenario read_scenario(const std::string& path);

@@ -43,6 +43,9 @@ ValueShape law_shape();
 Law read_law(const Value& value, const std::string& default_source);
 
 Workload read_workload(Table table);
+/// Networks by name, of which [space] chooses.
+const SectionTable& networks_table();
+std::vector<Workload> read_networks(Table table);
 /// An entry of the catalog.
 Workload read_network(Table& table);
 /// What to say of keys of [workload] that the next release refuses; empty: none are used.
@@ -55,8 +58,8 @@ inline constexpr const char* usual_power = "us-hyperscale";
 /// Nodes that wait to replace others: fewer than the cluster has.
 int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
-/// The workload gets the layouts of plans with split = given.
-SpaceSettings read_space(Table table, Workload& workload, const Cluster& cluster);
+/// The space; and of its keys that are no axes the networks that it chooses from, and layouts of plans with split = given.
+void read_space(Table table, Scenario& scenario);
 /// Sets the deadline where there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);

@@ -40,10 +40,12 @@ StudyNotes study_notes(const Results& results)
                                                [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;
         notes.phases = static_cast<int>(scenario.phases.size());
-        notes.mixtures = has_intervals ? mixtures_text(fitted_model(), scenario.workload, scenario.cluster) : "";
+        notes.mixtures = has_intervals ? mixtures_text(fitted_model(), networks(scenario), scenario.cluster) : "";
         notes.price = gpu_price_text(scenario);
-        notes.model = scenario.workload.name;
-        notes.parameters = parameters_of(network_of(scenario.workload));
+        for (const Workload* network : networks(scenario)) {
+            notes.model += (notes.model.empty() ? "" : " or ") + network->name;
+        }
+        notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         for (const Phase& phase : scenario.phases) {
             notes.tokens += phase.tokens;
         }

@@ -19,6 +19,12 @@ int chunks_of(Schedule schedule)
     return 0;
 }
 
+int network_parts(Schedule schedule, int stages, int chunks)
+{
+    // Both chunks of a stage belong to different copies of the network.
+    return schedule == Schedule::dualpipe ? stages : stages * chunks;
+}
+
 std::string category(Reason reason, int phase)
 {
     return std::string(name(reason)) + (phase > 1 ? " in phase " + std::to_string(phase) : "");

@@ -25,6 +25,8 @@ inline constexpr auto names_of<Schedule> = std::to_array<Named<Schedule>>({{Sche
 
 /// Chunks per pipeline rank for which a schedule is defined; 0: two or more.
 int chunks_of(Schedule schedule);
+/// Parts into which the network is cut over so many stages of so many chunks.
+int network_parts(Schedule schedule, int stages, int chunks);
 
 enum class Recompute { none, selective, full };
 template <>
@@ -169,6 +171,7 @@ enum class Reason {
     tp_and_nodes,
     contexts_and_nodes,
     contexts_and_sequence,
+    contexts_and_blocks,
     gpus_and_replica,
     no_experts,
     experts_and_gpus,
@@ -201,6 +204,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::tp_and_nodes, "tp does not fit the nodes"},
                                   {Reason::contexts_and_nodes, "tp*cp does not fit the nodes"},
                                   {Reason::contexts_and_sequence, "cp does not divide the sequence"},
+                                  {Reason::contexts_and_blocks, "cp does not fit the blocks"},
                                   {Reason::gpus_and_replica, "gpus not divisible by tp*cp*pp"},
                                   {Reason::no_experts, "no experts to share"},
                                   {Reason::experts_and_gpus, "ep does not divide the experts or the GPUs"},

@@ -127,6 +127,14 @@ const std::array rules{
                                    "2*cp = " + std::to_string(2 * c.plan.cp) +
                                        " must divide sequence_length = " + std::to_string(c.phase.sequence) + " tokens"};
              }},
+    PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
+             [](const Case& c) { return c.plan.cp == 1 || c.workload.unshared_text(c.plan.tp, c.plan.cp).empty(); },
+             [](const Case& c) {
+                 return Infeasible{Reason::contexts_and_blocks,
+                                   pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
+                                       c.workload.unshared_text(c.plan.tp, c.plan.cp) +
+                                       "; attention needs kernel = flash, scans a number of heads that tp*cp divides"};
+             }},
     PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.dp > 0; },
              [](const Case& c) {

@@ -20,10 +20,11 @@ namespace po = boost::program_options;
 namespace {
 
 /// The scenario on the hardware that its knobs make at these values, which stays the only one.
-Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Hardware hardware)
+Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Variant variant)
 {
-    scenario.cluster = std::move(hardware.cluster);
-    scenario.reliability = hardware.reliability;
+    scenario.cluster = std::move(variant.hardware.cluster);
+    scenario.reliability = std::move(variant.hardware.reliability);
+    scenario.workload = std::move(variant.workload);
     scenario.hardware = {values};
     return scenario;
 }
@@ -56,8 +57,8 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     }
     if (!chosen.hardware.empty()) {
         const auto values = hardware_values(as_written.knobs, chosen.hardware);
-        const auto hardware = values ? hardware_at(as_written, *values) : std::nullopt;
-        if (!hardware) {
+        const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
+        if (!variant) {
             std::vector<double> first;
             for (const Knob& knob : as_written.knobs) {
                 first.push_back(knob.levels.front());
@@ -67,8 +68,8 @@ ChosenPlan by_design(Scenario scenario, std::string design)
                             "write it, for example {}",
                             chosen.hardware, hardware_text(as_written.knobs, first)));
         }
-        chosen.price = gpu_price_text(as_written, hardware->cluster);
-        chosen.scenario = on_hardware(as_written, *values, *hardware);
+        chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
+        chosen.scenario = on_hardware(as_written, *values, *variant);
     }
     chosen.plan = parse_design(design, chosen.scenario);
     return chosen;
@@ -82,10 +83,10 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
     ChosenPlan chosen{scenario, study.plan(point), {}, gpu_price_text(scenario)};
     if (!scenario.knobs.empty()) {
         const std::vector<double> at = study.knob_values(point);
-        const auto hardware = hardware_at(scenario, at);
+        const auto variant = variant_at(scenario, at);
         chosen.hardware = hardware_text(scenario.knobs, at);
-        chosen.price = gpu_price_text(scenario, hardware->cluster);
-        chosen.scenario = on_hardware(scenario, at, *hardware);
+        chosen.price = gpu_price_text(scenario, variant->hardware.cluster);
+        chosen.scenario = on_hardware(scenario, at, *variant);
     }
     return chosen;
 }

@@ -227,12 +227,13 @@ private:
     /// The objectives of a plan on the hardware with these knobs; empty where it cannot work.
     std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& knobs)
     {
-        auto hardware = hardware_at(scenario_, knobs);
-        if (!hardware) {
+        auto variant = variant_at(scenario_, knobs);
+        if (!variant) {
             return {};
         }
-        problem_.cluster = std::move(hardware->cluster);
-        problem_.reliability = hardware->reliability;
+        problem_.cluster = std::move(variant->hardware.cluster);
+        problem_.reliability = std::move(variant->hardware.reliability);
+        problem_.workload = std::move(variant->workload);
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {
@@ -271,7 +272,7 @@ private:
         for (const std::size_t k : free_) {
             short_knobs[k] = std::clamp(rounded(knobs[k]), scenario_.knobs[k].levels.front(), scenario_.knobs[k].levels.back());
         }
-        const std::vector<double>& kept = hardware_at(scenario_, short_knobs) ? short_knobs : knobs;
+        const std::vector<double>& kept = variant_at(scenario_, short_knobs) ? short_knobs : knobs;
         const auto& grid = scenario_.hardware;
         if (std::find(list.begin(), list.end(), kept) == list.end() && std::find(grid.begin(), grid.end(), kept) == grid.end()) {
             list.push_back(kept);

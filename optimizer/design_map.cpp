@@ -301,7 +301,9 @@ Space space_of_hardware(const Scenario& scenario)
     for (const std::vector<double>& values : scenario.hardware) {
         all.front().labels.push_back(hardware_text(scenario.knobs, values));
         Scenario variant = scenario;
-        variant.cluster = hardware_at(scenario, values)->cluster;
+        Variant chosen = *variant_at(scenario, values);
+        variant.cluster = std::move(chosen.hardware.cluster);
+        variant.workload = std::move(chosen.workload);
         rules.push_back(constraints(variant));
     }
     std::vector<Constraint> joint = rules.front();
@@ -330,6 +332,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
         return !scenario.knobs.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
+    const std::vector<const Workload*> all = networks(scenario);
     std::set<int> sizes;
     for (const Phase& phase : scenario.phases) {
         for (const int tensor : scenario.space.tp) {
@@ -339,8 +342,11 @@ std::vector<int> layer_groups(const Scenario& scenario)
                 plan.cp = context;
                 plan = plan_in_phase(plan, phase);
                 const auto holds = [&](const PlanRule& rule) {
+                    const auto of = [&](const Workload* network) {
+                        return rule.holds({plan, phase, *network, scenario.cluster});
+                    };
                     return rule.last_axis > place_of(&ParallelPlan::cp) || may_change(rule) ||
-                           rule.holds({plan, phase, scenario.workload, scenario.cluster});
+                           std::any_of(all.begin(), all.end(), of);
                 };
                 const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
                 if (size <= scenario.cluster.gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {

@@ -23,9 +23,10 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
         return stands_.emplace(variant, Stand{nullptr, Predictor(base_)}).first->second;
     }
     auto problem = std::make_shared<Problem>(base_);
-    Hardware hardware = *hardware_at(scenario_, scenario_.hardware[variant]);
-    problem->cluster = std::move(hardware.cluster);
-    problem->reliability = hardware.reliability;
+    Variant chosen = *variant_at(scenario_, scenario_.hardware[variant]);
+    problem->cluster = std::move(chosen.hardware.cluster);
+    problem->reliability = std::move(chosen.hardware.reliability);
+    problem->workload = std::move(chosen.workload);
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor)}).first->second;
 }

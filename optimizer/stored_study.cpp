@@ -34,7 +34,7 @@ Scenario scenario_of(const Results& results)
     const std::vector<std::string>& labels = results.axes.front().labels;
     for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
         const auto values = hardware_values(scenario.knobs, labels[kind]);
-        if (!values || !hardware_at(scenario, *values)) {
+        if (!values || !variant_at(scenario, *values)) {
             break;  // not this program's, which the axes tell
         }
         scenario.hardware.push_back(*values);

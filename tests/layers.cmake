@@ -3,6 +3,7 @@
 #
 # 1. model <- search <- io <- optimizer: a file includes from its own folder and those before it; search sees two headers of
 #    model only. Quoted includes are written from the root, so that the folder shows in each.
+#    Inside model: what is trained (network) knows of other sub-folders only the hardware that it runs on.
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 
@@ -23,7 +24,12 @@ set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml.cpp)
 set(openmp_door model/step/sampler.cpp)
 
+set(network_may_include "^model/(network|hardware)/|^model/[^/]+$")
+
 function(check_include file folder quoted header)
+  if(file MATCHES "^model/network/" AND header MATCHES "^model/" AND NOT header MATCHES "${network_may_include}")
+    message(SEND_ERROR "${file} includes ${header}: model/network may not know it")
+  endif()
   if(header MATCHES "^(model|search|io|optimizer)/")
     if(NOT header MATCHES "${${folder}_may_include}")
       message(SEND_ERROR "${file} includes ${header}: ${folder} may not know it")

@@ -32,6 +32,9 @@ expect(upwards_angle io/scenario.hpp "#include <optimizer/options.hpp>"
   "io/scenario.hpp includes optimizer/options.hpp: io may not know it")
 expect(search_sees_training search/space.cpp "#include \"model/plan.hpp\""
   "search/space.cpp includes model/plan.hpp: search may not know it")
+expect(network_upwards model/network/layout.cpp "#include \"model/step/schedule.hpp\""
+  "model/network/layout.cpp includes model/step/schedule.hpp: model/network may not know it")
+expect(network_allowed model/network/calls.hpp "#include \"model/hardware/collective.hpp\"" "")
 expect(relative model/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
 expect(same_folder model/plan.hpp "#include \"units.hpp\"" "write the path from the root")
 expect(second_mpi optimizer/main.cpp "#include <mpi.h>"

@@ -237,7 +237,7 @@ Json named_json(const Results& results)
 Json job_json(const StudyNotes& notes)
 {
     return {{"model", notes.model},
-            {"parameters", number(notes.parameters)},
+            {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
             {"tokens", number(notes.tokens)},
             {"accelerator", notes.accelerator},
             {"start", notes.start ? date_text(*notes.start) : ""},

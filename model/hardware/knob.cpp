@@ -45,6 +45,7 @@ void turn(Hardware& hardware, const Knob& knob, double value)
         case KnobTarget::memory: accelerator.memory.si = value; break;
         case KnobTarget::memory_bandwidth: accelerator.memory_bandwidth.si = value; break;
         case KnobTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
+        case KnobTarget::workload: break;
         case KnobTarget::power:
             scale_peaks(accelerator, clock_at(value / accelerator.power.si));
             accelerator.power.si = value;
@@ -77,6 +78,7 @@ double value_of(const Knob& knob, const Cluster& cluster)
         case KnobTarget::memory_bandwidth: return cluster.accelerator.memory_bandwidth.si;
         case KnobTarget::compute: return cluster.accelerator.peak_bf16.si;
         case KnobTarget::power: return cluster.accelerator.power.si;
+        case KnobTarget::workload: break;
     }
     return 0.0;
 }

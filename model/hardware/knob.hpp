@@ -1,6 +1,6 @@
 #pragma once
 
-/// Numbers of a cluster that a co-design may turn, each with what it costs.
+/// Numbers of a cluster that a co-design may turn, each with what it costs, and the network, where there are several to choose from.
 
 #include "model/hardware/hardware.hpp"
 #include "model/names.hpp"
@@ -16,8 +16,20 @@
 namespace prismopt {
 
 /// bandwidth, latency, oversubscription, aggregate (of a circuit), group: of a tier; compute: peak of all precisions, named by that of
-/// bf16; power: the board limit, which the clock and with it the peaks follow.
-enum class KnobTarget { bandwidth, latency, oversubscription, aggregate, group, memory, memory_bandwidth, compute, power };
+/// bf16; power: the board limit, which the clock and with it the peaks follow. workload: which network is trained; no number, so that it
+/// has no name here.
+enum class KnobTarget {
+    bandwidth,
+    latency,
+    oversubscription,
+    aggregate,
+    group,
+    memory,
+    memory_bandwidth,
+    compute,
+    power,
+    workload
+};
 template <>
 inline constexpr auto names_of<KnobTarget> = std::to_array<Named<KnobTarget>>({{KnobTarget::bandwidth, "bandwidth"},
                                                                                {KnobTarget::latency, "latency"},
@@ -31,11 +43,12 @@ inline constexpr auto names_of<KnobTarget> = std::to_array<Named<KnobTarget>>({{
 
 struct Knob {
     KnobTarget target = KnobTarget::bandwidth;
-    std::size_t tier = 0;             // of those of a tier
-    std::string name;                 // "node.bandwidth", "memory"
-    std::vector<double> levels;       // SI, ascending; what the discrete search tries
-    bool continuous = false;          // any value from the first to the last level may be tuned
-    DollarsPerSecond price_per_unit;  // of a GPU, for each SI unit above (or below) what the cluster has
+    std::size_t tier = 0;                // of those of a tier
+    std::string name;                    // "node.bandwidth", "memory"
+    std::vector<double> levels{};          // SI, ascending; what the discrete search tries. Of workload: 0, 1, ...
+    std::vector<std::string> choices{};  // of workload: names of the networks, by level
+    bool continuous = false;             // any value from the first to the last level may be tuned
+    DollarsPerSecond price_per_unit{};     // of a GPU, for each SI unit above (or below) what the cluster has
 };
 
 /// What the knob stands at in this cluster, SI.

@@ -88,6 +88,8 @@ struct AttentionBlock {
 
     int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
     bool splits(int tp) const { return heads % tp == 0 && (key_heads() % tp == 0 || tp % key_heads() == 0); }
+    /// No training program exchanges keys for a kernel that writes its scores.
+    bool shares_sequence(int /*tp*/, int cp) const { return cp == 1 || kernel == AttentionKernel::flash; }
 
     bool operator==(const AttentionBlock&) const = default;
 };
@@ -120,6 +122,7 @@ struct LatentAttentionBlock {
         key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash")};
 
     bool splits(int tp) const { return heads % tp == 0; }
+    bool shares_sequence(int /*tp*/, int cp) const { return cp == 1 || kernel == AttentionKernel::flash; }
 
     bool operator==(const LatentAttentionBlock&) const = default;
 };
@@ -198,6 +201,8 @@ struct Mamba2Block {
 
     /// Groups are not copied (Megatron-Core, ssm/mamba_mixer.py).
     bool splits(int tp) const { return heads % tp == 0 && groups % tp == 0; }
+    /// Members exchange tokens for whole heads (operators.hpp, Scan).
+    bool shares_sequence(int tp, int cp) const { return heads % (tp * cp) == 0; }
 
     bool operator==(const Mamba2Block&) const = default;
 };
@@ -226,6 +231,7 @@ struct GatedDeltaBlock {
                       "decay per key channel (Kimi delta attention) instead of per head", "true")};
 
     bool splits(int tp) const { return key_heads % tp == 0 && value_heads % tp == 0; }
+    bool shares_sequence(int tp, int cp) const { return value_heads % (tp * cp) == 0; }
 
     bool operator==(const GatedDeltaBlock&) const = default;
 };
@@ -383,6 +389,20 @@ inline bool splits(const BlockDescription& block, int tp)
         [tp]<class Kind>(const Kind& kind) {
             if constexpr (requires { kind.splits(tp); }) {
                 return kind.splits(tp);
+            } else {
+                return true;
+            }
+        },
+        block);
+}
+
+/// Whether so many context parallel GPUs can share a sequence in it, each of so many tensor parallel ones.
+inline bool shares_sequence(const BlockDescription& block, int tp, int cp)
+{
+    return std::visit(
+        [tp, cp]<class Kind>(const Kind& kind) {
+            if constexpr (requires { kind.shares_sequence(tp, cp); }) {
+                return kind.shares_sequence(tp, cp);
             } else {
                 return true;
             }

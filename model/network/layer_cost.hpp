@@ -6,7 +6,6 @@
 #include "model/coupling.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
-#include "model/noise/variability.hpp"
 
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>

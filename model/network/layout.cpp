@@ -1,7 +1,5 @@
 #include "model/network/layout.hpp"
 
-#include "model/step/schedule.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 

@@ -27,6 +27,13 @@ std::string heads_text(const BlockDescription& block)
         block);
 }
 
+/// "block "attention" of layer "dense": 32 heads, 8 key and value heads"
+std::string place_text(const LayerDescription& layer, const BlockDescription& block)
+{
+    const auto kind = std::visit([](const auto& own) { return own.name; }, block);
+    return "block \"" + std::string(kind) + "\" of layer \"" + layer.name + "\"" + heads_text(block);
+}
+
 }  // namespace
 
 int Workload::layers() const
@@ -52,12 +59,23 @@ std::string Workload::undivided_text(int tp) const
     for (const LayerDescription& layer : kinds) {
         for (const BlockDescription& block : layer.blocks) {
             if (!splits(block, tp)) {
-                const auto kind = std::visit([](const auto& own) { return own.name; }, block);
-                return "block \"" + std::string(kind) + "\" of layer \"" + layer.name + "\"" + heads_text(block);
+                return place_text(layer, block);
             }
         }
     }
     return "a captured network";
+}
+
+std::string Workload::unshared_text(int tp, int cp) const
+{
+    for (const LayerDescription& layer : kinds) {
+        for (const BlockDescription& block : layer.blocks) {
+            if (!shares_sequence(block, tp, cp)) {
+                return place_text(layer, block);
+            }
+        }
+    }
+    return "";
 }
 
 }  // namespace prismopt

@@ -148,6 +148,8 @@ struct Workload {
     bool splits_by(int tp) const;
     /// What they cannot.
     std::string undivided_text(int tp) const;
+    /// The block in which so many context parallel GPUs cannot share a sequence; empty: there is none.
+    std::string unshared_text(int tp, int cp) const;
 };
 
 }  // namespace prismopt

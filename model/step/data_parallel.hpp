@@ -4,7 +4,7 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/network/memory.hpp"
+#include "model/step/memory.hpp"
 #include "model/plan.hpp"
 #include "model/step/exchange.hpp"
 #include "model/step/placement.hpp"

@@ -2,8 +2,8 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
-#include "model/network/balanced_layout.hpp"
-#include "model/network/memory.hpp"
+#include "model/step/balanced_layout.hpp"
+#include "model/step/memory.hpp"
 #include "model/random.hpp"
 #include "model/step/data_parallel.hpp"
 #include "model/step/mean_step.hpp"

@@ -215,11 +215,6 @@ bool splits_backward(Schedule schedule)
 
 ChunkMap chunk_map(Schedule schedule) { return rule(schedule).map; }
 
-int network_parts(Schedule schedule, int stages, int chunks)
-{
-    return chunk_map(schedule) == ChunkMap::both_ways ? stages : stages * chunks;
-}
-
 int part_of_network(const ScheduleShape& shape, Seat seat)
 {
     if (seat.chunk == 0 || chunk_map(shape.schedule) == loops) {

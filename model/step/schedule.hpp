@@ -76,9 +76,7 @@ struct Seat {
 enum class ChunkMap { loops, vee, both_ways };
 ChunkMap chunk_map(Schedule schedule);
 
-/// Parts into which the network is cut.
-int network_parts(Schedule schedule, int stages, int chunks);
-/// Which of them a seat holds.
+/// Which of the network's parts a seat holds.
 int part_of_network(const ScheduleShape& shape, Seat seat);
 /// The seat of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
 std::optional<Seat> neighbour(const ScheduleShape& shape, Seat seat, int step);

@@ -273,7 +273,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, of.plan, fitted);
-        of.mixtures = mixtures_text(fitted, model.problem.workload, model.problem.cluster);
+        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
         const CompiledPlan compiled =
             compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
         of.stages = stages_of(compiled);

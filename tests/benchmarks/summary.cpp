@@ -65,6 +65,7 @@ public:
         json["two_threads_to_roof"] = (median_("mixed, one thread on the wall") / median_("mixed, two threads")) /
                                       (median_("parts") / median_("parts, two threads"));
         json["compile_and_mean_us"] = 1e6 * median_("compile and mean");
+        json["costs_us"] = 1e6 * median_("costs");
         json["balanced_to_layers"] = median_("balanced") / median_("layers");
         json["tight_to_layers"] = median_("balanced, within memory") / median_("layers");
         json["predictions_per_s"] = median_("predictions a second");
@@ -168,6 +169,22 @@ private:
                repeats;
     }
 
+    /// Dense layers, layers of experts, embedding and head of DeepSeek-V3, with all of their collectives.
+    double costs() const
+    {
+        constexpr int repeats = 2000;
+        const Network network = network_of(catalog_workload("deepseek-v3"));
+        const LayerShape shape = layer_shape({.tp = 4, .pp = 16, .dp = 16, .ep = 32}, 4096);
+        const Cluster& cluster = pipeline_.problem().cluster;
+        return seconds_of([&] {
+                   for (int i = 0; i < repeats; ++i) {
+                       auto costs = layer_costs(network, Precision::bf16, shape, cluster);
+                       keep(costs);
+                   }
+               }) /
+               repeats;
+    }
+
     /// 126 layers over 16 stages; `within`: of the memory that the shortest busiest stage takes.
     double compile_and_mean(LayerSplit split, double within)
     {
@@ -239,6 +256,7 @@ private:
         median_.add("few", sampling(pipeline_, few_, 1024, 1));
         median_.add("few large", sampling(large_, few_large_, 64, 1));
         median_.add("compile and mean", compile_and_mean());
+        median_.add("costs", costs());
         median_.add("layers", compile_and_mean(LayerSplit::layers, 2.0));
         median_.add("balanced", compile_and_mean(LayerSplit::balanced, 2.0));
         median_.add("balanced, within memory", compile_and_mean(LayerSplit::balanced, 0.99));

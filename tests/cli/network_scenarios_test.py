@@ -18,6 +18,7 @@ PLANS = {
     "wan-2.1-14b": ("gpus=512 cp=4 microbatch=1 recompute=full sharding=zero3", (0.2, 0.75)),
     "dlrm-a": ("gpus=128 ep=128 microbatch=512 sharding=zero1", (0.001, 0.2)),
     "llama3-70b-adapters": ("gpus=64 tp=4 pp=2 microbatch=1 recompute=none sharding=none", (0.15, 0.6)),
+    "hybrid-attention": ("workload=twelve-attend gpus=512 tp=8 cp=1 microbatch=1 recompute=full sharding=zero1", (0.15, 0.6)),
     "llama3-8b-inference": ("gpus=64 tp=1 pp=1 microbatch=1 sharding=none", (0.3, 0.75)),
 }
 
@@ -55,6 +56,16 @@ class NetworkScenarios(CliTest):
                 self.output("search", folder() / f"{name}.toml", "--out", file, "--max-time", "60 s", threads=2)
                 report = json.loads(self.output("report", file, "--json"))
                 self.assertGreater(len(report["front"]), 0)
+
+    def test_networks_are_chosen_among(self):
+        file = self.folder / "hybrids.h5"
+        self.output("search", folder() / "hybrid-attention.toml", "--out", file, "--max-time", "60 s", threads=2)
+        report = json.loads(self.output("report", file, "--json"))
+        self.assertEqual(report["job"]["model"], "nemotron-h-8b or eight-attend or twelve-attend")
+        plans = [row for row in report["front"] if row["plan"]["hardware"].startswith("workload=")]
+        self.assertEqual(len(plans), len(report["front"]))
+        judged = json.loads(self.output("predict", file, "--json", "--draws", 128))
+        self.assertEqual(judged["hardware"], plans[0]["plan"]["hardware"])
 
 
 if __name__ == "__main__":

@@ -133,5 +133,24 @@ TEST(NetworkKeys, RefusalsOfSequences)
                 HasSubstr("parallel = true needs blocks with a norm and a residual connection"));
 }
 
+/// The load of experts as a distribution, about the mean that `imbalance` gives.
+TEST(NetworkKeys, ImbalanceVariesWhereItIsAboveOne)
+{
+    const std::string experts = R"({ block = "experts", count = 8, active = 2, inner = 512, imbalance = 1.3 })";
+    const std::string law =
+        "expert_imbalance = { family = \"gamma\", cv = 0.4, source = \"ours\" }\nexpert_imbalance_correlation = 0.25";
+    const std::string varied = with("profile = \"hpc-2024\"", "profile = \"hpc-2024\"\n" + law);
+    const auto with_network = [&varied](const std::string& lines) {
+        std::string text = varied;
+        return text.replace(text.find("model = \"gpt-22b\""), std::string("model = \"gpt-22b\"").size(), lines);
+    };
+    const Scenario scenario =
+        parse_scenario(with_network(ends + layer("a", attention + ", " + experts) + "pattern = \"a\""), "x.toml");
+    EXPECT_EQ(scenario.variability.expert_imbalance_correlation, 0.25);
+    EXPECT_EQ(std::get<Gamma>(scenario.variability.expert_imbalance.family).cv, 0.4);
+    EXPECT_THAT([&] { parse_scenario(varied, "x.toml"); }, ThrowsMessage<InputError>(HasSubstr("expert_imbalance")));
+    EXPECT_THAT([&] { parse_scenario(varied, "x.toml"); }, ThrowsMessage<InputError>(HasSubstr("has no effect")));
+}
+
 }  // namespace
 }  // namespace prismopt

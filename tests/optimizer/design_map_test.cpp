@@ -43,8 +43,8 @@ order = ["tp-dp-pp", "tp-pp-dp"]
 auto as_tuple(const ParallelPlan& p)
 {
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
-                      p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.offload, p.group,
-                      p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares);
+                      p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
+                      p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -62,6 +62,9 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     }
     if (plan.tp == 1) {
         plan.tp_overlap = TensorParallelOverlap::off;
+    }
+    if (plan.ep * plan.etp == 1) {
+        plan.expert_overlap = ExpertOverlap::off;
     }
     if (plan.gpus() <= scenario.cluster.building_gpus()) {
         plan.crossing = Crossing::by_order;
@@ -132,6 +135,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.tp_overlap = *parse<TensorParallelOverlap>(label);
         } else if (axis == "context_exchange") {
             plan.context_exchange = *parse<ContextExchange>(label);
+        } else if (axis == "expert_overlap") {
+            plan.expert_overlap = *parse<ExpertOverlap>(label);
         } else if (axis == "checkpoint_interval") {
             plan.checkpoint_interval = Seconds{std::stod(label)};
         } else if (axis == "spares") {
@@ -313,6 +318,7 @@ context_exchange = ["ring", "all-gather"]
     scenario.space.offload = {Offload::none, Offload::activations};
     scenario.space.ep = {1, 2, 8};
     scenario.space.etp = {1, 2};
+    scenario.space.expert_overlap = {ExpertOverlap::off, ExpertOverlap::microbatches};
     scenario.phases.front().sequence = 508;  // 4 * 127: cp of 3 leaves no even parts
     return scenario;
 }
@@ -337,10 +343,59 @@ TEST(DesignMap, SpaceOfAMixtureHoldsWhatStandsTheRulesOnceEach)
         }
     }
     EXPECT_EQ(allowed, expected);
-    for (const char* reason : {"tp*cp does not fit the nodes", "cp does not divide the sequence",
-                               "gpus not divisible by tp*cp*pp", "ep does not divide the experts or the GPUs"}) {
+    for (const char* reason :
+         {"tp*cp does not fit the nodes", "cp does not divide the sequence", "gpus not divisible by tp*cp*pp",
+          "ep does not divide the experts or the GPUs", "expert_overlap does not apply"}) {
         EXPECT_TRUE(reasons.contains(reason)) << reason << " is not put to the test";
     }
+}
+
+TEST(DesignMap, ContextsShareASequenceOnlyInBlocksThatCan)
+{
+    Scenario scenario = mixed();
+    const auto why = [&scenario](const ParallelPlan& plan) {
+        const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
+        return problem ? problem->text() : "";
+    };
+    const ParallelPlan plan{.tp = 2, .dp = 2, .cp = 2};
+    EXPECT_EQ(why(plan), "");
+    change_decoder(scenario.workload, [](Transformer& t) { t.attention = AttentionKernel::plain; });
+    EXPECT_THAT(why(plan), HasSubstr("cp does not fit the blocks: tp=2, cp=2, block \"attention\""));
+    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 6, .head = 64, .groups = 2}};
+    EXPECT_THAT(why(plan), HasSubstr("block \"mamba2\""));
+    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 8, .head = 64, .groups = 2}};
+    EXPECT_EQ(why(plan), "");
+}
+
+TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
+{
+    Scenario scenario = mixed();
+    const auto why = [&scenario](const ParallelPlan& plan) {
+        const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
+        return problem ? problem->text() : "";
+    };
+    ParallelPlan plan{.dp = 8, .ep = 8};
+    EXPECT_EQ(why(plan), "");
+    plan.expert_overlap = ExpertOverlap::shared_experts;
+    EXPECT_THAT(why(plan), HasSubstr("expert_overlap=shared-experts needs shared experts"));
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts.shared = 512; });
+    EXPECT_EQ(why(plan), "");
+    plan.expert_overlap = ExpertOverlap::microbatches;
+    EXPECT_EQ(why(plan), "");
+    plan.recompute = Recompute::full;
+    EXPECT_THAT(why(plan), HasSubstr("excludes recompute=full"));
+    plan.recompute = Recompute::none;
+    plan.pp = 2;
+    plan.dp = 4;
+    plan.ep = 4;
+    EXPECT_THAT(why(plan), HasSubstr("needs schedule=interleaved, or pp=1"));
+    plan.schedule = Schedule::interleaved;
+    plan.chunks = 2;
+    EXPECT_EQ(why(plan), "");
+    plan.ep = 1;  // nothing to overlap, and nothing against it
+    plan.schedule = Schedule::one_f_one_b;
+    plan.chunks = 1;
+    EXPECT_EQ(why(plan), "");
 }
 
 /// A second phase with a plan of its own: choices that are idle in the first phase may tell plans apart in it.

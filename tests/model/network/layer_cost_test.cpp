@@ -402,5 +402,89 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);
 }
 
+Transformer with_shared_experts()
+{
+    Transformer w = llama(8, 4096, 32, 14336);
+    w.experts = {.count = 8, .active = 2, .feed_forward = 14336, .shared = 8192};
+    return w;
+}
+
+Cluster slow_exchanges()
+{
+    Cluster cluster = products_only();
+    cluster.tiers.front().bandwidth = BytesPerSecond{20e9};
+    cluster.stack.communication_share = 0.0;
+    return cluster;
+}
+
+/// Two exchanges a pass; half of the shared experts' products hide each.
+TEST(LayerCosts, SharedExpertsHideExchanges)
+{
+    const Transformer w = with_shared_experts();
+    const Cluster cluster = slow_exchanges();
+    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    shape.ep = 8;
+    const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
+    shape.expert_overlap = ExpertOverlap::shared_experts;
+    const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
+    const double shared_s = 6.0 * 4096.0 * 8192.0 * 8192.0 / 100e12;  // three products of 8192 tokens
+    const double exchange_s = 0.5 * plain.forward.communication_s;
+    ASSERT_GT(exchange_s, 0.5 * shared_s);
+    EXPECT_NEAR(beside.forward.communication_s, 2.0 * exchange_s - shared_s, 1e-3 * shared_s);
+    EXPECT_NEAR(beside.backward.communication_s, std::max(0.0, 2.0 * exchange_s - 2.0 * shared_s), 1e-3 * shared_s);
+    EXPECT_EQ(beside.forward.compute_s, plain.forward.compute_s);
+    EXPECT_EQ(beside.saved_bytes, plain.saved_bytes);
+}
+
+/// As far as the compute of the other pass lasts, and no other collective.
+TEST(LayerCosts, OtherMicrobatchesHideExchanges)
+{
+    const Transformer w = with_shared_experts();
+    for (const double gigabytes : {20.0, 1.0}) {
+        Cluster cluster = slow_exchanges();
+        cluster.tiers.front().bandwidth = BytesPerSecond{gigabytes * 1e9};
+        LayerShape shape{8192, 1, 2, true, Recompute::none};
+        shape.ep = 4;
+        const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
+        shape.expert_overlap = ExpertOverlap::microbatches;
+        const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
+        const auto exchanges_s = [](const PassCost& pass) {
+            double sum = 0.0;
+            for (const Exposed& message : pass.exposed) {
+                sum += message.parts.front().kind == KernelClass::expert_all_to_all ? message.seconds : 0.0;
+            }
+            return sum;
+        };
+        const auto check = [&](const PassCost& hidden, const PassCost& alone, const PassCost& other) {
+            const double saved_s = std::min(exchanges_s(alone), other.compute_s);
+            EXPECT_GT(saved_s, 0.0);
+            EXPECT_NEAR(hidden.communication_s, alone.communication_s - saved_s, 1e-9) << gigabytes;
+            EXPECT_NEAR(exchanges_s(hidden), exchanges_s(alone) - saved_s, 1e-9) << gigabytes;
+        };
+        check(beside.forward, plain.forward, plain.backward);
+        check(beside.backward, plain.backward, plain.forward);
+    }
+}
+
+/// The fullest member of an expert group has twice the mean: half of its routed work is surplus.
+TEST(LayerCosts, CountWorkBeyondTheMeanOfExperts)
+{
+    Transformer w = with_shared_experts();
+    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    shape.ep = 8;
+    const PassCost even = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
+    EXPECT_EQ(even.surplus_s, 0.0);
+    w.experts.imbalance = 2.0;
+    const PassCost uneven = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
+    EXPECT_NEAR(uneven.surplus_s, uneven.compute_s - even.compute_s, 1e-6 * uneven.compute_s);
+    EXPECT_EQ(uneven.surplus_most, 0.0);
+    ASSERT_EQ(uneven.exposed.size(), 2U);
+    EXPECT_DOUBLE_EQ(uneven.exposed.front().surplus.share, 0.5);
+    w.experts.capacity = 1.5;
+    const PassCost dropped = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
+    EXPECT_DOUBLE_EQ(dropped.surplus_most, 0.5);
+    EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 1e-6 * uneven.surplus_s);
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -156,6 +156,71 @@ TEST(ChainLaws, OfOneMemberAreClosedFormsToTheirTails)
     }
 }
 
+/// Layers whose kernels do not vary, with a part of the work on tokens beyond the mean.
+PassCost loaded_layer(double surplus_s)
+{
+    PassCost layer;
+    layer.segments = {even_segment(4, 1.0)};
+    layer.compute_s = 4.0;
+    layer.surplus_s = 0.75 * surplus_s;
+    layer.exposed = {{1.0, {{KernelClass::expert_all_to_all, 1.0}}, {0.25 * surplus_s, 0.0}}};
+    return layer;
+}
+
+/// Of layers whose loads are independent the sum is a gamma law; of equal ones it is one draw, as often.
+TEST(ChainLaws, OfImbalancedExpertsAreClosedForms)
+{
+    const ResidualLaws constant{};
+    constexpr double surplus = 0.8;
+    for (const double cv : {0.1, 0.5, 1.0}) {
+        const KernelLaw load(quantile_of(Gamma{cv}, 100.0));
+        for (const int layers : {1, 4, 61}) {
+            const PassCost layer = loaded_layer(surplus);
+            ChainLaws equal(constant, StandardLaw::node_probabilities(), {}, {load, 1.0});
+            ChainLaws alone(constant, StandardLaw::node_probabilities(), {}, {load, 0.0});
+            ChainLaws half(constant, StandardLaw::node_probabilities(), {}, {load, 0.5});
+            const double fixed = (4.0 - surplus) * layers;
+            const ComposedDuration one_draw = equal.compose({layer, layers}, 8).compute;
+            const ComposedDuration sum = alone.compose({layer, layers}, 8).compute;
+            const ComposedDuration between = half.compose({layer, layers}, 8).compute;
+            const double total = surplus * layers;
+            for (const ComposedDuration& found : {one_draw, sum, between}) {
+                EXPECT_NEAR(found.mean_s, 4.0 * layers, 1e-9 * layers);
+            }
+            EXPECT_NEAR(one_draw.cv * one_draw.mean_s, cv * total, 1e-4 * cv * total);
+            EXPECT_NEAR(sum.cv * sum.mean_s, cv * total / std::sqrt(layers), 1e-4 * cv * total);
+            EXPECT_NEAR(between.cv * between.mean_s, cv * total * std::sqrt(0.5 + 0.5 / layers), 1e-4 * cv * total);
+            for (const double p : {0.05, 0.5, 0.95, 0.99, 0.999}) {
+                const double tolerance = 0.01 * cv * total;
+                EXPECT_NEAR(value(one_draw, p), fixed + total * gamma_sum(1, cv)(p, false), tolerance) << cv << " " << layers;
+                EXPECT_NEAR(value(sum, p), fixed + surplus * gamma_sum(layers, cv)(p, false), tolerance) << cv << " " << layers;
+            }
+        }
+    }
+}
+
+/// Beyond its capacity an expert drops tokens: the load stops there, and keeps its mean.
+TEST(ChainLaws, OfExpertsWithACapacityEndAtIt)
+{
+    constexpr double cv = 0.5;
+    constexpr double most = 1.5;
+    const KernelLaw load(quantile_of(LogNormal{cv}));
+    PassCost layer = loaded_layer(1.0);
+    layer.surplus_most = most;
+    ChainLaws chains(ResidualLaws{}, StandardLaw::node_probabilities(), {}, {load, 1.0});
+    const ComposedDuration found = chains.compose({layer, 1}, 8).compute;
+    EXPECT_NEAR(found.mean_s, 4.0, 1e-9);
+    const Quantile free = quantile_of(LogNormal{cv});
+    double mean = 0.0;
+    constexpr int points = 200'000;
+    for (int k = 0; k < points; ++k) {
+        mean += std::min(most, free((k + 0.5) / points, false)) / points;
+    }
+    EXPECT_NEAR(value(found, 0.99), 3.0 + most / mean, 0.01);
+    EXPECT_NEAR(value(found, 0.2), 3.0 + free(0.2, false) / mean, 0.01);
+    EXPECT_LT(value(found, 1.0 - 1e-9), 3.0 + most / mean + 0.05);
+}
+
 std::vector<double> sorted_draws(const std::vector<Segment>& layer, double cv, int layers, int n, int draws)
 {
     std::mt19937_64 engine(17);

@@ -28,6 +28,7 @@ Variability all_vary()
     Variability v = lively_variability();
     v.common_step = {Normal{0.01}, {}, 20.0, "test"};
     v.operation = {LogNormal{0.05}, {}, 20.0, "test"};
+    v.expert_imbalance = {LogNormal{0.4}, {}, 20.0, "test"};
     return v;
 }
 
@@ -42,8 +43,8 @@ NoiseTables rebuilt(const NoiseSource& source)
         }
     }
     const Law* removed = &law_of(source, v, tiers);
-    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,   &v.common_compute, &v.common_communication,
-                           &v.stage, &v.microbatch, &v.operation, &tiers[1].regime, &tiers[2].regime};
+    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,      &v.common_compute, &v.common_communication,
+                           &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &tiers[1].regime,  &tiers[2].regime};
     for (Law* law : laws) {
         if (law == removed) {
             *law = Law{};

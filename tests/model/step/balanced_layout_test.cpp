@@ -1,6 +1,6 @@
-#include "model/network/balanced_layout.hpp"
+#include "model/step/balanced_layout.hpp"
 
-#include "model/network/memory.hpp"
+#include "model/step/memory.hpp"
 #include "tests/support/workload_shapes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/network/memory.hpp"
+#include "model/step/memory.hpp"
 
 #include <algorithm>
 #include <utility>
