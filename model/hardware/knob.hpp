@@ -45,10 +45,10 @@ struct Knob {
     KnobTarget target = KnobTarget::bandwidth;
     std::size_t tier = 0;                // of those of a tier
     std::string name;                    // "node.bandwidth", "memory"
-    std::vector<double> levels{};          // SI, ascending; what the discrete search tries. Of workload: 0, 1, ...
-    std::vector<std::string> choices{};  // of workload: names of the networks, by level
+    std::vector<double> levels{};        // SI, ascending; what the discrete search tries. Of workload: 0, 1, ...
     bool continuous = false;             // any value from the first to the last level may be tuned
-    DollarsPerSecond price_per_unit{};     // of a GPU, for each SI unit above (or below) what the cluster has
+    DollarsPerSecond price_per_unit{};   // of a GPU, for each SI unit above (or below) what the cluster has
+    std::vector<std::string> choices{};  // of workload: names of the networks, by level
 };
 
 /// What the knob stands at in this cluster, SI.
