@@ -82,7 +82,7 @@ const Fields<NetworkTier>& tier_fields()
                       "bandwidth of the circuit that all GPUs of a group below share, between buildings")
             .number("loss", &NetworkTier::loss, loss_of_packets_range)
             .custom({"variability", "per-step factor of the tier's bandwidth", std::string(law_example), {law_shape()}},
-                    [](const Value& value, NetworkTier& tier, Keys) { tier.regime = read_law(value, "scenario"); });
+                    [](const Value&, NetworkTier&, Keys) {});  // of the scenario's variability: read_tier_variability()
     return fields;
 }
 
@@ -295,6 +295,16 @@ const Fields<Cluster>& cluster_fields()
 }  // namespace
 
 const SectionTable& cluster_table() { return cluster_fields(); }
+
+std::vector<Law> read_tier_variability(Table cluster)
+{
+    std::vector<Law> laws;
+    for (const Value& element : cluster.find("tier")->list(tier_example)) {
+        const auto law = element.table(tier_example).find("variability");
+        laws.push_back(law ? read_law(*law, "scenario") : Law{});
+    }
+    return laws;
+}
 
 Cluster read_cluster(Table table)
 {

@@ -260,6 +260,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.power = catalog_power(usual_power);
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
+    scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
     refuse_missing_precision(scenario, *top.find(scenario.workloads.empty() ? "workload" : "space"));
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {

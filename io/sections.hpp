@@ -53,6 +53,8 @@ std::string older_keys_text(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
 Cluster read_cluster(Table table);
+/// Distributions of the per-step factors of [[cluster.tier]], by tier.
+std::vector<Law> read_tier_variability(Table cluster);
 /// What a scenario without [power] takes.
 inline constexpr const char* usual_power = "us-hyperscale";
 /// Nodes that wait to replace others: fewer than the cluster has.

@@ -1,7 +1,5 @@
 #include "model/phase.hpp"
 
-#include "model/step/schedule.hpp"
-
 #include <algorithm>
 
 namespace prismopt {

@@ -19,6 +19,10 @@ int chunks_of(Schedule schedule)
     return 0;
 }
 
+bool runs_chunks(Schedule schedule, int chunks) { return chunks_of(schedule) > 0 ? chunks == chunks_of(schedule) : chunks > 1; }
+
+bool needs_stages(Schedule schedule) { return schedule != Schedule::gpipe && schedule != Schedule::one_f_one_b; }
+
 int network_parts(Schedule schedule, int stages, int chunks)
 {
     // Both chunks of a stage belong to different copies of the network.

@@ -25,6 +25,10 @@ inline constexpr auto names_of<Schedule> = std::to_array<Named<Schedule>>({{Sche
 
 /// Chunks per pipeline rank for which a schedule is defined; 0: two or more.
 int chunks_of(Schedule schedule);
+/// Whether the schedule is defined for so many chunks per pipeline rank.
+bool runs_chunks(Schedule schedule, int chunks);
+/// Whether it is not defined on one stage.
+bool needs_stages(Schedule schedule);
 /// Parts into which the network is cut over so many stages of so many chunks.
 int network_parts(Schedule schedule, int stages, int chunks);
 

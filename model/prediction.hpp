@@ -5,6 +5,7 @@
 #include "model/estimate.hpp"
 #include "model/plan.hpp"
 #include "model/run/histories.hpp"
+#include "model/step/memory.hpp"
 #include "model/units.hpp"
 
 #include <array>
@@ -26,19 +27,6 @@ struct TimeDistribution {
     Estimate p95;
     Estimate p99;
     std::vector<double> quantiles;
-};
-
-/// Bytes on the fullest GPU, and where it is.
-struct MemoryUse {
-    Bytes parameters;
-    Bytes gradients;
-    Bytes optimizer_state;
-    Bytes activations;  // peak over the schedule
-    Bytes workspace;    // largest temporaries of one kernel chain
-    Bytes reserved;     // of the accelerator
-    int stage = 0;
-
-    Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
 };
 
 /// Shares of the noise-free step of the busiest critical path; they sum to at most one.

@@ -58,10 +58,7 @@ void add(std::vector<Rejected>& sum, std::vector<Rejected> more)
 
 }  // namespace
 
-NoiseTables tables_of(const Scenario& scenario)
-{
-    return build_noise_tables(scenario.variability, layer_groups(scenario), scenario.cluster.tiers);
-}
+NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
 
 NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
 {
@@ -70,7 +67,7 @@ NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
         const ParallelPlan here = plan_in_phase(plan, phase);
         groups.push_back(here.tp * here.cp);
     }
-    return build_noise_tables(scenario.variability, groups, scenario.cluster.tiers);
+    return build_noise_tables(scenario.variability, groups);
 }
 
 StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
@@ -80,9 +77,9 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         const Objective* found = find_objective(objective);
         objectives.push_back(found);
         bounded.push_back(found->bound != nullptr &&
-                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile, of.cluster.tiers)));
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
     }
-    skewness = largest_skewness(of.variability, of.cluster.tiers);
+    skewness = largest_skewness(of.variability);
 }
 
 std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double safe) const

@@ -113,7 +113,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
 {
     ScaleCurve curve;
     curve.nodes_known = scenario.cluster.nodes_known();
-    const NoiseTables noise = build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}, scenario.cluster.tiers);
+    const NoiseTables noise = build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp});
     for (int gpus = fewest_gpus; gpus <= most_gpus; gpus *= 2) {
         const auto at = scaled(scenario, plan, gpus);
         if (const auto* why = std::get_if<std::string>(&at)) {

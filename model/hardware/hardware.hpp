@@ -4,7 +4,6 @@
 
 #include "model/hardware/kernel_class.hpp"
 #include "model/names.hpp"
-#include "model/noise/distribution.hpp"
 #include "model/units.hpp"
 
 #include <algorithm>
@@ -105,7 +104,6 @@ struct NetworkTier {
     BytesPerSecond aggregate{
         0.0};           // of all that leaves one unit of the tier below, per direction; 0: its GPUs' links are the limit
     double loss = 0.0;  // share of packets that arrive nowhere
-    Law regime{};       // one draw a step, scales all that crosses this tier
 
     std::string catalog_entry{};  // link whose numbers these are, or were before some were changed; empty: of no entry
 

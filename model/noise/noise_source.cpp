@@ -76,11 +76,12 @@ std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
     return sources;
 }
 
-const Law& law_of(const NoiseSource& source, const Variability& variability, std::span<const NetworkTier> tiers)
+const Law& law_of(const NoiseSource& source, const Variability& variability)
 {
+    static const Law constant;
     switch (source.kind) {
         case NoiseKind::residual: return residual_law(variability, static_cast<KernelClass>(source.index));
-        case NoiseKind::tier: return tiers[source.index].regime;
+        case NoiseKind::tier: return variability.tier.empty() ? constant : variability.tier[source.index];
         default: return variability.*row_of(source.kind).law;
     }
 }

@@ -2,6 +2,7 @@
 
 /// What makes a step vary, source by source, and a step without one of them.
 
+#include "model/hardware/hardware.hpp"
 #include "model/noise/noise_tables.hpp"
 #include "model/noise/variability.hpp"
 
@@ -35,7 +36,8 @@ struct NoiseSource {
 /// All there are on such a network, in the order of their declarations, whether they vary or not.
 std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers);
 
-const Law& law_of(const NoiseSource& source, const Variability& variability, std::span<const NetworkTier> tiers);
+/// The distribution; constant where none is given.
+const Law& law_of(const NoiseSource& source, const Variability& variability);
 
 /// The tables with the source's law made its mean, always one. Nothing else is computed again.
 NoiseTables without(NoiseTables tables, const NoiseSource& source);

@@ -151,8 +151,7 @@ QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segme
     return {laws[above - 1], laws[above], weight};
 }
 
-NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees,
-                               std::span<const NetworkTier> tiers)
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
 {
     NoiseTables tables;
     for (const KernelClassRow& row : kernel_class_rows) {  // what a class is within comes before it
@@ -193,10 +192,9 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     for (const ExchangeTable& row : exchange_tables) {
         tables.*row.table = table(residual_law(variability, row.kernel));
     }
-    const auto varies = [](const NetworkTier& tier) { return !LawQuantile(tier.regime).constant(); };
-    if (std::any_of(tiers.begin(), tiers.end(), varies)) {
-        std::transform(tiers.begin(), tiers.end(), std::back_inserter(tables.tier),
-                       [&](const NetworkTier& tier) { return table(tier.regime); });
+    const auto varies = [](const Law& law) { return !LawQuantile(law).constant(); };
+    if (std::any_of(variability.tier.begin(), variability.tier.end(), varies)) {
+        std::transform(variability.tier.begin(), variability.tier.end(), std::back_inserter(tables.tier), table);
     }
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
     const LawQuantile step(variability.common_step);

@@ -3,7 +3,6 @@
 /// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
 /// broadcast, so that ranks with other mathematics libraries draw the same bits.
 
-#include "model/hardware/hardware.hpp"
 #include "model/noise/kernel_law.hpp"
 #include "model/noise/polynomial_pieces.hpp"
 #include "model/noise/quantile_table.hpp"
@@ -87,8 +86,6 @@ inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_
 ///     E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,  H_x(t) = E[F_R(t/S) | S <= x],
 /// at x = Q_S(u^(1/n)): one draw for the group, exact in the tail where one slow GPU decides. R is taken lognormal.
 /// Leaves out: the spread of E[max | S] at equal max S (second order).
-/// `tiers`: of the network whose regimes vary (NetworkTier::regime).
-NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees,
-                               std::span<const NetworkTier> tiers = {});
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
 
 }  // namespace prismopt

@@ -2,14 +2,14 @@
 
 /// How times vary: the PRISM part of a scenario.
 
-#include "model/hardware/hardware.hpp"
 #include "model/hardware/kernel_class.hpp"
 #include "model/noise/distribution.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -31,6 +31,8 @@ struct Variability {
     /// (ExpertsBlock::imbalance - 1), and its correlation between the layers that a microbatch passes in one op.
     Law expert_imbalance;
     double expert_imbalance_correlation = 1.0;
+    /// Per-step factors of all traffic that crosses a tier of the network, one for each tier; empty: constant.
+    std::vector<Law> tier;
     // One draw a kernel (or blocking collective), by class; a class without has that of the class it is within.
     std::array<std::optional<Law>, kernel_classes> residual;
 };
@@ -40,10 +42,12 @@ const Law& residual_law(const Variability& variability, KernelClass kernel);
 
 /// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
 /// may lie below its mean, and what bounds the mean does not bound it.
-/// `tiers`: of the network, whose regimes count too.
-bool quantiles_reach_means(const Variability& variability, double probability, std::span<const NetworkTier> tiers = {});
+bool quantiles_reach_means(const Variability& variability, double probability);
 
 /// Of the most skewed law: third central moment over variance^1.5; zero where nothing varies.
-double largest_skewness(const Variability& variability, std::span<const NetworkTier> tiers = {});
+double largest_skewness(const Variability& variability);
+
+/// One fleet's nodes, known: law of the node times the slowest of its GPUs.
+std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node, std::uint64_t seed);
 
 }  // namespace prismopt

@@ -6,12 +6,25 @@
 #include "model/network/layer_cost.hpp"
 #include "model/network/layout.hpp"
 #include "model/plan.hpp"
-#include "model/prediction.hpp"
 #include "model/step/program.hpp"
+#include "model/units.hpp"
 
 #include <span>
 
 namespace prismopt {
+
+/// Bytes on the fullest GPU, and where it is.
+struct MemoryUse {
+    Bytes parameters;
+    Bytes gradients;
+    Bytes optimizer_state;
+    Bytes activations;  // peak over the schedule
+    Bytes workspace;    // largest temporaries of one kernel chain
+    Bytes reserved;     // of the accelerator
+    int stage = 0;
+
+    Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
+};
 
 /// What a chunk holds of the parts that costs are of, and how often.
 struct ChunkParts {

@@ -1,6 +1,5 @@
 #include "model/step/node_order.hpp"
 
-#include "model/noise/variability.hpp"
 #include "model/random.hpp"
 
 #include <algorithm>
@@ -26,9 +25,6 @@ std::tuple<int, int, int> key(NodeOrder order, const Placement& at, int place)
     }
     return {place, 0, 0};
 }
-
-/// Uniform in (0, 1).
-double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 4294967296.0; }
 
 }  // namespace
 
@@ -82,27 +78,6 @@ std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster
         result[places[i]] = nodes[i];
     }
     return result;
-}
-
-std::vector<double> drawn_node_factors(const Variability& variability, const Cluster& cluster, std::uint64_t seed)
-{
-    constexpr std::uint32_t fleet = 0;
-    constexpr std::uint32_t whom = step_replica(0, shared_by_replicas);
-    const LawQuantile gpu(variability.gpu);
-    const LawQuantile node(variability.node);
-    const auto draw = [&](const LawQuantile& law, std::uint32_t thing, Stream stream) {
-        const double u = uniform(philox(seed, {fleet, whom, thing / 4, use(stream, Purpose::search)})[thing % 4]);
-        return u < 0.5 ? law(u, false) : law(1.0 - u, true);
-    };
-    std::vector<double> factors;
-    for (int n = 0; n < cluster.nodes(); ++n) {
-        double slowest = 0.0;
-        for (int g = 0; g < cluster.gpus_per_node(); ++g) {
-            slowest = std::max(slowest, draw(gpu, static_cast<std::uint32_t>(n * cluster.gpus_per_node() + g), Stream::gpu));
-        }
-        factors.push_back(slowest * draw(node, static_cast<std::uint32_t>(n), Stream::node));
-    }
-    return factors;
 }
 
 }  // namespace prismopt

@@ -10,8 +10,6 @@
 
 namespace prismopt {
 
-struct Variability;
-
 /// Nodes that the plan's GPUs fill.
 int nodes_used(const ParallelPlan& plan, const Cluster& cluster);
 
@@ -21,8 +19,5 @@ std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& 
 /// [place in the order of placement]: its node. The job has the first nodes of the cluster's list, after `spares` of the slowest
 /// (of equal ones the last) were left to stand by; drawn nodes count as nominal in this. What a spare slows when it replaces a failed node is left out. The plan must have no node_problem().
 std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster);
-
-/// One fleet's nodes, known: law of the node times the slowest of its GPUs.
-std::vector<double> drawn_node_factors(const Variability& variability, const Cluster& cluster, std::uint64_t seed);
 
 }  // namespace prismopt

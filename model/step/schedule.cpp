@@ -192,10 +192,6 @@ std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape)
     return orders;
 }
 
-bool runs_chunks(Schedule schedule, int chunks) { return chunks_of(schedule) > 0 ? chunks == chunks_of(schedule) : chunks > 1; }
-
-bool needs_stages(Schedule schedule) { return schedule != Schedule::gpipe && schedule != Schedule::one_f_one_b; }
-
 bool splits_backward(Schedule schedule)
 {
     switch (schedule) {

@@ -56,10 +56,6 @@ std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape);
 std::optional<Infeasible> undefined(const ScheduleShape& shape);
 
 /// Whether every backward of the schedule is split, as those of the zero-bubble schedules are.
-bool runs_chunks(Schedule schedule, int chunks);
-/// Whether it is not defined on one stage.
-bool needs_stages(Schedule schedule);
-
 bool splits_backward(Schedule schedule);
 
 /// A place that holds a part of the network.

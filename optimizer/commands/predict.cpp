@@ -217,9 +217,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     take_seed(*values, scenario);
     if (values->count("nodes") > 0) {
         const auto& source = (*values)["nodes"].as<std::string>();
-        scenario.cluster.node_factors = source == "drawn"
-                                            ? drawn_node_factors(scenario.variability, scenario.cluster, scenario.seed)
-                                            : read_node_factors(source, scenario.cluster);
+        scenario.cluster.node_factors = source == "drawn" ? drawn_node_factors(scenario.variability, scenario.cluster.nodes(),
+                                                                               scenario.cluster.gpus_per_node(), scenario.seed)
+                                                          : read_node_factors(source, scenario.cluster);
     }
     const ParallelPlan& plan = chosen.plan;
     Rung rung = scenario.search.confirm;

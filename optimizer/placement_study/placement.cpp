@@ -213,8 +213,11 @@ void placement_study(const std::string& path, const std::string& folder)
     const KnownNodes job(scenario, noise, plan);
     constexpr std::size_t most_judged = 2000;
     text += "## Eight slow nodes of 1.2\n\n" + several(job, with_slow(job.nodes(), 8, 1.2), most_judged);
-    text += "## Nodes drawn from the spatial laws\n\n" +
-            several(job, drawn_node_factors(scenario.variability, scenario.cluster, scenario.seed), most_judged);
+    text +=
+        "## Nodes drawn from the spatial laws\n\n" + several(job,
+                                                             drawn_node_factors(scenario.variability, scenario.cluster.nodes(),
+                                                                                scenario.cluster.gpus_per_node(), scenario.seed),
+                                                             most_judged);
     const Scenario few = small(scenario);
     ParallelPlan small_plan = plan;
     small_plan.pp = 4;

@@ -120,7 +120,7 @@ std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem,
         }
     }
     for (const NoiseSource& source : noise_sources(cluster.tiers)) {
-        const LawQuantile law(law_of(source, scenario.variability, cluster.tiers));
+        const LawQuantile law(law_of(source, scenario.variability));
         const bool known = cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
         if (source.kind != NoiseKind::residual && !law.constant() && !known && chosen(source.name)) {
             effects.push_back({EffectKind::variance, source.name, {Without{source}}, law.moments().cv(), {}, {}});

@@ -238,8 +238,7 @@ std::string section(const Case& c, const std::string& folder, Tornado& panel)
 {
     const Scenario scenario = read_scenario(folder + "/" + c.scenario);
     const ParallelPlan plan = parse_design(c.design, scenario);
-    const StudyModel model(scenario,
-                           build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}, scenario.cluster.tiers));
+    const StudyModel model(scenario, build_noise_tables(scenario.variability, std::array{plan.tp * plan.cp}));
     SensitivityOptions options;
     options.range = draws;
     options.sampler = model.sampler(Purpose::confirm);

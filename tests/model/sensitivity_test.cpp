@@ -18,11 +18,12 @@ namespace {
 constexpr std::array widths{1, 2};
 constexpr double single_precision = 1e-5;  // of a step of few ops
 
-Problem varied(const Variability& v)
+Problem varied(Variability v)
 {
     Problem problem = example_problem(v, 8, widths);
-    problem.cluster.tiers[0].regime = {LogNormal{0.2}, {}, 20.0, "test"};  // all traffic of the plans here
-    problem.noise = build_noise_tables(v, widths, problem.cluster.tiers);
+    v.tier.resize(problem.cluster.tiers.size());
+    v.tier[0] = {LogNormal{0.2}, {}, 20.0, "test"};  // all traffic of the plans here
+    problem.noise = build_noise_tables(v, widths);
     return problem;
 }
 

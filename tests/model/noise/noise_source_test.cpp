@@ -14,21 +14,16 @@ namespace {
 
 constexpr std::array widths{2};
 
-/// Two tiers with regimes, so that one without the other is a network with regimes too.
-std::vector<NetworkTier> lively_tiers()
-{
-    std::vector<NetworkTier> tiers = example_cluster(64).tiers;
-    tiers[1].regime = {LogNormal{0.2}, {}, 20.0, "test"};
-    tiers[2].regime = {LogNormal{0.3}, {}, 20.0, "test"};
-    return tiers;
-}
+std::vector<NetworkTier> three_tiers() { return example_cluster(64).tiers; }
 
+/// Two tiers of the network vary, so that one without the other leaves one that does.
 Variability all_vary()
 {
     Variability v = lively_variability();
     v.common_step = {Normal{0.01}, {}, 20.0, "test"};
     v.operation = {LogNormal{0.05}, {}, 20.0, "test"};
     v.expert_imbalance = {LogNormal{0.4}, {}, 20.0, "test"};
+    v.tier = {Law{}, {LogNormal{0.2}, {}, 20.0, "test"}, {LogNormal{0.3}, {}, 20.0, "test"}};
     return v;
 }
 
@@ -36,27 +31,26 @@ Variability all_vary()
 NoiseTables rebuilt(const NoiseSource& source)
 {
     Variability v = all_vary();
-    std::vector<NetworkTier> tiers = lively_tiers();
     for (const KernelClassRow& row : kernel_class_rows) {
         if (source.kind == NoiseKind::residual && is_within(row.kernel, static_cast<KernelClass>(source.index))) {
             v.residual[static_cast<std::size_t>(row.kernel)] = Law{};
         }
     }
-    const Law* removed = &law_of(source, v, tiers);
+    const Law* removed = &law_of(source, v);
     std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,      &v.common_compute, &v.common_communication,
-                           &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &tiers[1].regime,  &tiers[2].regime};
+                           &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &v.tier[1],        &v.tier[2]};
     for (Law* law : laws) {
         if (law == removed) {
             *law = Law{};
         }
     }
-    return build_noise_tables(v, widths, tiers);
+    return build_noise_tables(v, widths);
 }
 
 TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
 {
-    const std::vector<NetworkTier> tiers = lively_tiers();
-    const NoiseTables tables = build_noise_tables(all_vary(), widths, tiers);
+    const std::vector<NetworkTier> tiers = three_tiers();
+    const NoiseTables tables = build_noise_tables(all_vary(), widths);
     std::set<std::string> names;
     for (const NoiseSource& source : noise_sources(tiers)) {
         names.insert(source.name);
@@ -65,7 +59,7 @@ TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
         if (source.kind != NoiseKind::gpu) {
             EXPECT_EQ(fewer.encode() == again.encode(), true) << source.name;
         }
-        const bool varies = source.name != "node.variability";  // the one tier without a regime
+        const bool varies = source.name != "node.variability";  // the one tier that does not vary
         EXPECT_EQ(fewer.encode() != tables.encode(), varies) << source.name;
     }
     EXPECT_EQ(names.size(), noise_sources(tiers).size());
@@ -74,9 +68,8 @@ TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
 /// The factor of groups of equal members is computed, and one but for rounding.
 TEST(NoiseSource, EqualGpusHaveNoFactor)
 {
-    const std::vector<NetworkTier> tiers = lively_tiers();
     const NoiseSource gpus{NoiseKind::gpu, 0, "gpu"};
-    NoiseTables fewer = without(build_noise_tables(all_vary(), widths, tiers), gpus);
+    NoiseTables fewer = without(build_noise_tables(all_vary(), widths), gpus);
     NoiseTables again = rebuilt(gpus);
     for (int i = 0; i < NoiseTables::group_laws; ++i) {
         for (const std::uint32_t bits : {0U, 1U << 20, 1U << 31, ~0U}) {

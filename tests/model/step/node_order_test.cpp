@@ -169,7 +169,7 @@ TEST(NodeOrder, DrawnNodesHaveTheSpatialLaw)
     const double cv = 0.02;
     variability.gpu = {Normal{cv}, {}, 20.0, "test"};
     const Cluster cluster = example_cluster(4096);
-    const std::vector<double> factors = drawn_node_factors(variability, cluster, 3);
+    const std::vector<double> factors = drawn_node_factors(variability, cluster.nodes(), cluster.gpus_per_node(), 3);
     ASSERT_EQ(factors.size(), 512U);
     double mean = 0.0;
     for (const double factor : factors) {
@@ -178,8 +178,8 @@ TEST(NodeOrder, DrawnNodesHaveTheSpatialLaw)
     constexpr double largest_of_8 = 1.4236;
     constexpr double deviation_of_largest = 0.6107;
     EXPECT_NEAR(mean, 1.0 + largest_of_8 * cv, 4.0 * deviation_of_largest * cv / std::sqrt(512.0));
-    EXPECT_EQ(factors, drawn_node_factors(variability, cluster, 3));
-    EXPECT_NE(factors, drawn_node_factors(variability, cluster, 4));
+    EXPECT_EQ(factors, drawn_node_factors(variability, cluster.nodes(), cluster.gpus_per_node(), 3));
+    EXPECT_NE(factors, drawn_node_factors(variability, cluster.nodes(), cluster.gpus_per_node(), 4));
 }
 
 }  // namespace

@@ -127,8 +127,10 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
 {
     Problem problem = buildings({});
     const double cv = 0.5;
-    problem.cluster.tiers.back().regime = {LogNormal{cv}, {}, 20.0, "test"};
-    problem.noise = build_noise_tables({}, widths, problem.cluster.tiers);
+    Variability variability;
+    variability.tier.resize(problem.cluster.tiers.size());
+    variability.tier.back() = {LogNormal{cv}, {}, 20.0, "test"};
+    problem.noise = build_noise_tables(variability, widths);
     problem.phases.front().global_batch = 8;
     ParallelPlan plan = crossing(plan_of(8, 2, 8), Crossing::pp);
     plan.sharding = Sharding::none;

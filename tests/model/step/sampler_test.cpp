@@ -240,10 +240,8 @@ TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
     for (auto& [name, variability] : cases) {
         Problem problem = example_problem(variability, 16, widths);
         if (name == std::string("tier")) {
-            for (NetworkTier& tier : problem.cluster.tiers) {
-                tier.regime = {LogNormal{0.5}, {}, 20.0, "test"};
-            }
-            problem.noise = build_noise_tables(variability, widths, problem.cluster.tiers);
+            variability.tier.assign(problem.cluster.tiers.size(), {LogNormal{0.5}, {}, 20.0, "test"});
+            problem.noise = build_noise_tables(variability, widths);
         }
         const ExecutionGraph graph = graph_of(problem, plan_of(2, 4, 1));
         const auto blocks = [&](Sampling sampling) {
