@@ -3,7 +3,8 @@
 #
 # 1. model <- search <- io <- optimizer: a file includes from its own folder and those before it; search sees two headers of
 #    model only. Quoted includes are written from the root, so that the folder shows in each.
-#    Inside model: what is trained (network) knows of other sub-folders only the hardware that it runs on.
+#    Inside model the sub-folders have an order of their own (model_order): a file includes from its own and those before it. Files
+#    directly in model come last.
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 
@@ -15,20 +16,38 @@ set(optimizer_may_include "^(optimizer|io|search|model)/")
 
 set(doors mpi hdf5 nlopt toml)
 set(mpi_headers "^mpi\\.h$")
-set(mpi_door optimizer/communicator.cpp)
+set(mpi_door optimizer/parallel/communicator.cpp)
 set(hdf5_headers "^(hdf5|hdf5_hl|H5[A-Za-z]*)\\.h$")
-set(hdf5_door io/hdf5_file.cpp)
+set(hdf5_door io/results/hdf5_file.cpp)
 set(nlopt_headers "^nlopt\\.(h|hpp)$")
 set(nlopt_door search/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
-set(toml_door io/toml.cpp)
-set(openmp_door model/step/sampler.cpp)
+set(toml_door io/toml/toml.cpp)
+set(openmp_door model/step/sample/sampler.cpp)
 
-set(network_may_include "^model/(network|hardware)/|^model/[^/]+$")
+set(model_order base hardware plan network schedule distribution step run calibration top)
+
+# The place of a file of model in that order; of headers that the order does not have, an error.
+function(place_in_model file result)
+  string(REGEX MATCH "^model/([a-z_]+)/" unused "${file}")
+  set(sub_folder top)
+  if(CMAKE_MATCH_1)
+    set(sub_folder ${CMAKE_MATCH_1})
+  endif()
+  list(FIND model_order ${sub_folder} place)
+  if(place EQUAL -1)
+    message(SEND_ERROR "${file}: model/${sub_folder} has no place in the order of sub-folders in layers.cmake")
+  endif()
+  set(${result} ${place} PARENT_SCOPE)
+endfunction()
 
 function(check_include file folder quoted header)
-  if(file MATCHES "^model/network/" AND header MATCHES "^model/" AND NOT header MATCHES "${network_may_include}")
-    message(SEND_ERROR "${file} includes ${header}: model/network may not know it")
+  if(file MATCHES "^model/" AND header MATCHES "^model/")
+    place_in_model(${file} own)
+    place_in_model(${header} other)
+    if(other GREATER own)
+      message(SEND_ERROR "${file} includes ${header}: the sub-folder of model comes later")
+    endif()
   endif()
   if(header MATCHES "^(model|search|io|optimizer)/")
     if(NOT header MATCHES "${${folder}_may_include}")

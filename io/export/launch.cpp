@@ -4,6 +4,7 @@
 #include "io/layout_text.hpp"
 #include "io/orders_file.hpp"
 #include "io/results.hpp"
+#include "model/plan_axes.hpp"
 #include "model/step/node_order.hpp"
 
 #include <fmt/format.h>
@@ -174,6 +175,33 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
                        launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 
+namespace {
+
+nlohmann::json value_json(int value) { return value == as_configured ? nlohmann::json() : nlohmann::json(value); }
+nlohmann::json value_json(Seconds value)
+{
+    return value.si > 0.0 ? nlohmann::json(fmt::format("{:.9g} s", value.si)) : nlohmann::json();
+}
+template <Nameable Enum>
+nlohmann::json value_json(Enum value)
+{
+    return name(value);
+}
+
+/// Every axis of the space by its name, null where the scenario decides, and what follows from them.
+nlohmann::json plan_json(const Launch& launch)
+{
+    const ParallelPlan& plan = launch.plan;
+    nlohmann::json json{{"dp", plan.dp},
+                        {"shard_gpus", plan.sharding_gpus()},
+                        {"layout", layout_text(launch.chunks)},
+                        {"sequence_parallel", plan.sequence_parallel}};
+    for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
+    return json;
+}
+
+}  // namespace
+
 Exported launch_json(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
@@ -185,34 +213,7 @@ Exported launch_json(const Launch& launch)
                         {"provisional", launch.provisional},
                         {"gpus", plan.gpus()},
                         {"spare_gpus", spare_nodes(launch) * launch.cluster.gpus_per_node()},
-                        {"plan",
-                         {{"tp", plan.tp},
-                          {"cp", plan.cp},
-                          {"pp", plan.pp},
-                          {"dp", plan.dp},
-                          {"ep", plan.ep},
-                          {"etp", plan.etp},
-                          {"v", plan.chunks},
-                          {"group", plan.group},
-                          {"microbatch", plan.microbatch},
-                          {"schedule", name(plan.schedule)},
-                          {"recompute", name(plan.recompute)},
-                          {"recomputed_layers", plan.recomputed_layers},
-                          {"sharding", name(plan.sharding)},
-                          {"shard_gpus", plan.sharding_gpus()},
-                          {"split", name(plan.split)},
-                          {"layout", layout_text(launch.chunks)},
-                          {"order", name(plan.order)},
-                          {"crossing", name(plan.crossing)},
-                          {"node_order", name(plan.node_order)},
-                          {"dp_overlap", name(plan.dp_overlap)},
-                          {"tp_overlap", name(plan.tp_overlap)},
-                          {"context_exchange", name(plan.context_exchange)},
-                          {"expert_overlap", name(plan.expert_overlap)},
-                          {"offload", name(plan.offload)},
-                          {"post_validation", name(plan.post_validation)},
-                          {"spares", plan.spares == as_configured ? nlohmann::json() : nlohmann::json(plan.spares)},
-                          {"sequence_parallel", plan.sequence_parallel}}},
+                        {"plan", plan_json(launch)},
                         {"phase",
                          {{"tokens", launch.phase.tokens},
                           {"number", launch.phase_number},

@@ -1,4 +1,5 @@
 #include "io/export/launch.hpp"
+#include "model/plan_axes.hpp"
 
 #include "tests/support/workload_shapes.hpp"
 
@@ -421,6 +422,8 @@ TEST(Json, HoldsThePlan)
     launch.orders = {{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
     const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(json["plan"]["dp"], 128);
+    for_each_axis([&json](const auto& axis) { EXPECT_TRUE(json["plan"].contains(std::string(axis.name))) << axis.name; });
+    EXPECT_TRUE(json["plan"]["checkpoint_interval"].is_null());
     EXPECT_EQ(json["plan"]["schedule"], "interleaved");
     EXPECT_EQ(json["phase"]["global_batch"], 2048);
     EXPECT_EQ(json["phase"]["of"], 1);
