@@ -15,9 +15,11 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::array all_schedules{Schedule::gpipe,    Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1,
-                                   Schedule::zb_h2,    Schedule::zb_v,        Schedule::v_half,      Schedule::v_min,
-                                   Schedule::dualpipe, Schedule::dualpipe_v};
+constexpr auto all_schedules = [] {
+    std::array<Schedule, names_of<Schedule>.size()> all{};
+    std::transform(names_of<Schedule>.begin(), names_of<Schedule>.end(), all.begin(), [](const auto& row) { return row.value; });
+    return all;
+}();
 
 std::string text(const ScheduleShape& s)
 {
