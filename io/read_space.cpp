@@ -421,6 +421,12 @@ void read_networks(Table& table, Scenario& scenario)
         knob.levels.push_back(static_cast<double>(knob.choices.size()));
         knob.choices.push_back(name);
     }
+    for (const Workload& network : own) {
+        if (std::find(knob.choices.begin(), knob.choices.end(), network.name) == knob.choices.end()) {
+            list->fail(
+                {fmt::format("leaves out \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
+        }
+    }
     scenario.workload = scenario.workloads.front();
     scenario.knobs.push_back(std::move(knob));
 }

@@ -542,7 +542,8 @@ const SectionTable& networks_table()
     static const SectionTable table = [] {
         SectionTable networks("[networks.NAME]", "networks that workload in [space] chooses from, with the keys of [workload]");
         for (const KeyInfo& key : scenario_network_fields().keys()) {
-            if (key.key != "name") {
+            const bool older = std::find(older_keys.begin(), older_keys.end(), key.key) != older_keys.end();
+            if (key.key != "name" && key.key != "captured" && (!older || key.key == "layers")) {
                 networks.add(key);
             }
         }
@@ -581,7 +582,11 @@ std::vector<Workload> read_networks(Table table)
     for (const std::string& name : table.keys()) {
         const Value value = *table.find(name);
         Table own = value.table(R"({ model = "llama3-8b" })");
-        if (const auto older = older_key(own)) {
+        if (const auto captured = own.find("captured")) {
+            captured->fail({"is a key of [workload]", "a study of several networks has none that is captured",
+                            "search the captured network alone"});
+        }
+        if (const auto older = older_key(own, own.find("model") ? "layers" : "")) {
             older->fail({"is a deprecated key of [workload]", "[networks] has layers by their blocks only",
                          "write layer.NAME and sequence (docs/networks.md), or model for one of the catalog"});
         }

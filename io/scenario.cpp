@@ -32,21 +32,24 @@ const Fields<double>& memory_fields()
     return fields;
 }
 
-/// The network is that of [workload], or one that [space] chooses.
+/// The network is that of [workload], or those that [space] chooses from.
 void refuse_unclear_network(Table& top)
 {
     const auto space = top.find("space");
     const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
     const auto one = top.find("workload");
+    const auto several = top.find("networks");
+    if (chosen && one) {
+        chosen->fail({fmt::format("is given beside [workload] in line {}", one->line()), "a study has either",
+                      "move the keys of [workload] to [networks.NAME] and list NAME, or leave one of the two out"});
+    }
+    if (several && !chosen) {
+        const std::vector<std::string> names = several->table("[networks.NAME]").keys();
+        several->fail({"are not used", "[space] does not choose among them",
+                       fmt::format("write workload = [\"{}\"] in [space]", fmt::join(names, "\", \""))});
+    }
     if (!chosen) {
         top.at("workload", R"([workload] with model = "llama3-8b")");
-        if (const auto several = top.find("networks")) {
-            several->fail({"are not used", "[workload] gives the network, and [space] chooses no other",
-                           "name them in [space], as in workload = [\"a\", \"b\"], or leave them out"});
-        }
-    } else if (one) {
-        chosen->fail({fmt::format("and [workload] in line {} both give the network", one->line()), "either does",
-                      "remove [workload]: its keys stand in [networks.NAME]"});
     }
 }
 
@@ -55,7 +58,8 @@ void refuse_missing_precision(const Scenario& scenario, const Value& place)
     for (const Workload* network : networks(scenario)) {
         if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
             place.fail({"asks for products that the accelerator does not have",
-                        fmt::format("{} has no peak in {}", scenario.cluster.accelerator.name, name(network->precision)),
+                        fmt::format("{} is trained in {}, and {} has no peak in that precision", network->name,
+                                    name(network->precision), scenario.cluster.accelerator.name),
                         "choose another precision, or give the peak in [cluster] accelerator_override"});
         }
     }
@@ -71,6 +75,9 @@ void refuse_idle_imbalance(const Scenario& scenario, Table& top)
             const auto* experts = std::get_if<ExpertsBlock>(&block);
             uneven = uneven || (experts != nullptr && experts->routing().kept() > 1.0);
         });
+    }
+    if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation"); correlation && !law) {
+        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or leave it out"});
     }
     if (law && !uneven) {
         law->fail({"has no effect", "it varies the load of experts beyond the mean, and no experts have an imbalance above 1",
@@ -151,6 +158,18 @@ void refuse_phase(const Phase& phase, const Workload& network, const Value& phas
     }
 }
 
+/// Refuses a phase that suits none of the networks.
+void refuse_phase_of_all(const Phase& phase, const std::vector<const Workload*>& networks, const Value& phases)
+{
+    const auto suits = [&phase](const Workload* network) {
+        return (!network->captured || phase.sequence == network->captured_tokens) &&
+               (phase.own.tp == 0 || network->splits_by(phase.own.tp));
+    };
+    if (std::none_of(networks.begin(), networks.end(), suits)) {
+        refuse_phase(phase, *networks.front(), phases);
+    }
+}
+
 void refuse_phases(const Scenario& scenario, const Value& phases)
 {
     for (const Phase& phase : scenario.phases) {
@@ -158,9 +177,7 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
             phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
                          fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
         }
-        for (const Workload* network : networks(scenario)) {
-            refuse_phase(phase, *network, phases);
-        }
+        refuse_phase_of_all(phase, networks(scenario), phases);
     }
 }
 

@@ -159,7 +159,7 @@ struct ParallelPlan {
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest, where nodes are known
 
     /// Whether tokens are sent to their experts.
-    bool exchanges_tokens() const { return ep * etp > 1; }
+    bool exchanges_tokens() const { return ep > 1; }
     int gpus() const { return tp * cp * pp * dp; }
     /// DualPipe trains two copies of the network in one pipeline.
     int model_copies() const { return schedule == Schedule::dualpipe ? 2 : 1; }

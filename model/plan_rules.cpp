@@ -89,6 +89,12 @@ std::string overlap_problem(const Case& c)
     if (plan.expert_overlap == ExpertOverlap::shared_experts) {
         return has_shared_experts(c.workload) ? "" : "needs shared experts, and the network has none";
     }
+    if (c.workload.find<ExpertsBlock>() == nullptr) {
+        return "needs experts, and the network has none";
+    }
+    if (one_microbatch(plan, c.phase)) {
+        return "needs two microbatches or more";
+    }
     if (plan.recompute == Recompute::full) {
         return "excludes recompute=full";
     }

@@ -5,7 +5,7 @@
 #include "model/estimate.hpp"
 #include "model/plan.hpp"
 #include "model/run/histories.hpp"
-#include "model/step/memory.hpp"
+#include "model/step/step_summary.hpp"
 #include "model/units.hpp"
 
 #include <array>
@@ -27,12 +27,6 @@ struct TimeDistribution {
     Estimate p95;
     Estimate p99;
     std::vector<double> quantiles;
-};
-
-/// Shares of the noise-free step of the busiest critical path; they sum to at most one.
-struct StepShares {
-    double bubble = 0.0;                 // idle time of the busiest stage
-    double exposed_communication = 0.0;  // communication on the critical path that no compute hides
 };
 
 /// What one cause of failures takes of a run.

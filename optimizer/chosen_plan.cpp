@@ -55,6 +55,11 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     if (!as_written.knobs.empty()) {
         chosen.hardware = take_hardware_words(design, as_written);
     }
+    if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
+        throw InputError(
+            fmt::format("--design: the scenario has several networks; name one and all other choices of variants, for example {}",
+                        hardware_text(as_written.knobs, as_written.hardware.front())));
+    }
     if (!chosen.hardware.empty()) {
         const auto values = hardware_values(as_written.knobs, chosen.hardware);
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
@@ -63,10 +68,10 @@ ChosenPlan by_design(Scenario scenario, std::string design)
             for (const Knob& knob : as_written.knobs) {
                 first.push_back(knob.levels.front());
             }
-            throw InputError(
-                fmt::format("--design: {} is not hardware that the [[knob]]s make; name all of them in order, as reports "
-                            "write it, for example {}",
-                            chosen.hardware, hardware_text(as_written.knobs, first)));
+            throw InputError(fmt::format(
+                "--design: {} is not a variant of this study; name the value of each [[knob]] (and the workload) in order, "
+                "as reports write it, for example {}",
+                chosen.hardware, hardware_text(as_written.knobs, first)));
         }
         chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
         chosen.scenario = on_hardware(as_written, *values, *variant);

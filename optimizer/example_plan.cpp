@@ -1,5 +1,6 @@
 #include "optimizer/example_plan.hpp"
 
+#include "io/hardware_variants.hpp"
 #include "optimizer/design_text.hpp"
 #include "optimizer/evaluator.hpp"
 #include "optimizer/space_estimate.hpp"
@@ -33,7 +34,11 @@ std::string example_design(const Scenario& scenario)
     if (!best) {
         return {};
     }
-    return design_text(model.designs.plan(model.designs.space().point(best->index)), scenario.space);
+    const Point point = model.designs.space().point(best->index);
+    const std::string design = design_text(model.designs.plan(point), scenario.space);
+    return scenario.knobs.empty()
+               ? design
+               : hardware_text(scenario.knobs, scenario.hardware[model.designs.hardware(point)]) + " " + design;
 }
 
 }  // namespace prismopt

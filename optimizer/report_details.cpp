@@ -94,9 +94,9 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     StoredStudy stored(study.results);
     if (!stored.scenario().knobs.empty()) {
         throw InputError(fmt::format(
-            "--sensitivity {}: the plans of this study are of several kinds of hardware ([[knob]]), and sensitivity is of what "
-            "[cluster] has, so the page has no place for it; write the hardware of the plan into [cluster], leave the "
-            "[[knob]]s out, and search that scenario: its report takes it",
+            "--sensitivity {}: the plans of this study have several kinds of hardware or several networks, and the page shows "
+            "the sensitivity of studies with one; write the plan's hardware into [cluster] and its network into [workload], "
+            "remove [[knob]] and workload in [space], and search that scenario",
             path));
     }
     if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {

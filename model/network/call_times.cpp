@@ -26,7 +26,8 @@ Seconds CallTimes::product(const KernelCall& call, Precision precision) const
 Seconds CallTimes::of(const KernelCall& call) const
 {
     const Accelerator& gpu = cluster_.accelerator;
-    const auto memory = [&](double factor) { return elementwise_time(Bytes{width_ * factor * call.bytes}, gpu); };
+    const double width = call.exact_bytes ? 1.0 : width_;
+    const auto memory = [&](double factor) { return elementwise_time(Bytes{width * factor * call.bytes}, gpu); };
     const auto time = [&] {
         switch (call.roof) {
             case Roof::product: return product(call, precision_);
@@ -46,7 +47,7 @@ Seconds CallTimes::of(const KernelCall& call) const
 
 Seconds CallTimes::of(const CollectiveCall& message) const
 {
-    const Bytes bytes{width_ * message.bytes};
+    const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * message.bytes};
     const Seconds time =
         message.way == CollectiveCall::Way::tokens
             ? token_exchange_time(bytes, cluster_.stack.sends_once ? message.active : 0.0, message.group, cluster_)

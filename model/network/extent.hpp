@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace prismopt {
 
@@ -25,6 +26,8 @@ struct LayerShape {
     int etp = 1;
     bool tp_overlap = false;
     ExpertOverlap expert_overlap = ExpertOverlap::off;
+    double paired_passes =
+        0.0;               // share of the passes that have one of another microbatch beside them, with overlap of microbatches
     bool offload = false;  // of activations
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
@@ -33,7 +36,8 @@ struct LayerShape {
 
     auto operator<=>(const LayerShape&) const = default;
 };
-LayerShape layer_shape(const ParallelPlan& plan, int sequence);
+/// `batch`: sequences of a step.
+LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch);
 
 /// Columns of a tensor as tensor parallelism divides them: in groups that stay whole (heads), each GPU at least one.
 class Width {
@@ -93,8 +97,10 @@ enum class Place {
 
 /// Work on tokens that the fullest GPU of an expert parallel group has beyond the mean.
 struct Surplus {
-    double share = 0.0;  // of all its work
-    double most = 0.0;   // over its mean, where a capacity ends it; 0: nothing does
+    double share = 0.0;      // of all its work
+    double most = no_limit;  // over its mean, where a capacity ends it
+
+    static constexpr double no_limit = std::numeric_limits<double>::infinity();
 };
 
 /// Mixture of experts, as far as sizes depend on it.
@@ -110,7 +116,7 @@ struct Routing {
     Surplus surplus() const
     {
         const bool drops = capacity > 0.0 && imbalance > 1.0;
-        return {1.0 - 1.0 / kept(), drops ? (capacity - 1.0) / (imbalance - 1.0) : 0.0};
+        return {1.0 - 1.0 / kept(), drops ? (capacity - 1.0) / (imbalance - 1.0) : Surplus::no_limit};
     }
 };
 

@@ -131,7 +131,7 @@ private:
     /// Its exchanges of tokens run beside the compute of the other, which is of another microbatch.
     PassCost tokens_beside(const PassCost& pass, const PassCost& other) const
     {
-        return side_by_side(pass, other, cluster_.stack, KernelClass::expert_collective);
+        return side_by_side(pass, other, cluster_.stack, {KernelClass::expert_collective, shape_.paired_passes});
     }
 
     static PartCost at_the_end(PartCost part)
@@ -210,7 +210,25 @@ private:
 
 }  // namespace
 
-LayerShape layer_shape(const ParallelPlan& plan, int sequence)
+namespace {
+
+/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the
+/// backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
+double paired_passes(const ParallelPlan& plan, int batch)
+{
+    if (!plan.exchanges_tokens() || plan.expert_overlap != ExpertOverlap::microbatches) {
+        return 0.0;
+    }
+    const int microbatches = plan.microbatches(batch);
+    const int passes = microbatches * plan.chunks;
+    const int group = std::min(plan.group > 0 ? plan.group : plan.pp, microbatches);
+    const int warm_up = plan.pp == 1 ? 1 : 2 * (plan.pp - 1) + (plan.chunks - 1) * group + 1;
+    return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
+}
+
+}  // namespace
+
+LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
 {
     LayerShape shape{sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
     shape.recomputed_layers = plan.recompute == Recompute::full ? plan.recomputed_layers : 0;
@@ -221,6 +239,7 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence)
     shape.offload = plan.offload == Offload::activations;
     shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
     shape.expert_overlap = plan.exchanges_tokens() ? plan.expert_overlap : ExpertOverlap::off;
+    shape.paired_passes = paired_passes(plan, batch);
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();

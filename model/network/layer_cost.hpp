@@ -44,7 +44,7 @@ struct PassCost {
     std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor parallel group where the list is shorter
     std::vector<Exposed> exposed;  // of each collective, where that is not zero
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert parallel group's members
-    double surplus_most = 0.0;     // ... over its mean, where a capacity ends it; 0: nothing does
+    double surplus_most = 0.0;     // ... over its mean, where a capacity ends it; infinity: nothing does
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
 };
@@ -111,8 +111,7 @@ struct LayerCosts {
 
 /// Sharded parameters are gathered beside the compute of the layer before, Zhao et al., arXiv 2304.11277, section 3.3; what compute
 /// does not hide is exposed, and what it hides takes multiprocessors from it.
-/// Leaves out: weight casts of fp8 (once a step); with expert_overlap = microbatches the first forward and the last backward pass of a
-/// step, which have none beside them.
+/// Leaves out: weight casts of fp8 (once a step).
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
 /// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the

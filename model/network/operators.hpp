@@ -259,7 +259,7 @@ struct Tables {
     Kept kept(const Extent& e) const;
 
 private:
-    void exchange(const Extent& e, double bytes, Calls& calls) const;
+    void exchange(const Extent& e, double bytes, bool exact, Calls& calls) const;
 };
 
 /// Products of all pairs of some vectors of a sample (dot interaction of arXiv 1906.00091).

@@ -17,8 +17,10 @@ PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches
 {
     segment_.push_back({kind, time.si});
     cost_.compute_s += time.si;
-    cost_.surplus_s += surplus.share * time.si;
-    cost_.surplus_most = std::max(cost_.surplus_most, surplus.most);
+    if (surplus.share > 0.0) {
+        cost_.surplus_s += surplus.share * time.si;
+        cost_.surplus_most = std::max(cost_.surplus_most, surplus.most);
+    }
     launches_ += launches;
     return *this;
 }
@@ -102,20 +104,20 @@ void PassBuilder::close_segment()
     }
 }
 
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, std::optional<KernelClass> only)
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside)
 {
     PassCost result = pass;
-    std::vector<Exposed*> beside;
+    std::vector<Exposed*> messages;
     double exposed_s = 0.0;
     for (Exposed& message : result.exposed) {
-        if (!only || is_within(message.parts.front().kind, *only)) {
-            beside.push_back(&message);
+        if (!beside.only || is_within(message.parts.front().kind, *beside.only)) {
+            messages.push_back(&message);
             exposed_s += message.seconds;
         }
     }
-    const double hidden = std::min(exposed_s, other.compute_s) * (1.0 - stack.communication_share);
+    const double hidden = std::min(exposed_s, other.compute_s) * (1.0 - stack.communication_share) * beside.passes;
     if (hidden > 0.0) {
-        for (Exposed* message : beside) {
+        for (Exposed* message : messages) {
             message->seconds *= 1.0 - hidden / exposed_s;
         }
         result.communication_s -= hidden;

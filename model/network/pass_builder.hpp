@@ -48,8 +48,13 @@ private:
     Segment segment_;
 };
 
-/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile: all, or those of one class.
-PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack,
-                      std::optional<KernelClass> only = std::nullopt);
+/// Which collectives run beside another pass, and in what share of all passes.
+struct Beside {
+    std::optional<KernelClass> only;  // those of one class; else all
+    double passes = 1.0;
+};
+
+/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile: the mean over all passes.
+PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside = {});
 
 }  // namespace prismopt

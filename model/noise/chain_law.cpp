@@ -94,7 +94,10 @@ SurplusTime surplus_of(const PassCost& cost)
 {
     SurplusTime surplus{cost.surplus_s, cost.surplus_most};
     for (const Exposed& message : cost.exposed) {
-        surplus.seconds += message.surplus.share * message.seconds;
+        if (message.surplus.share > 0.0) {
+            surplus.seconds += message.surplus.share * message.seconds;
+            surplus.most = std::max(surplus.most, message.surplus.most);
+        }
     }
     return surplus;
 }
@@ -151,7 +154,7 @@ GridLaw ChainLaws::with_surplus(const GridLaw& compute, const SurplusTime& surpl
     if (seconds == 0.0 || imbalance_.law.cv() == 0.0) {
         return compute;
     }
-    const KernelLaw law = surplus.most > 0.0 ? imbalance_.law.limited(surplus.most) : imbalance_.law;
+    const KernelLaw law = std::isfinite(surplus.most) ? imbalance_.law.limited(surplus.most) : imbalance_.law;
     const double core = std::hypot(seconds * law.core(), std::sqrt(compute.core));
     return shifted(sum_of(std::vector<GridLaw>{compute, longest_of(kernel_duration(law, seconds, core), members)}), -seconds);
 }

@@ -29,7 +29,7 @@ struct ComposedDuration {
     std::shared_ptr<const StandardLaw> shape;
 };
 
-/// Seconds on tokens beyond the mean of an expert parallel group's members, and the most of them over their mean (0: no limit).
+/// Seconds on tokens beyond the mean of an expert parallel group's members, and the most of them over their mean (infinity: no limit).
 struct SurplusTime {
     double seconds = 0.0;
     double most = 0.0;

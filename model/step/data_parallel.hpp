@@ -4,9 +4,9 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/step/memory.hpp"
 #include "model/plan.hpp"
 #include "model/step/exchange.hpp"
+#include "model/step/memory.hpp"
 #include "model/step/placement.hpp"
 
 namespace prismopt {

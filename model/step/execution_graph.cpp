@@ -2,11 +2,11 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
-#include "model/step/balanced_layout.hpp"
-#include "model/step/memory.hpp"
 #include "model/random.hpp"
+#include "model/step/balanced_layout.hpp"
 #include "model/step/data_parallel.hpp"
 #include "model/step/mean_step.hpp"
+#include "model/step/memory.hpp"
 #include "model/step/node_order.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -374,7 +374,7 @@ double ExecutionGraph::mean_factor(int replica, int stage) const
 
 const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 {
-    const LayerShape shape = layer_shape(plan, setting_.phase.sequence);
+    const LayerShape shape = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
     auto found = costs_.find(shape);
     if (found == costs_.end()) {
         found = costs_.emplace(shape, layer_costs(network_, setting_.workload.precision, shape, setting_.cluster)).first;

@@ -3,6 +3,7 @@
 /// The step with every duration at its mean.
 
 #include "model/step/execution_graph.hpp"
+#include "model/step/step_summary.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -7,24 +7,11 @@
 #include "model/network/layout.hpp"
 #include "model/plan.hpp"
 #include "model/step/program.hpp"
-#include "model/units.hpp"
+#include "model/step/step_summary.hpp"
 
 #include <span>
 
 namespace prismopt {
-
-/// Bytes on the fullest GPU, and where it is.
-struct MemoryUse {
-    Bytes parameters;
-    Bytes gradients;
-    Bytes optimizer_state;
-    Bytes activations;  // peak over the schedule
-    Bytes workspace;    // largest temporaries of one kernel chain
-    Bytes reserved;     // of the accelerator
-    int stage = 0;
-
-    Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
-};
 
 /// What a chunk holds of the parts that costs are of, and how often.
 struct ChunkParts {

@@ -322,7 +322,7 @@ void print_text(const PlanPrediction& of, StageTable table)
     constexpr double gigabyte = 1e9;
     fmt::print("{} dp={}\n", design_text(of.plan, of.space), of.plan.dp);
     if (!of.hardware.empty()) {
-        fmt::print("on hardware {}\n", of.hardware);
+        fmt::print("variant {}\n", of.hardware);
     }
     if (p.infeasible) {
         fmt::print("infeasible: {}\n", p.infeasible->text());

@@ -174,7 +174,7 @@ private:
     {
         constexpr int repeats = 2000;
         const Network network = network_of(catalog_workload("deepseek-v3"));
-        const LayerShape shape = layer_shape({.tp = 4, .pp = 16, .dp = 16, .ep = 32}, 4096);
+        const LayerShape shape = layer_shape({.tp = 4, .pp = 16, .dp = 16, .ep = 32}, 4096, 256);
         const Cluster& cluster = pipeline_.problem().cluster;
         return seconds_of([&] {
                    for (int i = 0; i < repeats; ++i) {

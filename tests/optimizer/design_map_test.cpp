@@ -63,7 +63,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (plan.tp == 1) {
         plan.tp_overlap = TensorParallelOverlap::off;
     }
-    if (plan.ep * plan.etp == 1) {
+    if (plan.ep == 1) {
         plan.expert_overlap = ExpertOverlap::off;
     }
     if (plan.gpus() <= scenario.cluster.building_gpus()) {

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr const char* plans = "gpus = [8]\ntp = [1, 2, 3]\npp = [1, 2, 4]\n";
+constexpr const char* plans = "gpus = [8, 12]\ntp = [1, 2, 3]\npp = [1, 2, 3, 4]\n";
 
 const std::string attention = "{ block = \"attention\", heads = 6 }, ";
 const std::string shape = "hidden = 768\nvocabulary = 32000\nnormalisation = \"rms_norm\"\n";
@@ -38,6 +38,13 @@ std::string with_networks(const std::string& networks_text, const std::string& c
     text.replace(workload, text.find("[[phase]]") - workload, networks_text);
     text.resize(text.find("[space]"));
     return text + "[space]\n" + plans + choice + "\n[search]\n" + search;
+}
+
+/// Only that one of them.
+std::string alone_text(const std::string& name)
+{
+    const std::size_t second = networks.find("[networks.hybrid]");
+    return name == "wide" ? networks.substr(0, second) : networks.substr(second);
 }
 
 Scenario parsed(const std::string& text) { return parse_scenario(text, "networks.toml"); }
@@ -65,7 +72,7 @@ TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
     const std::vector<std::string> names{"wide", "hybrid"};
     std::vector<std::size_t> counts;
     for (std::size_t v = 0; v < names.size(); ++v) {
-        const Scenario alone = parsed(with_networks(networks, "workload = [\"" + names[v] + "\"]"));
+        const Scenario alone = parsed(with_networks(alone_text(names[v]), "workload = [\"" + names[v] + "\"]"));
         EXPECT_EQ(designs_of(both, v), designs_of(alone, 0)) << names[v];
         counts.push_back(designs_of(both, v).size());
     }
@@ -83,7 +90,7 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
     for (std::size_t v = 0; v < 2; ++v) {
         const std::string name = both.workloads[v].name;
         EXPECT_EQ(bench.problem(v).workload.name, name);
-        const Scenario alone = parsed(with_networks(networks, "workload = [\"" + name + "\"]"));
+        const Scenario alone = parsed(with_networks(alone_text(name), "workload = [\"" + name + "\"]"));
         const StudyModel own(alone);
         Predictor predictor(own.problem);
         const auto expected = predictor.bound(plan);
@@ -99,9 +106,9 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 TEST(NetworksAxis, TakesNetworksOfTheCatalogAndKnobsBesides)
 {
     const Scenario scenario =
-        parsed(with_networks(networks, R"(workload = ["bert-large", "wide"])",
+        parsed(with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
                              "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
-    EXPECT_EQ(scenario.hardware.size(), 4U);
+    EXPECT_EQ(scenario.hardware.size(), 6U);
     EXPECT_EQ(hardware_text(scenario.knobs, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
     EXPECT_EQ(variant_at(scenario, scenario.hardware[1])->workload.layers(), 24);
@@ -114,11 +121,14 @@ TEST(NetworksAxis, RefusesUnclearNetworks)
     };
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"), ThrowsMessage<InputError>(HasSubstr("narrow")));
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
-    EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", R"(workload = ["wide"])"),
-                ThrowsMessage<InputError>(HasSubstr("both give the network")));
+    EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", R"(workload = ["wide", "hybrid"])"),
+                ThrowsMessage<InputError>(HasSubstr("is given beside [workload]")));
     EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", ""),
                 ThrowsMessage<InputError>(HasSubstr("are not used")));
-    EXPECT_THAT(refused(networks, ""), ThrowsMessage<InputError>(HasSubstr("[workload]")));
+    EXPECT_THAT(refused(networks, ""), ThrowsMessage<InputError>(HasSubstr("workload = [\"wide\"")));
+    EXPECT_THAT(refused(networks, R"(workload = ["wide"])"), ThrowsMessage<InputError>(HasSubstr("hybrid")));
+    EXPECT_THAT(refused("[networks.photo]\ncaptured = \"f.json\"\n", R"(workload = ["photo"])"),
+                ThrowsMessage<InputError>(HasSubstr("captured")));
     EXPECT_THAT(refused("[networks.\"a b\"]\nmodel = \"llama3-8b\"\n", R"(workload = ["a b"])"),
                 ThrowsMessage<InputError>(HasSubstr("in one word")));
     EXPECT_THAT(refused("[networks.old]\nmodel = \"llama3-8b\"\nheads = 16\n", R"(workload = ["old"])"),

@@ -33,7 +33,7 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
                        BruteForceJob& job)
 {
     const LayerCosts costs = layer_costs(network_of(setting.workload), setting.workload.precision,
-                                         layer_shape(plan, setting.phase.sequence), setting.cluster);
+                                         layer_shape(plan, setting.phase.sequence, setting.phase.global_batch), setting.cluster);
     const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers(), plan));
     job.shape = graph.program->shape;
     job.widths = barrier_widths(plan);

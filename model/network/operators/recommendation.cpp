@@ -12,7 +12,7 @@ constexpr double update_traffic =
 }  // namespace
 
 /// All members have all tables' results of their own samples in the end.
-void Tables::exchange(const Extent& e, double bytes, Calls& calls) const
+void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) const
 {
     const int members = e.shape.ep * e.shape.etp;
     if (members > 1) {
@@ -21,6 +21,7 @@ void Tables::exchange(const Extent& e, double bytes, Calls& calls) const
                                                                   : Meeting::tensor;
         calls.collective({.kind = Collective::all_to_all,
                           .bytes = bytes,
+                          .exact_bytes = exact,
                           .of = ProcessGroup::expert,
                           .group = {members, 1},
                           .members = meeting});
@@ -29,10 +30,12 @@ void Tables::exchange(const Extent& e, double bytes, Calls& calls) const
 
 void Tables::forward(const Extent& e, Calls& calls) const
 {
-    exchange(e, e.own() * lookups * index_bytes, calls);
-    calls.kernel(
-        {.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = e.own() * number_bytes * columns * (lookups + tables)});
-    exchange(e, e.own() * tables * columns * number, calls);
+    exchange(e, e.own() * lookups * index_bytes, true, calls);
+    calls.kernel({.kind = KernelClass::lookup,
+                  .roof = Roof::memory,
+                  .bytes = e.own() * number_bytes * columns * (lookups + tables),
+                  .exact_bytes = true});
+    exchange(e, e.own() * tables * columns * number, false, calls);
 }
 
 void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
@@ -44,10 +47,11 @@ void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
 
 void Tables::weight_gradient(const Extent& e, Calls& calls) const
 {
-    exchange(e, e.own() * tables * columns * number, calls);
+    exchange(e, e.own() * tables * columns * number, false, calls);
     calls.kernel({.kind = KernelClass::lookup,
                   .roof = Roof::memory,
-                  .bytes = update_traffic * e.own() * number_bytes * columns * lookups});
+                  .bytes = update_traffic * e.own() * number_bytes * columns * lookups,
+                  .exact_bytes = true});
 }
 
 Parameters Tables::parameters(const Extent& e) const

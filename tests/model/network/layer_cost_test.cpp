@@ -412,7 +412,7 @@ Transformer with_shared_experts()
 Cluster slow_exchanges()
 {
     Cluster cluster = products_only();
-    cluster.tiers.front().bandwidth = BytesPerSecond{20e9};
+    cluster.tiers.front().bandwidth = BytesPerSecond{5e9};
     cluster.stack.communication_share = 0.0;
     return cluster;
 }
@@ -427,11 +427,17 @@ TEST(LayerCosts, SharedExpertsHideExchanges)
     const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
     shape.expert_overlap = ExpertOverlap::shared_experts;
     const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
-    const double shared_s = 6.0 * 4096.0 * 8192.0 * 8192.0 / 100e12;  // three products of 8192 tokens
-    const double exchange_s = 0.5 * plain.forward.communication_s;
-    ASSERT_GT(exchange_s, 0.5 * shared_s);
-    EXPECT_NEAR(beside.forward.communication_s, 2.0 * exchange_s - shared_s, 1e-3 * shared_s);
-    EXPECT_NEAR(beside.backward.communication_s, std::max(0.0, 2.0 * exchange_s - 2.0 * shared_s), 1e-3 * shared_s);
+    Transformer without_shared = w;
+    without_shared.experts.shared = 0;
+    const PartCost alone = layer_costs(without_shared, shape, cluster).kinds.front();
+    const auto check = [](const PassCost& hidden, const PassCost& exposed, const PassCost& routed) {
+        const double shared_s = exposed.compute_s - routed.compute_s;
+        ASSERT_GT(shared_s, 0.0);
+        ASSERT_GT(exposed.communication_s, shared_s);
+        EXPECT_NEAR(hidden.communication_s, exposed.communication_s - shared_s, 1e-6 * shared_s);
+    };
+    check(beside.forward, plain.forward, alone.forward);
+    check(beside.backward, plain.backward, alone.backward);
     EXPECT_EQ(beside.forward.compute_s, plain.forward.compute_s);
     EXPECT_EQ(beside.saved_bytes, plain.saved_bytes);
 }
@@ -447,6 +453,7 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
         shape.ep = 4;
         const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
         shape.expert_overlap = ExpertOverlap::microbatches;
+        shape.paired_passes = 0.75;
         const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
         const auto exchanges_s = [](const PassCost& pass) {
             double sum = 0.0;
@@ -456,7 +463,7 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
             return sum;
         };
         const auto check = [&](const PassCost& hidden, const PassCost& alone, const PassCost& other) {
-            const double saved_s = std::min(exchanges_s(alone), other.compute_s);
+            const double saved_s = 0.75 * std::min(exchanges_s(alone), other.compute_s);
             EXPECT_GT(saved_s, 0.0);
             EXPECT_NEAR(hidden.communication_s, alone.communication_s - saved_s, 1e-9) << gigabytes;
             EXPECT_NEAR(exchanges_s(hidden), exchanges_s(alone) - saved_s, 1e-9) << gigabytes;
@@ -476,14 +483,29 @@ TEST(LayerCosts, CountWorkBeyondTheMeanOfExperts)
     EXPECT_EQ(even.surplus_s, 0.0);
     w.experts.imbalance = 2.0;
     const PassCost uneven = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
-    EXPECT_NEAR(uneven.surplus_s, uneven.compute_s - even.compute_s, 1e-6 * uneven.compute_s);
-    EXPECT_EQ(uneven.surplus_most, 0.0);
+    // Products run in whole waves of tiles.
+    EXPECT_NEAR(uneven.surplus_s, uneven.compute_s - even.compute_s, 0.01 * uneven.surplus_s);
+    EXPECT_EQ(uneven.surplus_most, Surplus::no_limit);
     ASSERT_EQ(uneven.exposed.size(), 2U);
     EXPECT_DOUBLE_EQ(uneven.exposed.front().surplus.share, 0.5);
     w.experts.capacity = 1.5;
     const PassCost dropped = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
     EXPECT_DOUBLE_EQ(dropped.surplus_most, 0.5);
-    EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 1e-6 * uneven.surplus_s);
+    EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 0.01 * uneven.surplus_s);
+}
+
+/// Megatron-Core's steady phase: of 16 stages with two chunks and 32 microbatches the first stage warms up with 47 of 64 passes.
+TEST(LayerCosts, MicrobatchesPairInTheSteadyPhase)
+{
+    ParallelPlan plan{.pp = 16, .dp = 4, .chunks = 2, .schedule = Schedule::interleaved, .ep = 4};
+    plan.expert_overlap = ExpertOverlap::microbatches;
+    EXPECT_DOUBLE_EQ(layer_shape(plan, 4096, 128).paired_passes, 17.0 / 64.0);
+    EXPECT_DOUBLE_EQ(layer_shape(plan, 4096, 64).paired_passes, 0.0);
+    plan.pp = plan.chunks = 1;
+    plan.schedule = Schedule::one_f_one_b;
+    EXPECT_DOUBLE_EQ(layer_shape(plan, 4096, 32).paired_passes, 7.0 / 8.0);
+    plan.ep = 1;
+    EXPECT_EQ(layer_shape(plan, 4096, 32).paired_passes, 0.0);
 }
 
 }  // namespace

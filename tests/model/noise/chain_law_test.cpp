@@ -163,7 +163,8 @@ PassCost loaded_layer(double surplus_s)
     layer.segments = {even_segment(4, 1.0)};
     layer.compute_s = 4.0;
     layer.surplus_s = 0.75 * surplus_s;
-    layer.exposed = {{1.0, {{KernelClass::expert_all_to_all, 1.0}}, {0.25 * surplus_s, 0.0}}};
+    layer.surplus_most = Surplus::no_limit;
+    layer.exposed = {{1.0, {{KernelClass::expert_all_to_all, 1.0}}, {0.25 * surplus_s}}};
     return layer;
 }
 
@@ -207,6 +208,7 @@ TEST(ChainLaws, OfExpertsWithACapacityEndAtIt)
     const KernelLaw load(quantile_of(LogNormal{cv}));
     PassCost layer = loaded_layer(1.0);
     layer.surplus_most = most;
+    layer.exposed.front().surplus.most = most;
     ChainLaws chains(ResidualLaws{}, StandardLaw::node_probabilities(), {}, {load, 1.0});
     const ComposedDuration found = chains.compose({layer, 1}, 8).compute;
     EXPECT_NEAR(found.mean_s, 4.0, 1e-9);

@@ -80,7 +80,7 @@ Problem problem_of(const Case& c, const Variability& v)
 LayerCosts costs_of(const Problem& problem, const ParallelPlan& plan)
 {
     return layer_costs(network_of(problem.workload), problem.workload.precision,
-                       layer_shape(plan, problem.phases.front().sequence), problem.cluster);
+                       layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch), problem.cluster);
 }
 
 /// Calls visit(how often, exposed) for the collectives of a pass over all the network.
