@@ -1,10 +1,10 @@
 #include "model/plan_rules.hpp"
 
-#include "model/coupling.hpp"
-#include "model/plan_axes.hpp"
-#include "model/step/node_order.hpp"
-#include "model/step/placement.hpp"
-#include "model/step/schedule.hpp"
+#include "model/plan/coupling.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/plan/placement.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "model/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/workload.hpp"
-#include "model/phase.hpp"
-#include "model/plan.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan/plan.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace prismopt {
 
 /// One rule. `holds` reads the network, the cluster, the phase, and of the plan the number of GPUs and the axes up to `last_axis`
-/// (place_of() in model/plan_axes.hpp); `problem` says why, of a plan for which it does not hold.
+/// (place_of() in model/plan/plan_axes.hpp); `problem` says why, of a plan for which it does not hold.
 struct PlanRule {
     struct Case {
         const ParallelPlan& plan;

@@ -2,11 +2,11 @@
 
 /// Everything the program says of one design: the joint currency of predict, search, results and reports.
 
-#include "model/estimate.hpp"
-#include "model/plan.hpp"
+#include "model/base/estimate.hpp"
+#include "model/base/units.hpp"
+#include "model/plan/plan.hpp"
 #include "model/run/histories.hpp"
-#include "model/step/step_summary.hpp"
-#include "model/units.hpp"
+#include "model/step/graph/step_summary.hpp"
 
 #include <array>
 #include <cstdint>

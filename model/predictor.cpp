@@ -1,11 +1,11 @@
 #include "model/predictor.hpp"
 
 #include "model/network/network.hpp"
-#include "model/phase.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/plan/phase.hpp"
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
-#include "model/step/mean_step.hpp"
-#include "model/step/node_order.hpp"
+#include "model/step/graph/mean_step.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>

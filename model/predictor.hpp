@@ -4,12 +4,12 @@
 
 #include "model/hardware/power.hpp"
 #include "model/objective.hpp"
-#include "model/phase.hpp"
+#include "model/plan/phase.hpp"
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
-#include "model/step/execution_graph.hpp"
-#include "model/step/sampler.hpp"
+#include "model/step/graph/execution_graph.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <memory>
 #include <span>

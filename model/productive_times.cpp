@@ -1,6 +1,6 @@
 #include "model/productive_times.hpp"
 
-#include "model/deconvolution.hpp"
+#include "model/base/deconvolution.hpp"
 #include "model/run/drift.hpp"
 
 #include <boost/math/distributions/normal.hpp>

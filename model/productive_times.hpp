@@ -2,7 +2,7 @@
 
 /// Work without failures: from draws of steps to the productive time of a run.
 
-#include "model/phase.hpp"
+#include "model/plan/phase.hpp"
 #include "model/predictor.hpp"
 
 #include <vector>

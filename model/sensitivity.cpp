@@ -1,9 +1,9 @@
 #include "model/sensitivity.hpp"
 
-#include "model/jackknife.hpp"
-#include "model/phase.hpp"
+#include "model/base/jackknife.hpp"
+#include "model/plan/phase.hpp"
 #include "model/productive_times.hpp"
-#include "model/step/mean_step.hpp"
+#include "model/step/graph/mean_step.hpp"
 
 #include <algorithm>
 #include <cmath>

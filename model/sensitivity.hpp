@@ -2,8 +2,8 @@
 
 /// What moves a plan's times: the same draws of the plan with something changed, side by side.
 
-#include "model/hardware/knob.hpp"
-#include "model/noise/noise_source.hpp"
+#include "model/distribution/noise_source.hpp"
+#include "model/knob.hpp"
 #include "model/predictor.hpp"
 
 #include <array>

@@ -1,13 +1,13 @@
 /// prismopt: searches ways of training large models, judged by the distribution of their training time.
 
-#include "io/nearest.hpp"
-#include "io/posix_file.hpp"
-#include "io/scenario.hpp"
+#include "io/results/posix_file.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/log.hpp"
-#include "optimizer/program.hpp"
-#include "optimizer/stop.hpp"
-#include "optimizer/thread_waiting.hpp"
+#include "optimizer/commands/log.hpp"
+#include "optimizer/commands/program.hpp"
+#include "optimizer/parallel/stop.hpp"
+#include "optimizer/parallel/thread_waiting.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "search/assignment.hpp"
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -2,7 +2,7 @@
 
 /// Random choices of a search strategy: the n-th of a numbered choice depends on the seed and these two numbers only.
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 #include <array>
 #include <cstddef>

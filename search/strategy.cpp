@@ -1,11 +1,11 @@
 #include "search/strategy.hpp"
 
 #include "search/dice.hpp"
-#include "search/exact.hpp"
-#include "search/nsga2.hpp"
-#include "search/nsga3.hpp"
-#include "search/racing.hpp"
-#include "search/random_search.hpp"
+#include "search/strategies/exact.hpp"
+#include "search/strategies/nsga2.hpp"
+#include "search/strategies/nsga3.hpp"
+#include "search/strategies/racing.hpp"
+#include "search/strategies/random_search.hpp"
 
 #include <algorithm>
 #include <array>

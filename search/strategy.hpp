@@ -2,7 +2,7 @@
 
 /// The conversation between a search strategy and whoever evaluates: requests out, answers back, in the order asked.
 
-#include "model/estimate.hpp"
+#include "model/base/estimate.hpp"
 #include "search/space.hpp"
 
 #include <cstddef>

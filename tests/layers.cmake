@@ -10,7 +10,7 @@
 
 set(folders model search io optimizer)
 set(model_may_include "^model/")
-set(search_may_include "^(search/|model/random\\.hpp$|model/estimate\\.hpp$)")
+set(search_may_include "^(search/|model/base/(random|estimate)\\.hpp$)")
 set(io_may_include "^(io|search|model)/")
 set(optimizer_may_include "^(optimizer|io|search|model)/")
 
@@ -20,7 +20,7 @@ set(mpi_door optimizer/parallel/communicator.cpp)
 set(hdf5_headers "^(hdf5|hdf5_hl|H5[A-Za-z]*)\\.h$")
 set(hdf5_door io/results/hdf5_file.cpp)
 set(nlopt_headers "^nlopt\\.(h|hpp)$")
-set(nlopt_door search/nlopt_search.cpp)
+set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
 set(openmp_door model/step/sample/sampler.cpp)

@@ -6,8 +6,8 @@ function(expect name file line expected)
   set(tree ${SCRATCH}/${name})
   file(REMOVE_RECURSE ${tree})
   file(WRITE ${tree}/model/plan.hpp "#include <vector>\n")
-  file(WRITE ${tree}/search/space.cpp "#include \"search/space.hpp\"\n\n#include \"model/estimate.hpp\"\n")
-  file(WRITE ${tree}/io/toml/toml.cpp "#include \"model/plan.hpp\"\n#include <toml++/toml.h>\n")
+  file(WRITE ${tree}/search/space.cpp "#include \"search/space.hpp\"\n\n#include \"model/base/estimate.hpp\"\n")
+  file(WRITE ${tree}/io/toml/toml.cpp "#include \"model/plan/plan.hpp\"\n#include <toml++/toml.h>\n")
   file(WRITE ${tree}/optimizer/parallel/communicator.cpp "#include <mpi.h>\n")
   file(APPEND ${tree}/${file} "${line}\n")
   execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${tree} -P ${CHECK} RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_QUIET)
@@ -20,18 +20,18 @@ function(expect name file line expected)
   endif()
 endfunction()
 
-expect(clean model/plan.hpp "// #include <mpi.h>" "")
-expect(allowed io/scenario.hpp "#include \"search/space.hpp\"" "")
+expect(clean model/plan/plan.hpp "// #include <mpi.h>" "")
+expect(allowed io/scenario/scenario.hpp "#include \"search/space.hpp\"" "")
 expect(openmp_allowed model/step/sample/sampler.cpp "#pragma omp parallel for" "")
 
-expect(upwards model/plan.hpp "#include \"search/space.hpp\""
-  "model/plan.hpp includes search/space.hpp: model may not know it")
-expect(upwards_search search/space.cpp "#  include \"io/scenario.hpp\""
-  "search/space.cpp includes io/scenario.hpp: search may not know it")
-expect(upwards_angle io/scenario.hpp "#include <optimizer/options.hpp>"
-  "io/scenario.hpp includes optimizer/options.hpp: io may not know it")
-expect(search_sees_training search/space.cpp "#include \"model/plan.hpp\""
-  "search/space.cpp includes model/plan.hpp: search may not know it")
+expect(upwards model/plan/plan.hpp "#include \"search/space.hpp\""
+  "model/plan/plan.hpp includes search/space.hpp: model may not know it")
+expect(upwards_search search/space.cpp "#  include \"io/scenario/scenario.hpp\""
+  "search/space.cpp includes io/scenario/scenario.hpp: search may not know it")
+expect(upwards_angle io/scenario/scenario.hpp "#include <optimizer/options.hpp>"
+  "io/scenario/scenario.hpp includes optimizer/options.hpp: io may not know it")
+expect(search_sees_training search/space.cpp "#include \"model/plan/plan.hpp\""
+  "search/space.cpp includes model/plan/plan.hpp: search may not know it")
 expect(inside_model_upwards model/network/calls.hpp "#include \"model/schedule/program.hpp\""
   "model/network/calls.hpp includes model/schedule/program.hpp: the sub-folder of model comes later")
 expect(inside_model_top model/run/histories.hpp "#include \"model/predictor.hpp\""
@@ -39,13 +39,13 @@ expect(inside_model_top model/run/histories.hpp "#include \"model/predictor.hpp\
 expect(inside_model_deep model/step/graph/memory.hpp "#include \"model/calibration/fit/fit_law.hpp\"" "comes later")
 expect(inside_model_unknown model/extra/plan.hpp "#include \"model/base/units.hpp\"" "model/extra has no place in the order")
 expect(inside_model_allowed model/network/calls.hpp "#include \"model/hardware/collective.hpp\"" "")
-expect(relative model/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
-expect(same_folder model/plan.hpp "#include \"units.hpp\"" "write the path from the root")
+expect(relative model/plan/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
+expect(same_folder model/plan/plan.hpp "#include \"units.hpp\"" "write the path from the root")
 expect(second_mpi optimizer/main.cpp "#include <mpi.h>"
   "optimizer/main.cpp includes mpi.h: only optimizer/parallel/communicator.cpp may")
-expect(second_hdf5 io/report.cpp "#include <hdf5_hl.h>" "only io/results/hdf5_file.cpp may")
-expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/nlopt_search.cpp may")
-expect(second_toml io/scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
+expect(second_hdf5 io/report/report.cpp "#include <hdf5_hl.h>" "only io/results/hdf5_file.cpp may")
+expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/strategies/nlopt_search.cpp may")
+expect(second_toml io/scenario/scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
 expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/step/sample/sampler.cpp may")
 expect(in_subfolder model/network/ring.cpp "#include <mpi.h>" "model/network/ring.cpp includes mpi.h")
 

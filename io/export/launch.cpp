@@ -1,11 +1,11 @@
 #include "io/export/launch.hpp"
 
-#include "io/hardware_variants.hpp"
-#include "io/layout_text.hpp"
-#include "io/orders_file.hpp"
-#include "io/results.hpp"
-#include "model/plan_axes.hpp"
-#include "model/step/node_order.hpp"
+#include "io/results/results.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/layout_text.hpp"
+#include "io/scenario/orders_file.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -66,7 +66,7 @@ std::string hardware_line(const Launch& launch)
     if (launch.knobs.empty()) {
         return "";
     }
-    return fmt::format("# Judged for this hardware, by the scenario's knobs: {}\n",
+    return fmt::format("# Judged for this variant of hardware and network: {}\n",
                        hardware_text(launch.knobs, launch.knob_values));
 }
 
@@ -91,7 +91,8 @@ nlohmann::json hardware_json(const Launch& launch)
         const Knob& knob = launch.knobs[k];
         const double value = launch.knob_values[k];
         json.push_back({{"name", knob.name},
-                        {"value", value},
+                        {"value", knob.choices.empty() ? nlohmann::json(value)
+                                                       : nlohmann::json(knob.choices[static_cast<std::size_t>(value)])},
                         {"units", knob_units(knob.target)},
                         {"text", hardware_text({&knob, 1}, {&value, 1})}});
     }

@@ -5,12 +5,12 @@
 
 #include "io/export/trainer.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/hardware/knob.hpp"
-#include "model/network/layout.hpp"
+#include "model/knob.hpp"
 #include "model/network/workload.hpp"
-#include "model/phase.hpp"
-#include "model/plan.hpp"
-#include "model/step/given_orders.hpp"
+#include "model/plan/layout.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan/plan.hpp"
+#include "model/schedule/given_orders.hpp"
 
 #include <string>
 #include <variant>

@@ -1,6 +1,6 @@
 #include "io/export/megatron_plan.hpp"
 
-#include "io/layout_text.hpp"
+#include "io/scenario/layout_text.hpp"
 #include "model/network/transformer.hpp"
 
 #include <fmt/format.h>
@@ -100,7 +100,8 @@ std::string tp_overlap(const TrainedPlan& of)
 // transformer_config.py asserts the dispatcher alltoall.
 std::string expert_overlap(const TrainedPlan& of)
 {
-    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts && uses_deepep(of.plan, of.cluster)
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
+                   uses_deepep(of.plan, of.cluster)
                ? fmt::format(
                      "shared experts run beside the dispatcher alltoall only, and stack {} sends tokens with DeepEP; search "
                      "expert_overlap = [\"off\", \"microbatches\"]",

@@ -1,5 +1,5 @@
 #include "io/export/launch.hpp"
-#include "model/step/placement.hpp"
+#include "model/plan/placement.hpp"
 
 #include <fmt/format.h>
 

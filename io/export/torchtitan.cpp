@@ -1,7 +1,7 @@
 #include "io/export/launch.hpp"
 #include "io/export/target_names.hpp"
-#include "io/orders_file.hpp"
-#include "model/network/layout.hpp"
+#include "io/scenario/orders_file.hpp"
+#include "model/plan/layout.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,8 +4,8 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/workload.hpp"
-#include "model/phase.hpp"
-#include "model/plan.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan/plan.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 /// Columns of many numbers as short texts (base64) of a page; io/html/page/data.js and timeline.js unpack them.
 
-#include "io/results.hpp"
-#include "model/step/timeline.hpp"
+#include "io/results/results.hpp"
+#include "model/step/graph/timeline.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,7 +2,7 @@
 
 /// What HTML reports are made of, embedded in the program.
 
-#include "io/embedded_file.hpp"
+#include "io/scenario/embedded_file.hpp"
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 
 #include "io/html/page_data.hpp"
 #include "io/html/page_files.hpp"
-#include "io/svg.hpp"
+#include "io/plots/svg.hpp"
 
 #include <nlohmann/json.hpp>
 

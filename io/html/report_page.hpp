@@ -2,10 +2,10 @@
 
 /// Results as one HTML page that needs nothing else: its style, its program, the charting library and the data are inside.
 
-#include "io/compare.hpp"
 #include "io/html/run_study.hpp"
-#include "io/results.hpp"
-#include "model/step/timeline.hpp"
+#include "io/results/compare.hpp"
+#include "io/results/results.hpp"
+#include "model/step/graph/timeline.hpp"
 
 #include <string>
 #include <vector>

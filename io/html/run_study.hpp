@@ -2,7 +2,7 @@
 
 /// What failures, checkpoints and spare nodes do to the training time of one plan of a front: data of the HTML report.
 
-#include "model/estimate.hpp"
+#include "model/base/estimate.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -2,8 +2,8 @@
 
 /// What was fitted to traces, as sections of a scenario.
 
-#include "model/calibrate/calibration.hpp"
-#include "model/calibrate/failure_fit.hpp"
+#include "model/calibration/calibration.hpp"
+#include "model/calibration/fit/failure_fit.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "io/traces/csv_stream.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include <csv.h>
 #include <fmt/format.h>

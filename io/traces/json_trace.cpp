@@ -1,7 +1,7 @@
 #include "io/traces/json_trace.hpp"
 
-#include "io/scenario.hpp"
-#include "io/toml.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 /// Traces of frameworks in JSON, read event by event: a gigabyte takes little more memory than its kernels do.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibrate/trace.hpp"
+#include "model/calibration/trace/trace.hpp"
 
 #include <string>
 

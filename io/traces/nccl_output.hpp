@@ -3,7 +3,7 @@
 /// Output of nccl-tests.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibrate/samples.hpp"
+#include "model/calibration/fit/samples.hpp"
 
 #include <string>
 #include <string_view>

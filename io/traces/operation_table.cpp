@@ -1,6 +1,6 @@
 #include "io/traces/operation_table.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 /// Tables of measured operations: one line for each, with step, dp rank, stage, microbatch, kind, start and duration.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibrate/trace.hpp"
+#include "model/calibration/trace/trace.hpp"
 
 #include <string>
 #include <vector>

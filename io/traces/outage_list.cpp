@@ -1,6 +1,6 @@
 #include "io/traces/outage_list.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>

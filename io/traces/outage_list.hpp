@@ -3,7 +3,7 @@
 /// Lists of node outages.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibrate/failure_fit.hpp"
+#include "model/calibration/fit/failure_fit.hpp"
 
 #include <string>
 #include <string_view>

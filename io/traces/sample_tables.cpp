@@ -1,6 +1,6 @@
 #include "io/traces/sample_tables.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 /// Repeated measurements: benchmarks by GPU, times of collectives.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibrate/samples.hpp"
+#include "model/calibration/fit/samples.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "io/traces/trace_files.hpp"
 
-#include "io/csv.hpp"
-#include "io/scenario.hpp"
+#include "io/measured/csv.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/json_trace.hpp"
 #include "io/traces/nccl_output.hpp"
 #include "io/traces/operation_table.hpp"

@@ -2,9 +2,9 @@
 
 /// Measurements of a job or cluster in whatever format they come.
 
-#include "model/calibrate/failure_fit.hpp"
-#include "model/calibrate/samples.hpp"
-#include "model/calibrate/trace.hpp"
+#include "model/calibration/fit/failure_fit.hpp"
+#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/trace/trace.hpp"
 
 #include <string>
 #include <vector>

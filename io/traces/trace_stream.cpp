@@ -1,6 +1,6 @@
 #include "io/traces/trace_stream.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>

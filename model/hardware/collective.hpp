@@ -2,8 +2,8 @@
 
 /// Mean times of collectives over the network tiers that a group really crosses.
 
+#include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/units.hpp"
 
 namespace prismopt {
 

@@ -2,9 +2,9 @@
 
 /// On what it is trained: an accelerator, the nested tiers of its network, and the cluster they form.
 
+#include "model/base/names.hpp"
+#include "model/base/units.hpp"
 #include "model/hardware/kernel_class.hpp"
-#include "model/names.hpp"
-#include "model/units.hpp"
 
 #include <algorithm>
 #include <string>

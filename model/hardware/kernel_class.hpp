@@ -2,7 +2,7 @@
 
 /// Kernel classes: kernels and collectives that share a residual distribution, and that a what-if makes faster together.
 
-#include "model/names.hpp"
+#include "model/base/names.hpp"
 
 #include <algorithm>
 #include <array>

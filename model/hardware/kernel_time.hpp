@@ -2,8 +2,8 @@
 
 /// Mean times of single kernels on one accelerator, free of noise: a roofline whose compute roof depends on the shape.
 
+#include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/units.hpp"
 
 namespace prismopt {
 

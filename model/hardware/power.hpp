@@ -2,7 +2,7 @@
 
 /// What a training run draws from the grid, and what that emits.
 
-#include "model/units.hpp"
+#include "model/base/units.hpp"
 
 #include <algorithm>
 #include <string>

@@ -2,10 +2,10 @@
 
 /// A pass through a layer as counts: kernels and messages in order, before any hardware is known.
 
-#include "model/coupling.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_class.hpp"
 #include "model/network/extent.hpp"
+#include "model/plan/coupling.hpp"
 
 #include <cstddef>
 #include <variant>

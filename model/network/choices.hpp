@@ -2,7 +2,7 @@
 
 /// What a description of a network chooses from.
 
-#include "model/names.hpp"
+#include "model/base/names.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 
 /// What one microbatch is to one GPU of a plan: degrees of parallelism, tokens, and widths of tensors on one member.
 
-#include "model/plan.hpp"
+#include "model/plan/plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -112,7 +112,7 @@ struct Routing {
 
     /// Tokens of the fullest GPU over the mean.
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
-    /// Share of its tokens that the fullest GPU has beyond the mean: what varies with the load (model/noise/chain_law.hpp).
+    /// Share of its tokens that the fullest GPU has beyond the mean: what varies with the load (model/distribution/chain_law.hpp).
     Surplus surplus() const
     {
         const bool drops = capacity > 0.0 && imbalance > 1.0;

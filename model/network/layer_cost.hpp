@@ -1,11 +1,11 @@
 #pragma once
 
 /// What one microbatch costs in the parts of a network: kernels, the collectives between them, and what is kept for the
-/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/noise/chain_law.hpp).
+/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/distribution/chain_law.hpp).
 
-#include "model/coupling.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
+#include "model/plan/coupling.hpp"
 
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>

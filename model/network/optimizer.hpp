@@ -2,7 +2,7 @@
 
 /// The optimizer: what it holds of each parameter, and what one of its steps moves and computes.
 
-#include "model/names.hpp"
+#include "model/base/names.hpp"
 
 #include <array>
 #include <optional>

@@ -4,8 +4,8 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/blocks.hpp"
-#include "model/network/layout.hpp"
 #include "model/network/optimizer.hpp"
+#include "model/plan/layout.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -2,8 +2,8 @@
 
 /// What slow changes of speed leave in the mean of a long run.
 
-#include "model/noise/polynomial_pieces.hpp"
-#include "model/random.hpp"
+#include "model/base/random.hpp"
+#include "model/distribution/polynomial_pieces.hpp"
 #include "model/run/reliability.hpp"
 
 #include <cstdint>

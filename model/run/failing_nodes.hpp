@@ -2,7 +2,7 @@
 
 /// Which node it is that fails.
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 #include <cstdint>
 #include <vector>

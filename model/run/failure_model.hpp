@@ -2,7 +2,7 @@
 
 /// The failures and checkpoints of one job: a scenario's reliability at the job's size, in seconds and per second.
 
-#include "model/plan.hpp"
+#include "model/plan/plan.hpp"
 #include "model/run/reliability.hpp"
 
 #include <limits>

@@ -1,6 +1,6 @@
 #include "model/run/failure_tables.hpp"
 
-#include "model/noise/distribution.hpp"
+#include "model/distribution/distribution.hpp"
 
 #include <boost/math/special_functions/gamma.hpp>
 #include <boost/math/tools/roots.hpp>
@@ -15,7 +15,8 @@ namespace {
 /// Neither truncated nor raised, as factors of durations are: a gap may be as short as it likes.
 QuantileTable table_of(const Family& family) { return QuantileTable(functions_of(family).quantile); }
 
-using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;  // as in model/noise/families.cpp
+using Plain =
+    boost::math::policies::policy<boost::math::policies::promote_double<false>>;  // as in model/distribution/families.cpp
 
 /// What is left of a gap X of mean one, seen at any time, is less than x with probability E[min(X, x)]: density P(X > x), a
 /// length-biased gap times a uniform number. Source: Cox, Renewal Theory (1962), section 5.

@@ -2,7 +2,7 @@
 
 /// The laws that histories of failures draw from, compiled when they are first asked for.
 
-#include "model/noise/quantile_table.hpp"
+#include "model/distribution/quantile_table.hpp"
 #include "model/run/reliability.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 #include "model/run/histories.hpp"
 
 #include "model/run/history_lanes.hpp"
-#include "model/step/lane_kernels.hpp"
+#include "model/step/sample/lane_kernels.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 /// Histories of failures: from the productive time of a run to its wall-clock time, many runs side by side.
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
 

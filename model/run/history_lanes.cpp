@@ -1,6 +1,6 @@
 #include "model/run/history_lanes.hpp"
 
-#include "model/registers.hpp"
+#include "model/base/registers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 /// The inner loops of histories: 64 runs side by side, plain arithmetic, compiled for several vector widths.
 
-#include "model/random.hpp"
-#include "model/step/lane_kernels.hpp"
+#include "model/base/random.hpp"
+#include "model/step/sample/lane_kernels.hpp"
 
 #include <vector>
 

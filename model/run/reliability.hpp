@@ -2,8 +2,8 @@
 
 /// How machines fail, and what is done about it: the reliability part of a scenario.
 
-#include "model/names.hpp"
-#include "model/units.hpp"
+#include "model/base/names.hpp"
+#include "model/base/units.hpp"
 
 #include <string>
 #include <vector>

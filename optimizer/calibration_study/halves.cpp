@@ -1,9 +1,9 @@
 #include "optimizer/calibration_study/halves.hpp"
 
-#include "model/calibrate/fit_law.hpp"
-#include "model/calibrate/goodness.hpp"
-#include "model/calibrate/predicted_steps.hpp"
-#include "model/random.hpp"
+#include "model/base/random.hpp"
+#include "model/calibration/fit/fit_law.hpp"
+#include "model/calibration/fit/goodness.hpp"
+#include "model/calibration/trace/predicted_steps.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 /// The first half of a job's measured steps predicts the second.
 
-#include "model/calibrate/trace.hpp"
+#include "model/calibration/trace/trace.hpp"
 
 #include <string>
 #include <vector>

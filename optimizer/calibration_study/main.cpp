@@ -1,11 +1,11 @@
 /// Measured steps against those that earlier steps predict: jobs/calibration_study.
 
-#include "io/csv.hpp"
-#include "io/line_charts.hpp"
-#include "io/posix_file.hpp"
-#include "io/scenario.hpp"
+#include "io/measured/csv.hpp"
+#include "io/plots/line_charts.hpp"
+#include "io/results/posix_file.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/trace_files.hpp"
-#include "model/calibrate/goodness.hpp"
+#include "model/calibration/fit/goodness.hpp"
 #include "optimizer/calibration_study/halves.hpp"
 #include "optimizer/calibration_study/written_laws.hpp"
 

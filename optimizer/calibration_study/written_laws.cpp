@@ -1,6 +1,6 @@
 #include "optimizer/calibration_study/written_laws.hpp"
 
-#include "io/sections.hpp"
+#include "io/scenario/sections/sections.hpp"
 #include "io/traces/calibration_toml.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 /// The laws that `calibrate` writes for jobs whose variance is known.
 
-#include "model/calibrate/synthetic_job.hpp"
+#include "model/calibration/trace/synthetic_job.hpp"
 
 #include <string>
 #include <vector>

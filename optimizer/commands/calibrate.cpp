@@ -1,9 +1,9 @@
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/log.hpp"
 #include "optimizer/commands/output.hpp"
-#include "optimizer/log.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
-#include "optimizer/check_model.hpp"
+#include "optimizer/accuracy/check_model.hpp"
+#include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/design_text.hpp"
-#include "optimizer/model_accuracy.hpp"
+#include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

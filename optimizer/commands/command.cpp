@@ -1,8 +1,8 @@
 #include "optimizer/commands/command.hpp"
 
-#include "io/nearest.hpp"
-#include "io/quantity.hpp"
-#include "optimizer/log.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/quantity.hpp"
+#include "optimizer/commands/log.hpp"
 
 #include <fmt/format.h>
 

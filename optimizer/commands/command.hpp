@@ -2,9 +2,9 @@
 
 /// The commands of the program. Each takes the words behind its name and returns the exit code.
 
-#include "io/scenario.hpp"
-#include "optimizer/communicator.hpp"
-#include "optimizer/stop.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/parallel/communicator.hpp"
+#include "optimizer/parallel/stop.hpp"
 
 #include <boost/program_options.hpp>
 

@@ -1,12 +1,12 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/compare.hpp"
 #include "io/html/report_page.hpp"
-#include "io/nearest.hpp"
-#include "optimizer/program.hpp"
-#include "optimizer/report_details.hpp"
-#include "optimizer/stored_study.hpp"
+#include "io/results/compare.hpp"
+#include "io/toml/nearest.hpp"
+#include "optimizer/commands/program.hpp"
+#include "optimizer/commands/report_details.hpp"
+#include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "optimizer/commands/command.hpp"
 
 #include "io/export/launch.hpp"
-#include "io/nearest.hpp"
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/nearest.hpp"
 #include "search/strategy.hpp"
 
 #include <fmt/format.h>

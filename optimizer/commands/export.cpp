@@ -1,15 +1,15 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/catalog.hpp"
 #include "io/export/launch.hpp"
-#include "io/gpu_price.hpp"
-#include "io/nearest.hpp"
-#include "model/phase.hpp"
-#include "optimizer/chosen_plan.hpp"
-#include "optimizer/design_text.hpp"
-#include "optimizer/program.hpp"
-#include "optimizer/stored_study.hpp"
+#include "io/scenario/catalog.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/toml/nearest.hpp"
+#include "model/plan/phase.hpp"
+#include "optimizer/commands/chosen_plan.hpp"
+#include "optimizer/commands/program.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
 

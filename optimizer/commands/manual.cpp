@@ -1,5 +1,5 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/program.hpp"
+#include "optimizer/commands/program.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/merge_results.hpp"
-#include "io/report.hpp"
-#include "io/results_file.hpp"
-#include "io/scenario.hpp"
-#include "optimizer/stored_study.hpp"
-#include "optimizer/study_plan.hpp"
+#include "io/report/report.hpp"
+#include "io/results/merge_results.hpp"
+#include "io/results/results_file.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/study/stored_study.hpp"
+#include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #include "optimizer/commands/prediction_text.hpp"
 
-#include "io/deadline_risk.hpp"
-#include "io/reading_units.hpp"
-#include "io/report.hpp"
-#include "model/step/schedule.hpp"
-#include "optimizer/design_text.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/report/report.hpp"
+#include "io/toml/reading_units.hpp"
+#include "model/schedule/schedule.hpp"
+#include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 

@@ -2,11 +2,11 @@
 
 /// What `predict` says of one plan.
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
-#include "model/step/execution_graph.hpp"
-#include "optimizer/model_interval.hpp"
-#include "optimizer/seat_nodes.hpp"
+#include "model/step/graph/execution_graph.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/nodes/seat_nodes.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,15 +2,15 @@
 #include "optimizer/commands/output.hpp"
 
 #include "io/html/report_page.hpp"
-#include "io/journal.hpp"
-#include "io/report.hpp"
-#include "io/report_json.hpp"
-#include "io/scenario.hpp"
-#include "optimizer/program.hpp"
-#include "optimizer/report_details.hpp"
-#include "optimizer/stored_study.hpp"
-#include "optimizer/study.hpp"
-#include "optimizer/study_journal.hpp"
+#include "io/report/report.hpp"
+#include "io/report/report_json.hpp"
+#include "io/results/journal.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/commands/program.hpp"
+#include "optimizer/commands/report_details.hpp"
+#include "optimizer/study/stored_study.hpp"
+#include "optimizer/study/study.hpp"
+#include "optimizer/study/study_journal.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

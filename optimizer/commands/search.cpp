@@ -1,15 +1,15 @@
-#include "optimizer/affinity.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/dry_run.hpp"
-#include "optimizer/log.hpp"
-#include "optimizer/study.hpp"
-#include "optimizer/study_journal.hpp"
+#include "optimizer/commands/log.hpp"
+#include "optimizer/parallel/affinity.hpp"
+#include "optimizer/space/dry_run.hpp"
+#include "optimizer/study/study.hpp"
+#include "optimizer/study/study_journal.hpp"
 
 #include "io/export/trainer.hpp"
-#include "io/nearest.hpp"
-#include "io/report.hpp"
-#include "io/scenario.hpp"
-#include "io/scenario_trainer.hpp"
+#include "io/report/report.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/scenario_trainer.hpp"
+#include "io/toml/nearest.hpp"
 
 #include <fmt/format.h>
 

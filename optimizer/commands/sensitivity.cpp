@@ -1,14 +1,14 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/nearest.hpp"
-#include "io/scenario.hpp"
-#include "model/phase.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/nearest.hpp"
+#include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
-#include "optimizer/chosen_plan.hpp"
-#include "optimizer/evaluator.hpp"
-#include "optimizer/example_plan.hpp"
+#include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
+#include "optimizer/space/example_plan.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <fmt/format.h>
 

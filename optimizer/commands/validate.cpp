@@ -1,11 +1,11 @@
 #include "optimizer/commands/command.hpp"
 
-#include "io/scenario.hpp"
-#include "io/space_counts.hpp"
-#include "optimizer/evaluator.hpp"
-#include "optimizer/space_estimate.hpp"
-#include "optimizer/spread_ranges.hpp"
-#include "optimizer/study_plan.hpp"
+#include "io/report/space_counts.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/space/space_estimate.hpp"
+#include "optimizer/space/spread_ranges.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>

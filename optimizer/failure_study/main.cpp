@@ -1,7 +1,7 @@
 /// Effective training time and p99 training time against GPUs, checkpoint interval and spares: jobs/failure_study.
 
-#include "io/line_charts.hpp"
-#include "io/posix_file.hpp"
+#include "io/plots/line_charts.hpp"
+#include "io/results/posix_file.hpp"
 #include "optimizer/failure_study/runs.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "optimizer/failure_study/runs.hpp"
 
-#include "model/plan_axes.hpp"
+#include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
-#include "optimizer/design_text.hpp"
+#include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 

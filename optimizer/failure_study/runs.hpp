@@ -2,9 +2,9 @@
 
 /// The runs that the failure study compares: one plan on several numbers of GPUs, with every interval and number of spares.
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
-#include "optimizer/evaluator.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <map>
 #include <optional>

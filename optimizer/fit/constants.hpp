@@ -2,7 +2,7 @@
 
 /// The constants of the catalog that are fitted to measured runs, as one vector.
 
-#include "io/measured_runs.hpp"
+#include "io/measured/measured_runs.hpp"
 
 #include <map>
 #include <string>

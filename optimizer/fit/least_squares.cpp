@@ -1,8 +1,8 @@
 #include "optimizer/fit/least_squares.hpp"
 
-#include "model/step/execution_graph.hpp"
-#include "model/step/mean_step.hpp"
-#include "optimizer/model_interval.hpp"
+#include "model/step/graph/execution_graph.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
 
 #include <Eigen/Dense>
 #include <unsupported/Eigen/NonLinearOptimization>

@@ -2,8 +2,8 @@
 
 /// Nonlinear least squares of the catalog's constants against measured step times.
 
-#include "io/fitted_model.hpp"
-#include "model/noise/noise_tables.hpp"
+#include "io/measured/fitted_model.hpp"
+#include "model/distribution/noise_tables.hpp"
 #include "optimizer/fit/constants.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "optimizer/fit/left_out_accelerators.hpp"
 
-#include "optimizer/model_interval.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
 
 #include <algorithm>
 #include <cmath>

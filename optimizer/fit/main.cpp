@@ -1,9 +1,9 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]`.
 
-#include "optimizer/check_model.hpp"
+#include "optimizer/accuracy/check_model.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
-#include "optimizer/model_interval.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>

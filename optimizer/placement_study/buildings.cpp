@@ -1,11 +1,11 @@
 #include "optimizer/placement_study/report.hpp"
 
-#include "io/line_charts.hpp"
-#include "io/posix_file.hpp"
-#include "io/scenario.hpp"
-#include "optimizer/design_map.hpp"
-#include "optimizer/design_text.hpp"
-#include "optimizer/evaluator.hpp"
+#include "io/plots/line_charts.hpp"
+#include "io/results/posix_file.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/space/design_map.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <fmt/format.h>
 

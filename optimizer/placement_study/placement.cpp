@@ -1,13 +1,13 @@
 #include "optimizer/placement_study/report.hpp"
 
-#include "io/line_charts.hpp"
-#include "io/posix_file.hpp"
-#include "io/scenario.hpp"
-#include "model/step/node_order.hpp"
-#include "optimizer/design_text.hpp"
-#include "optimizer/evaluator.hpp"
-#include "optimizer/node_assignment.hpp"
-#include "optimizer/scale_curve.hpp"
+#include "io/plots/line_charts.hpp"
+#include "io/results/posix_file.hpp"
+#include "io/scenario/scenario.hpp"
+#include "model/plan/node_order.hpp"
+#include "optimizer/commands/scale_curve.hpp"
+#include "optimizer/nodes/node_assignment.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "optimizer/schedule_study/bubble_rates.hpp"
 
-#include "model/step/mean_step.hpp"
-#include "model/step/searched_orders.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "model/step/graph/searched_orders.hpp"
 #include "optimizer/schedule_study/gpt_on_a100.hpp"
 
 #include <fmt/format.h>

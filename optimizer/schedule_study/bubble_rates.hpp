@@ -2,7 +2,7 @@
 
 /// Bubble rates that the authors of the zero-bubble schedules calculated, beside ours.
 
-#include "model/step/execution_graph.hpp"
+#include "model/step/graph/execution_graph.hpp"
 
 #include <string>
 #include <string_view>

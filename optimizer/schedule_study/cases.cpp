@@ -1,8 +1,8 @@
 #include "optimizer/schedule_study/cases.hpp"
 
-#include "model/noise/distribution.hpp"
-#include "model/step/mean_step.hpp"
-#include "model/step/sampler.hpp"
+#include "model/distribution/distribution.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "model/step/sample/sampler.hpp"
 #include "optimizer/schedule_study/gpt_on_a100.hpp"
 
 #include <array>

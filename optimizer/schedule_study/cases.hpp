@@ -2,8 +2,8 @@
 
 /// The pipelines that the schedule study compares, and what it does to them.
 
-#include "model/estimate.hpp"
-#include "model/step/execution_graph.hpp"
+#include "model/base/estimate.hpp"
+#include "model/step/graph/execution_graph.hpp"
 
 #include <string>
 #include <vector>

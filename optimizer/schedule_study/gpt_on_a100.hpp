@@ -3,7 +3,7 @@
 /// The jobs of the zero-bubble schedules' authors (Qi et al., arXiv 2401.10241, table 3): a GPT with sequences of 1,024 tokens, a stage
 /// on each of so many A100s. 200 Gb/s a GPU between nodes is assumed.
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include <string_view>
 

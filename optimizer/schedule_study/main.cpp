@@ -1,7 +1,7 @@
 /// Which pipeline schedule is best as ops vary, as stages lie further apart, and with one slow stage: jobs/schedule_study.
 
-#include "io/line_charts.hpp"
-#include "io/posix_file.hpp"
+#include "io/plots/line_charts.hpp"
+#include "io/results/posix_file.hpp"
 #include "optimizer/schedule_study/bubble_rates.hpp"
 #include "optimizer/schedule_study/cases.hpp"
 

@@ -2,7 +2,7 @@
 
 /// Which sources of noise, kernels and hardware knobs move a plan's times: what `prismopt sensitivity` computes.
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "model/sensitivity.hpp"
 
 #include <array>

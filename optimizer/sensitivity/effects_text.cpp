@@ -1,10 +1,10 @@
 #include "optimizer/sensitivity/effects_text.hpp"
 
-#include "io/reading_units.hpp"
-#include "io/report.hpp"
-#include "io/results.hpp"
-#include "io/tornado.hpp"
-#include "optimizer/design_text.hpp"
+#include "io/plots/tornado.hpp"
+#include "io/report/report.hpp"
+#include "io/results/results.hpp"
+#include "io/toml/reading_units.hpp"
+#include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 

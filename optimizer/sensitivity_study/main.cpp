@@ -1,11 +1,11 @@
 /// What makes steps of sharded and of pipelined training vary: writes sensitivity.md and sensitivity.svg (jobs/sensitivity_study).
 
-#include "io/posix_file.hpp"
-#include "io/tornado.hpp"
-#include "model/phase.hpp"
-#include "optimizer/design_text.hpp"
-#include "optimizer/evaluator.hpp"
+#include "io/plots/tornado.hpp"
+#include "io/results/posix_file.hpp"
+#include "model/plan/phase.hpp"
 #include "optimizer/sensitivity/effects.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <fmt/format.h>
 

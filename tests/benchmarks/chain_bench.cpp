@@ -1,7 +1,7 @@
 /// Time to compose the law of a pass. Composed laws are kept: each is needed once a study.
 
-#include "model/noise/chain_law.hpp"
-#include "model/noise/distribution.hpp"
+#include "model/distribution/chain_law.hpp"
+#include "model/distribution/distribution.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/example_problem.hpp"
 
-#include "model/step/sampler.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <cstdint>
 #include <vector>

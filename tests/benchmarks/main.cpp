@@ -2,7 +2,7 @@
 
 #include "tests/benchmarks/summary.hpp"
 
-#include "optimizer/thread_waiting.hpp"
+#include "optimizer/parallel/thread_waiting.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -4,8 +4,8 @@
 #include "tests/benchmarks/jobs.hpp"
 #include "tests/benchmarks/roofs.hpp"
 
-#include "model/step/lane_kernels.hpp"
-#include "model/step/mean_step.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "model/step/sample/lane_kernels.hpp"
 
 #include <benchmark/benchmark.h>
 #include <omp.h>

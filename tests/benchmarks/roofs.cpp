@@ -3,9 +3,9 @@
 #include "tests/benchmarks/clock.hpp"
 #include "tests/benchmarks/jobs.hpp"
 
-#include "model/registers.hpp"
-#include "model/step/op_window.hpp"
-#include "model/step/plan_step.hpp"
+#include "model/base/registers.hpp"
+#include "model/step/sample/op_window.hpp"
+#include "model/step/sample/plan_step.hpp"
 
 #include <array>
 #include <vector>

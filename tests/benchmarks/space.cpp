@@ -1,7 +1,7 @@
 /// Speed of an enumeration: tuples that break a rule of the space.
 
-#include "io/scenario.hpp"
-#include "optimizer/design_map.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/space/design_map.hpp"
 
 #include <benchmark/benchmark.h>
 

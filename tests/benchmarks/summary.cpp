@@ -5,11 +5,11 @@
 #include "tests/benchmarks/jobs.hpp"
 #include "tests/benchmarks/roofs.hpp"
 
-#include "io/scenario.hpp"
-#include "model/step/mean_step.hpp"
-#include "model/step/op_window.hpp"
-#include "model/step/plan_step.hpp"
-#include "optimizer/evaluator.hpp"
+#include "io/scenario/scenario.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "model/step/sample/op_window.hpp"
+#include "model/step/sample/plan_step.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <omp.h>
 #include <nlohmann/json.hpp>

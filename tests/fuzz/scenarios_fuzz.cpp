@@ -1,7 +1,7 @@
 /// Any bytes as a scenario: read or refused with its line, and what is read can be searched. libFuzzer's entry; see tests/fuzz/README.md.
 
-#include "io/scenario.hpp"
-#include "optimizer/evaluator.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/study/evaluator.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 /// A small study with every kind of value: a point only bounded, limits that are infinite, a dominated member, labels with
 /// blanks and beyond ASCII.
 
-#include "io/results.hpp"
+#include "io/results/results.hpp"
 
 namespace prismopt {
 

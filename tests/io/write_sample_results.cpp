@@ -1,6 +1,6 @@
 /// Writes the sample study, one with many evaluations, or one that was stopped, to a file, for tests that read it with other programs.
 
-#include "io/results_file.hpp"
+#include "io/results/results_file.hpp"
 #include "tests/io/sample_results.hpp"
 
 #include <cstdio>

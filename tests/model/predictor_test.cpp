@@ -1,6 +1,6 @@
 #include "model/predictor.hpp"
 
-#include "model/phase.hpp"
+#include "model/plan/phase.hpp"
 
 #include "tests/support/example_problem.hpp"
 

@@ -1,6 +1,6 @@
 #include "model/productive_times.hpp"
 
-#include "model/estimate.hpp"
+#include "model/base/estimate.hpp"
 
 #include <gtest/gtest.h>
 

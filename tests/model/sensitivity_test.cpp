@@ -1,6 +1,6 @@
 #include "model/sensitivity.hpp"
 
-#include "model/step/mean_step.hpp"
+#include "model/step/graph/mean_step.hpp"
 #include "tests/support/example_problem.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "search/dice.hpp"
-#include "search/exact.hpp"
+#include "search/strategies/exact.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

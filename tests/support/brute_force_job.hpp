@@ -3,8 +3,8 @@
 /// A job simulated GPU by GPU and kernel by kernel, in double precision, with the standard library's random numbers: nothing of
 /// the sampler's but the order of the schedule's tasks. One draw is one step of a new fleet.
 
-#include "model/coupling.hpp"
-#include "model/step/schedule.hpp"
+#include "model/plan/coupling.hpp"
+#include "model/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

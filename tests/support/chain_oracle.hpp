@@ -3,7 +3,7 @@
 /// Laws of sums of independent durations by another way than the model's: characteristic functions by quadrature over
 /// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth laws.
 
-#include "model/noise/quantile_table.hpp"
+#include "model/distribution/quantile_table.hpp"
 
 #include <algorithm>
 #include <cmath>

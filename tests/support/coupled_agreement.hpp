@@ -5,7 +5,7 @@
 #include "tests/support/brute_force_job.hpp"
 #include "tests/support/draw_statistics.hpp"
 
-#include "model/step/sampler.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include "tests/support/random_graph.hpp"
 #include "tests/support/residual_laws.hpp"
 
-#include "model/noise/chain_law.hpp"
-#include "model/noise/noise_tables.hpp"
-#include "model/step/execution_graph.hpp"
+#include "model/distribution/chain_law.hpp"
+#include "model/distribution/noise_tables.hpp"
+#include "model/step/graph/execution_graph.hpp"
 
 #include <array>
 #include <cstddef>

@@ -4,8 +4,8 @@
 
 #include "tests/support/coupled_graph.hpp"
 
-#include "model/network/layout.hpp"
-#include "model/step/execution_graph.hpp"
+#include "model/plan/layout.hpp"
+#include "model/step/graph/execution_graph.hpp"
 
 #include <algorithm>
 #include <cstddef>

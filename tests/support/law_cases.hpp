@@ -2,7 +2,7 @@
 
 /// Laws for the tests that every family passes: to test a new one, add its rows.
 
-#include "model/noise/distribution.hpp"
+#include "model/distribution/distribution.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>

@@ -6,7 +6,7 @@
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"
 
-#include "model/step/sampler.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 /// Execution graphs made by hand, for tests of what runs over them.
 
-#include "model/step/execution_graph.hpp"
+#include "model/step/graph/execution_graph.hpp"
 
 #include <random>
 #include <vector>

@@ -4,10 +4,10 @@
 /// asking for what an op waits for. Uses the same keys and tables, so it must agree draw by draw, to single precision, with a
 /// sampler that simulates all replicas.
 
-#include "model/random.hpp"
-#include "model/step/execution_graph.hpp"
-#include "model/step/sampler.hpp"
-#include "model/step/schedule.hpp"
+#include "model/base/random.hpp"
+#include "model/schedule/schedule.hpp"
+#include "model/step/graph/execution_graph.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,8 @@
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"
 
-#include "model/estimate.hpp"
-#include "model/step/sampler.hpp"
+#include "model/base/estimate.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <algorithm>
 #include <cmath>

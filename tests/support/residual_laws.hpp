@@ -2,7 +2,7 @@
 
 /// Residual laws of tests: lognormal, of a coefficient of variation for each class that is within none.
 
-#include "model/noise/variability.hpp"
+#include "model/distribution/variability.hpp"
 
 #include <array>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 /// Pipelines run task by task, knowing only what waits for what: the judge of schedules and of the compiled program.
 
-#include "model/step/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <functional>

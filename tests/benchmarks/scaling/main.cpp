@@ -3,8 +3,8 @@
 
 #include "tests/benchmarks/scaling/simulated_crew.hpp"
 
-#include "optimizer/evaluator.hpp"
-#include "optimizer/study_plan.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@ namespace prismopt::bench {
 
 namespace {
 
-constexpr int most_in_flight = 2;  // as optimizer/crew.cpp
+constexpr int most_in_flight = 2;  // as optimizer/parallel/crew.cpp
 
 struct Event {
     double at_s;

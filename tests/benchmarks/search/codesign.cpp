@@ -2,11 +2,11 @@
 
 #include "tests/benchmarks/search/table_problem.hpp"
 
-#include "io/hardware_variants.hpp"
-#include "optimizer/codesign.hpp"
-#include "optimizer/study_plan.hpp"
-#include "search/nlopt_search.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "optimizer/study/codesign.hpp"
+#include "optimizer/study/study_plan.hpp"
 #include "search/ranking.hpp"
+#include "search/strategies/nlopt_search.hpp"
 
 #include <fmt/format.h>
 

@@ -6,10 +6,10 @@
 #include "tests/benchmarks/search/tracker.hpp"
 #include "tests/search/textbook.hpp"
 
-#include "optimizer/design_text.hpp"
-#include "search/exact.hpp"
-#include "search/nsga2.hpp"
-#include "search/nsga3.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "search/strategies/exact.hpp"
+#include "search/strategies/nsga2.hpp"
+#include "search/strategies/nsga3.hpp"
 
 #include <fmt/format.h>
 

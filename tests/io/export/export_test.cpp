@@ -1,10 +1,10 @@
 #include "io/export/launch.hpp"
-#include "model/plan_axes.hpp"
+#include "model/plan/plan_axes.hpp"
 
 #include "tests/support/workload_shapes.hpp"
 
 #include "io/export/target_names.hpp"
-#include "io/layout_text.hpp"
+#include "io/scenario/layout_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -495,7 +495,7 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     launch.knobs[1].target = KnobTarget::bandwidth;
     launch.knobs[1].name = "cluster.bandwidth";
     launch.knob_values = {16.0, 65.5e9};
-    const std::string line = "# Judged for this hardware, by the scenario's knobs: domain.group=16 cluster.bandwidth=65.5GB/s\n";
+    const std::string line = "# Judged for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("Slurm does not check that"));

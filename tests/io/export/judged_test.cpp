@@ -1,8 +1,8 @@
 #include "io/export/launch.hpp"
-#include "io/layout_text.hpp"
+#include "io/scenario/layout_text.hpp"
 
-#include "io/catalog.hpp"
-#include "io/scenario.hpp"
+#include "io/scenario/catalog.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "io/traces/calibration_toml.hpp"
 
-#include "io/sections.hpp"
-#include "model/calibrate/synthetic_job.hpp"
+#include "io/scenario/sections/sections.hpp"
+#include "model/calibration/trace/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "io/traces/trace_files.hpp"
 
-#include "io/scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
-/// As tests/model/calibrate/degenerate_values_test.cpp, with many more seeds.
+/// As tests/model/calibration/fit/degenerate_values_test.cpp, with many more seeds.
 
 #include "tests/support/degenerate_values.hpp"
 
-#include "model/calibrate/fit_law.hpp"
+#include "model/calibration/fit/fit_law.hpp"
 
 #include <gtest/gtest.h>
 

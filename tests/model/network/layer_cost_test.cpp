@@ -1,5 +1,5 @@
 #include "model/network/layer_cost.hpp"
-#include "model/phase.hpp"
+#include "model/plan/phase.hpp"
 
 #include "tests/support/workload_shapes.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "tests/support/failure_runs.hpp"
 
-#include "model/noise/distribution.hpp"
+#include "model/distribution/distribution.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "optimizer/fit/least_squares.hpp"
 
-#include "optimizer/check_model.hpp"
+#include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 #include "tests/io/temporary_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "optimizer/crew.hpp"
+#include "optimizer/parallel/crew.hpp"
 
 #include "tests/optimizer/mpi/team.hpp"
 

@@ -3,7 +3,7 @@
 /// first   rank 0 throws past its communicator while the others serve
 /// caught  rank 0 catches and aborts with code 7
 
-#include "optimizer/crew.hpp"
+#include "optimizer/parallel/crew.hpp"
 
 #include <cstdio>
 #include <stdexcept>

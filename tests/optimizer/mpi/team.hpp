@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optimizer/communicator.hpp"
+#include "optimizer/parallel/communicator.hpp"
 
 #include <cstring>
 

@@ -1,0 +1,252 @@
+#include "io/authoring/starter_scenario.hpp"
+
+#include "io/export/trainer.hpp"
+#include "io/report/shell_word.hpp"
+#include "io/scenario/catalog.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/nearest.hpp"
+#include "model/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+/// What such accelerators usually come with: GPUs that NVLink (or xGMI) joins, and the network between these.
+struct UsualCluster {
+    std::string_view accelerator;  // the catalog's names begin so
+    int node_gpus;
+    std::string_view node_link;
+    std::string_view network_link;
+};
+constexpr std::array<UsualCluster, 7> usual_clusters{{
+    {"v100", 8, "nvlink2", "ib-100g"},   // NVIDIA DGX-1 and DGX-2
+    {"a100", 8, "nvlink3", "ib-hdr"},    // NVIDIA DGX A100
+    {"h100", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H100
+    {"h200", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H200
+    {"b200", 8, "nvlink5", "ib-ndr"},    // NVIDIA DGX B200
+    {"gb200", 72, "nvlink5", "ib-ndr"},  // NVIDIA GB200 NVL72
+    {"mi300x", 8, "xgmi4", "roce-400g"},
+}};
+
+const UsualCluster& usual_cluster(const std::string& accelerator)
+{
+    const auto found = std::find_if(usual_clusters.begin(), usual_clusters.end(),
+                                    [&](const UsualCluster& usual) { return accelerator.starts_with(usual.accelerator); });
+    if (found == usual_clusters.end()) {
+        throw InputError(
+            fmt::format("--accelerator {} is known, but not how nodes of it are usually joined; start from another and write "
+                        "its tiers yourself",
+                        accelerator));
+    }
+    return *found;
+}
+
+void refuse_unknown(const std::string& option, const std::string& asked, const std::vector<std::string>& names)
+{
+    if (std::find(names.begin(), names.end(), asked) == names.end()) {
+        const std::string near = nearest(asked, names);
+        throw InputError(fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked,
+                                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+    }
+}
+
+/// Powers of two up to `most` that pass.
+template <class Passes>
+std::vector<int> powers_of_two(int most, Passes passes)
+{
+    std::vector<int> values;
+    for (int value = 1; value <= most; value *= 2) {
+        if (passes(value)) {
+            values.push_back(value);
+        }
+    }
+    return values;
+}
+
+std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+
+/// Whole nodes of the cluster, of a half and a quarter of it.
+std::vector<int> gpu_choices(int gpus, int node)
+{
+    std::vector<int> choices;
+    for (const int part : {4, 2, 1}) {
+        if (gpus % part == 0 && (gpus / part) % std::min(node, gpus) == 0) {
+            choices.push_back(gpus / part);
+        }
+    }
+    return choices;
+}
+
+/// Sequences that halves and quarters of the GPUs can share evenly: a power of two times what is odd in their number.
+int batch_near(double sequences, int gpus)
+{
+    int odd = gpus;
+    while (odd % 2 == 0) {
+        odd /= 2;
+    }
+    return odd * static_cast<int>(std::exp2(std::max(0.0, std::round(std::log2(sequences / odd)))));
+}
+
+/// Measured on nodes of eight GPUs; a larger node has as many more parts that fail, a part of a node fails as the whole.
+std::string failure_rate(int node)
+{
+    constexpr int measured_gpus = 8;
+    constexpr double measured_per_day = 6.5e-3;  // 16,000 A100 of Meta's RSC-1, arXiv 2410.21680
+    if (node <= measured_gpus) {
+        return "node_failure_rate = \"6.5e-3 /day\"    # of nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; yours?\n";
+    }
+    const double times = static_cast<double>(node) / measured_gpus;
+    return fmt::format(
+        "node_failure_rate = \"{:.4g} /day\"    # {:.3g} times that of nodes of 8 GPUs (6.5e-3 /day: 16,000 A100, arXiv "
+        "2410.21680), for nodes of {}; yours?\n",
+        measured_per_day * times, times, node);
+}
+
+/// Ways of sharing a sequence that is long for one GPU: Llama 3 shared 131,072 tokens among 16 (arXiv 2407.21783, table 4).
+std::vector<int> context_choices(int sequence, int gpus)
+{
+    constexpr int longest_of_one = 32767;
+    constexpr int tokens_of_one = 8192;
+    return sequence <= longest_of_one ? std::vector<int>{}
+                                      : powers_of_two(std::min(gpus, std::clamp(sequence / tokens_of_one, 8, 64)),
+                                                      [&](int value) { return value == 1 || sequence % (2 * value) == 0; });
+}
+
+/// Axes on which trainers differ: what a scenario lists where plans are for one of them.
+struct TrainerAxes {
+    std::string_view trainer;
+    std::string_view schedule;
+    std::string_view sharding;
+    std::string_view order;
+};
+constexpr std::string_view plain_schedules =
+    "schedule = [\"1f1b\", \"interleaved\"]   # or gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n";
+constexpr std::string_view both_orders =
+    "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # of parallel dimensions over the GPUs, innermost first\n";
+constexpr TrainerAxes any_trainer{"", plain_schedules, "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n",
+                                  both_orders};
+constexpr std::array<TrainerAxes, 3> trainer_axes{{
+    {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+     "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3 (Megatron FSDP)\n", both_orders},
+    {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+     "sharding = [\"zero1\"]                 # none, zero1\n", both_orders},
+    {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # or gpipe, zb_h1, zb_h2\n",
+     "sharding = [\"none\", \"zero2\", \"zero3\"]   # FSDP, without pipelines\n",
+     "order = [\"tp-dp-pp\"]                 # its device mesh has stages outermost\n"},
+}};
+
+const TrainerAxes& axes_for(const std::string& trainer)
+{
+    const auto found =
+        std::find_if(trainer_axes.begin(), trainer_axes.end(), [&](const TrainerAxes& a) { return a.trainer == trainer; });
+    return found == trainer_axes.end() ? any_trainer : *found;
+}
+
+std::string space(const Workload& workload, const StarterChoice& choice, int node)
+{
+    const int sequence = choice.sequence;
+    const int gpus = choice.gpus;
+    const TrainerAxes& own = axes_for(choice.trainer);
+    const auto tp = powers_of_two(std::min(8, std::min(node, gpus)),
+                                  [&](int value) { return node % value == 0 && workload.splits_by(value); });
+    const auto pp = powers_of_two(std::min({workload.layers(), gpus, 64}), [](int) { return true; });
+    std::string text = "[space]\n";
+    text += fmt::format("gpus = {}{}# how many GPUs the job takes\n", list(gpu_choices(gpus, node)), "   ");
+    text += fmt::format("tp = {}   # tensor parallel degrees\n", list(tp));
+    if (const auto cp = context_choices(sequence, gpus); !cp.empty()) {
+        text += fmt::format("cp = {}   # context parallel degrees: GPUs that share a sequence\n", list(cp));
+    }
+    text += fmt::format("pp = {}   # pipeline stages; data parallel replicas are what remains\n", list(pp));
+    if (workload.mixture()) {
+        const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts_divide(value); });
+        text += fmt::format("ep = {}   # expert parallel degrees\n", list(ep));
+    }
+    text += fmt::format(
+        "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\n"
+        "microbatch = [1, 2, 4]               # sequences\n"
+        "{}{}"
+        "{}split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n{}",
+        own.schedule,
+        choice.trainer == "torchtitan" ? "recompute = [\"none\", \"full\"]\n"
+                                       : "recompute = [\"none\", \"selective\", \"full\"]\n",
+        own.sharding, own.order);
+    return text;
+}
+
+}  // namespace
+
+std::string starter_scenario(const StarterChoice& choice)
+{
+    refuse_unknown("workload", choice.workload, catalog_workloads());
+    refuse_unknown("accelerator", choice.accelerator, catalog_accelerators());
+    if (!choice.trainer.empty()) {
+        refuse_unknown("for", choice.trainer, trainer_names());
+    }
+    const Workload workload = catalog_workload(choice.workload);
+    const UsualCluster& usual = usual_cluster(choice.accelerator);
+    const bool one_node = choice.gpus <= usual.node_gpus;
+    if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
+        throw InputError(fmt::format("--gpus {} does not fill nodes of {} {}; write a multiple", choice.gpus, usual.node_gpus,
+                                     choice.accelerator));
+    }
+    constexpr double tokens_a_step = 4.2e6;
+    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
+    const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
+    const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * parameters_of(network_of(workload));
+    const ListPrice list = list_price(choice.accelerator);
+    const std::string file = shell_word(choice.name + ".toml");
+    std::string text = fmt::format(
+        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
+        "#   prismopt validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n"
+        "# start = 2027-01-15                  # first day of the training: reports then give dates of completion\n\n",
+        choice.workload, choice.gpus, choice.accelerator, file, file, choice.name);
+    text += fmt::format(
+        "[workload]\nmodel = \"{}\"   # of the catalog; fields given here (layers, hidden, heads, ...) override it\n\n",
+        choice.workload);
+    text += fmt::format(
+        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\n"
+        "global_batch = {}   # sequences in an optimizer step: {:.3g} million tokens\n\n",
+        tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch,
+        1e-6 * batch * choice.sequence);
+    text += fmt::format(
+        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # where yours is not given, costs are at this "
+        "list price: "
+        "{}\n\n",
+        choice.accelerator, choice.gpus, hourly(list.price), list.source);
+    if (!one_node) {
+        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs that it joins\n\n",
+                            usual.node_link, usual.node_gpus);
+    }
+    text += fmt::format(
+        "[[cluster.tier]]                     # the last tier joins the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n"
+        "# oversubscription = 2                # how many times more bandwidth enters the tier below than leaves it\n\n",
+        one_node ? usual.node_link : usual.network_link);
+    text +=
+        "[memory]\nheadroom = 0.05                      # share that must stay free\n\n"
+        "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; any law given here overrides it\n\n"
+        "[reliability]\n";
+    text += failure_rate(std::min(choice.gpus, usual.node_gpus));
+    text +=
+        "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
+        "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";
+    text += space(workload, choice, usual.node_gpus);
+    text +=
+        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
+        "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";
+    if (!choice.trainer.empty()) {
+        text += fmt::format("runnable_by = \"{}\"{}# plans that it cannot run are left out\n", choice.trainer,
+                            std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));
+    }
+    return text;
+}
+
+}  // namespace prismopt

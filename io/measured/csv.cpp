@@ -1,0 +1,141 @@
+#include "io/measured/csv.hpp"
+
+#include "io/scenario/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+/// Takes fields one after the other.
+class Fields {
+public:
+    explicit Fields(const std::string& text) : text_(text) {}
+
+    bool more() const { return at_ < text_.size(); }
+    int line() const { return line_; }
+
+    std::vector<std::string> next_line()
+    {
+        std::vector<std::string> fields{""};
+        bool quoted = false;
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            line_ += c == '\n' ? 1 : 0;
+            if (quoted && c == '"' && at_ < text_.size() && text_[at_] == '"') {
+                fields.back() += '"';
+                ++at_;
+            } else if (c == '"') {
+                quoted = !quoted;
+            } else if (!quoted && c == ',') {
+                fields.emplace_back();
+            } else if (!quoted && c == '\n') {
+                break;
+            } else if (quoted || c != '\r') {
+                fields.back() += c;
+            }
+        }
+        return fields;
+    }
+
+private:
+    const std::string& text_;
+    std::size_t at_ = 0;
+    int line_ = 1;
+};
+
+}  // namespace
+
+std::string CsvRow::text(const std::string& column) const
+{
+    const auto found = fields_.find(column);
+    return found == fields_.end() ? "" : found->second;
+}
+
+double CsvRow::number(const std::string& column) const
+{
+    const std::string field = text(column);
+    const char* begin = field.data();
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(begin, begin + field.size(), value);
+    return error == std::errc{} && end == begin + field.size() && std::isfinite(value) ? value : 0.0;
+}
+
+int CsvRow::count(const std::string& column) const
+{
+    const double value = number(column);
+    return value >= 1.0 && value <= 1e9 && value == std::floor(value) ? static_cast<int>(value) : 0;
+}
+
+void CsvRow::replace(const std::string& column, const std::string& value) { fields_[column] = value; }
+
+void CsvRow::fill(const std::string& column, const std::string& value)
+{
+    std::string& field = fields_[column];
+    if (field.empty()) {
+        field = value;
+    }
+}
+
+std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
+{
+    Fields fields(text);
+    const std::vector<std::string> header = fields.next_line();
+    std::vector<CsvRow> rows;
+    while (fields.more()) {
+        const int line = fields.line();
+        const std::vector<std::string> values = fields.next_line();
+        if (values.size() != header.size()) {
+            throw InputError(fmt::format("{}:{}: {} fields where the header names {}; quote fields that hold commas", path, line,
+                                         values.size(), header.size()));
+        }
+        std::map<std::string, std::string> row;
+        for (std::size_t i = 0; i < header.size(); ++i) {
+            row.emplace(header[i], values[i]);
+        }
+        rows.emplace_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<std::vector<std::string>> csv_fields(const std::string& text)
+{
+    Fields fields(text);
+    std::vector<std::vector<std::string>> lines;
+    while (fields.more()) {
+        lines.push_back(fields.next_line());
+    }
+    return lines;
+}
+
+std::string read_text(const std::string& path)
+{
+    const auto refuse = [&path](const char* why) {
+        throw InputError(fmt::format("{}: cannot be read ({}); give the path of a file", path, why));
+    };
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+        refuse("it is a directory");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        refuse(std::strerror(errno));
+    }
+    std::string text(std::istreambuf_iterator<char>(stream), {});
+    if (stream.bad()) {
+        refuse("an error while reading");
+    }
+    return text;
+}
+
+std::vector<CsvRow> read_csv(const std::string& path) { return parse_csv(read_text(path), path); }
+
+}  // namespace prismopt

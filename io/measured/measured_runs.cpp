@@ -1,0 +1,378 @@
+#include "io/measured/measured_runs.hpp"
+
+#include "io/measured/measured_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <regex>
+#include <set>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+/// A week; the longest published step is of minutes. Longer ones are slips of the pen.
+constexpr double longest_step_s = 7.0 * 86'400.0;
+
+using Refusal = std::string;
+
+std::string lower(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+bool has(const std::string& text, const std::string& part) { return lower(text).find(lower(part)) != std::string::npos; }
+
+/// Layers that make the printed rate: BigScience's TFLOP/s are 4 times 2 FLOPs a token and parameter, parameters 12 h^2 a layer.
+int layers_of_rate(const CsvRow& row)
+{
+    const double tokens = row.number("seq") * row.number("global_batch");
+    const double parameters =
+        row.number("tflops_per_gpu") * 1e12 * row.number("n_gpus") * row.number("step_time_s") / (8.0 * tokens);
+    return static_cast<int>(std::lround(parameters / (12.0 * std::pow(row.number("hidden"), 2.0))));
+}
+
+Precision precision_of(const std::string& text)
+{
+    if (has(text, "fp4")) {
+        return Precision::nvfp4;
+    }
+    return has(text, "fp8") || has(text, "float8") ? Precision::fp8 : Precision::bf16;
+}
+
+/// Peak memory that the notes of a row tell.
+double memory_of(const CsvRow& row)
+{
+    static const std::regex pattern(R"((?:max memory|real peak alloc|memory) ([0-9]+(?:[.][0-9]+)?) ?(GB|GiB))");
+    std::smatch match;
+    const std::string notes = row.text("notes");
+    if (!std::regex_search(notes, match, pattern)) {
+        return 0.0;
+    }
+    return std::stod(match[1].str()) * (match[2].str() == "GB" ? 1e9 : 1073741824.0);
+}
+
+class RowReader {
+public:
+    RowReader(const MeasuredTable& table, CsvRow row) : table_(table), row_(std::move(row)) {}
+
+    std::variant<MeasuredRun, Refusal> read()
+    {
+        for (const TableSkip& skip : table_.skips) {
+            if (has(row_.text(skip.column), skip.value)) {
+                return skip.reason;
+            }
+        }
+        for (const TableFill& fill : table_.fills) {
+            if (has(row_.text(fill.column), fill.value)) {
+                for (const auto& [column, value] : fill.set) {
+                    if (fill.replaces || row_.text(column).empty()) {
+                        row_.replace(column, value);
+                        assume(fmt::format("{} = {}", column, value));
+                    }
+                }
+            }
+        }
+        MeasuredRun run;
+        run.source = table_.source;
+        run.measured_s = row_.number(row_.text("step_time_s").empty() ? "median_s" : "step_time_s");
+        run.memory_bytes = memory_of(row_);
+        run.memory_allocated = has(row_.text("notes"), "peak alloc");
+        if (run.measured_s <= 0.0) {
+            return "no step time";
+        }
+        if (run.measured_s > longest_step_s) {
+            return fmt::format("a step time of {:.3g} s is not plausible", run.measured_s);
+        }
+        for (const auto part : {&RowReader::read_workload, &RowReader::read_cluster, &RowReader::read_plan}) {
+            if (auto refusal = (this->*part)(run)) {
+                return *refusal;
+            }
+        }
+        run.variability = table_.variability;
+        run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
+        run.assumed = table_.assumed + assumed_;
+        return run;
+    }
+
+private:
+    void assume(const std::string& what) { assumed_ += (assumed_.empty() ? "; filled: " : ", ") + what; }
+
+    std::optional<Refusal> read_workload(MeasuredRun& run)
+    {
+        Workload& w = run.workload;
+        const auto model = std::find_if(table_.models.begin(), table_.models.end(),
+                                        [&](const auto& entry) { return has(row_.text("model"), entry.first); });
+        if (model != table_.models.end()) {
+            w = catalog_workload(model->second);
+            shorten(w);
+            w.predictions = row_.count("predictions");
+        } else {
+            Transformer t = table_.workload;
+            t.name = row_.text("model");
+            t.layers = row_.count("layers");
+            if (t.layers == 0 && row_.number("tflops_per_gpu") > 0.0 && row_.count("hidden") > 0) {
+                t.layers = layers_of_rate(row_);
+                assume(fmt::format("layers = {} of the printed rate", t.layers));
+            }
+            t.hidden = row_.count("hidden");
+            t.heads = row_.count("heads");
+            t.kv_heads = row_.count("kv_heads") > 0 ? row_.count("kv_heads") : t.heads;
+            t.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * t.hidden;
+            t.vocabulary = row_.count("vocab");
+            for (const auto& [value, column] :
+                 {std::pair{t.layers, "layers"}, {t.hidden, "hidden"}, {t.heads, "heads"}, {t.vocabulary, "vocab"}}) {
+                if (value == 0) {
+                    return fmt::format("no {} (no model card in the catalog)", column);
+                }
+            }
+            w = workload_of(t);
+        }
+        if (const double capacity = row_.number("capacity"); capacity > 0.0) {
+            w.change<ExpertsBlock>([capacity](ExpertsBlock& experts) { experts.capacity = capacity; });
+        }
+        if (row_.text("attention") == "plain") {
+            const auto unfuse = [](auto& attention) { attention.kernel = AttentionKernel::plain; };
+            w.change<AttentionBlock>(unfuse);
+            w.change<LatentAttentionBlock>(unfuse);
+        }
+        w.precision = precision_of(row_.text("precision"));
+        run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
+        return run.phase.sequence == 0 || run.phase.global_batch == 0
+                   ? std::optional<Refusal>("no sequence length or global batch")
+                   : std::nullopt;
+    }
+
+    /// A network with fewer layers than the catalog's, or with other dense ones, as the row says.
+    void shorten(Workload& w)
+    {
+        const int layers = row_.count("layers");
+        auto t = transformer_of(w);
+        if (t && t->mixture()) {
+            if (layers > 0 && layers < t->layers) {
+                t->layers = layers;
+                t->experts.dense_layers = std::min(t->experts.dense_layers, layers - 1);
+            }
+            t->experts.dense_layers = row_.count("dense_layers") > 0 ? row_.count("dense_layers") : t->experts.dense_layers;
+            w = workload_of(*t);
+        } else if (layers > 0 && layers < w.layers()) {
+            w.cut(layers);
+        }
+    }
+
+    std::optional<Refusal> read_cluster(MeasuredRun& run)
+    {
+        const std::string gpu = row_.text("gpu");
+        const auto machine = std::find_if(table_.machines.begin(), table_.machines.end(), [&](const TableMachine& m) {
+            return has(gpu, m.gpu) && (m.software.empty() || has(row_.text("framework") + row_.text("zero_fsdp"), m.software));
+        });
+        const int gpus = row_.count("n_gpus");
+        if (machine == table_.machines.end()) {
+            return "no description of " + gpu;
+        }
+        if (gpus == 0) {
+            return "no number of GPUs";
+        }
+        Cluster& cluster = run.cluster;
+        cluster.stack = catalog_stack(machine->stack);
+        cluster.accelerator = under(catalog_accelerator(machine->accelerator), cluster.stack);
+        if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
+            return "the accelerator has no products in this precision";
+        }
+        NetworkTier node = under(catalog_link(machine->links.front()), cluster.stack);
+        node.group_gpus = machine->node;
+        NetworkTier network = under(catalog_link(machine->links.back()), cluster.stack);
+        cluster.gpus = std::max(gpus, machine->node);
+        network.group_gpus = cluster.gpus;
+        cluster.tiers.push_back(node);
+        if (network.group_gpus > node.group_gpus) {
+            cluster.tiers.push_back(network);
+        }
+        return std::nullopt;
+    }
+
+    std::optional<Refusal> read_plan(MeasuredRun& run)
+    {
+        ParallelPlan& plan = run.plan;
+        plan = table_.plan;
+        const int gpus = row_.count("n_gpus");
+        for (const char* column : {"tp", "pp", "cp", "ep", "etp"}) {
+            const std::string text = row_.text(column);
+            if (!text.empty() && (row_.count(column) < 1 || row_.count(column) > gpus)) {
+                return fmt::format("{} = {} on {} GPUs", column, text, gpus);
+            }
+        }
+        const auto degree = [&](const char* column) { return std::max(1, row_.count(column)); };
+        plan.tp = degree("tp");
+        plan.pp = degree("pp");
+        plan.cp = degree("cp");
+        plan.ep = degree("ep");
+        plan.etp = degree("etp");
+        plan.chunks = plan.pp > 1 ? degree("vpp") : 1;
+        plan.microbatch = row_.count("micro_batch");
+        const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
+        if (plan.microbatch == 0) {
+            return "no microbatch";
+        }
+        if (plan.microbatch > run.phase.global_batch) {
+            return fmt::format("microbatch = {} of {} sequences", plan.microbatch, run.phase.global_batch);
+        }
+        if (static_cast<std::int64_t>(plan.ep) * plan.etp > gpus) {
+            return fmt::format("ep*etp = {} x {} on {} GPUs", plan.ep, plan.etp, gpus);
+        }
+        if (gpus % replica != 0) {
+            return fmt::format("tp*pp*cp = {} does not divide {} GPUs", replica, gpus);
+        }
+        plan.dp = static_cast<int>(gpus / replica);
+        const std::int64_t together = static_cast<std::int64_t>(plan.dp) * plan.microbatch;
+        if (run.phase.global_batch % together != 0) {
+            return fmt::format("dp*microbatch = {} does not divide the global batch {}", together, run.phase.global_batch);
+        }
+        if (!run.workload.splits_by(plan.tp)) {
+            return fmt::format("tp = {} does not divide {}", plan.tp, run.workload.undivided_text(plan.tp));
+        }
+        plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
+        read_schedule(plan, run.workload.layers());
+        read_recompute(plan, run.workload.layers());
+        read_sharding(plan);
+        return std::nullopt;
+    }
+
+    /// Zero-bubble schedules by their paper's names (Qi et al., arXiv 2401.10241), which runs them with post-validation.
+    void read_schedule(ParallelPlan& plan, int layers)
+    {
+        const std::string text = row_.text("schedule");
+        if (plan.pp > 1 && has(row_.text("vpp"), "each layer a chunk")) {
+            plan.chunks = (layers + (plan.split == LayerSplit::slots ? 2 : 0)) / plan.pp;
+        }
+        plan.schedule = has(text, "ZB-1p")   ? Schedule::zb_h1
+                        : has(text, "ZB-2p") ? Schedule::zb_h2
+                        : has(text, "ZB-V")  ? Schedule::zb_v
+                        : plan.chunks > 1    ? Schedule::interleaved
+                                             : Schedule::one_f_one_b;
+        plan.post_validation = has(text, "ZB-") ? PostValidation::on : plan.post_validation;
+    }
+
+    void read_recompute(ParallelPlan& plan, int layers)
+    {
+        const std::string text = row_.text("recompute");
+        if (text.empty()) {
+            assume(fmt::format("recompute = {}", name(plan.recompute)));
+            return;
+        }
+        const double mfu = row_.number("mfu_pct");
+        const double hfu = row_.number("hfu_pct");
+        if (has(text, "selective") && hfu > mfu && mfu > 0.0 && !has(text, "sequence")) {
+            // Both rates printed: three passes' worth of work grows by the share of the layers that run a fourth.
+            plan.recompute = Recompute::full;
+            plan.recomputed_layers = std::clamp(static_cast<int>(std::lround(3.0 * (hfu / mfu - 1.0) * layers)), 1, layers);
+            assume(fmt::format("full recompute of {} layers, from the printed rates", plan.recomputed_layers));
+        } else {
+            plan.recompute = has(text, "full")                            ? Recompute::full
+                             : has(text, "selective") || has(text, "SAC") ? Recompute::selective
+                                                                          : Recompute::none;
+        }
+        if (has(text, "sequence")) {
+            plan.sequence_parallel = true;
+        }
+    }
+
+    void read_sharding(ParallelPlan& plan)
+    {
+        const std::string text = row_.text("zero_fsdp");
+        if (has(text, "grad_op")) {
+            plan.sharding = Sharding::zero2;
+        } else if (has(text, "zero-3") || has(text, "fsdp") || has(text, "hsdp")) {
+            plan.sharding = Sharding::zero3;
+            plan.dp_overlap = DataParallelOverlap::on;  // DeepSpeed and FSDP prefetch by default
+        } else if (has(text, "zero-1") || has(text, "zero1")) {
+            plan.sharding = Sharding::zero1;
+        }
+        if (has(text, "hsdp") || has(text, "within 8")) {
+            plan.shard_gpus = std::min(8, plan.gradient_gpus());
+        }
+    }
+
+    const MeasuredTable& table_;
+    CsvRow row_;
+    std::string assumed_;
+};
+
+/// What makes two runs the same measurement.
+std::string identity(const MeasuredRun& run)
+{
+    const ParallelPlan& p = run.plan;
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers(), run.workload.hidden,
+                       run.workload.heads(), static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch,
+                       run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
+}
+
+/// Tables that look like runs but that the catalog does not describe.
+void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
+{
+    std::set<std::string> known;
+    for (const MeasuredTable& table : measured_tables()) {
+        known.insert(table.name);
+    }
+    std::set<std::string> unknown;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string())) {
+            unknown.insert(entry.path().string());
+        }
+    }
+    for (const std::string& path : unknown) {
+        const std::vector<CsvRow> rows = read_csv(path);
+        if (!rows.empty() && !rows.front().text("step_time_basis").empty()) {
+            const std::string name = std::filesystem::path(path).stem().string();
+            result.skipped.push_back({name, name, fmt::format("no description of this table ({} rows)", rows.size())});
+        }
+    }
+}
+
+}  // namespace
+
+MeasuredRuns read_measured_runs(const std::string& folder)
+{
+    MeasuredRuns result;
+    std::set<std::string> seen;
+    bool found = false;
+    if (!std::filesystem::is_directory(folder)) {
+        throw InputError(folder + ": is not a folder; name the one that holds the tables of measured runs");
+    }
+    for (const MeasuredTable& table : measured_tables()) {
+        const std::string path = (std::filesystem::path(folder) / (table.name + ".csv")).string();
+        if (!std::filesystem::exists(path)) {
+            continue;
+        }
+        found = true;
+        for (const CsvRow& row : read_csv(path)) {
+            const std::string label = fmt::format("{} row {}", table.name, row.text("row_id"));
+            auto read = RowReader(table, row).read();
+            if (const auto* refusal = std::get_if<Refusal>(&read)) {
+                result.skipped.push_back({table.source, label, *refusal});
+                continue;
+            }
+            auto& run = std::get<MeasuredRun>(read);
+            run.row = label + ": " + run.row;
+            if (!seen.insert(identity(run)).second) {
+                result.skipped.push_back({table.source, label, "repeats another row"});
+                continue;
+            }
+            result.runs.push_back(std::move(run));
+        }
+    }
+    report_unknown_tables(folder, result);
+    if (!found) {
+        throw InputError(folder + ": has none of the tables of measured runs that the catalog describes");
+    }
+    return result;
+}
+
+}  // namespace prismopt

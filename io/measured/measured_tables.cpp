@@ -1,0 +1,137 @@
+#include "io/measured/measured_tables.hpp"
+
+#include "io/scenario/catalog.hpp"
+#include "io/toml/toml.hpp"
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* file_name = "measured_tables.toml";
+constexpr Range node_range{"GPUs that the first link joins", 1, 1e6, "8"};
+
+template <class Enum>
+void read_enum(Table& table, const char* key, Enum& target)
+{
+    if (const auto value = table.find(key)) {
+        const std::string text = value->text("none");
+        const auto parsed = parse<Enum>(text);
+        if (!parsed) {
+            value->fail({"is unknown", "choose from " + choices<Enum>(), "write one of these"});
+        }
+        target = *parsed;
+    }
+}
+
+void read_flag(Table& table, const char* key, bool& target)
+{
+    if (const auto value = table.find(key)) {
+        target = value->boolean();
+    }
+}
+
+std::string text_of(Table& table, const char* key) { return table.at(key, std::string(key) + " = \"...\"").text("..."); }
+
+TableMachine read_machine(Table table)
+{
+    TableMachine machine;
+    machine.gpu = text_of(table, "gpu");
+    if (const auto software = table.find("software")) {
+        machine.software = software->text("26.06");
+    }
+    machine.accelerator = text_of(table, "accelerator");
+    machine.stack = text_of(table, "stack");
+    for (const Value& link : table.at("links", R"(links = ["nvlink3", "ib-hdr"])").list(R"(["nvlink3", "ib-hdr"])")) {
+        machine.links.push_back(link.text("nvlink3"));
+    }
+    if (const auto node = table.find("node")) {
+        machine.node = node->count(node_range);
+    }
+    table.refuse_unknown_keys();
+    return machine;
+}
+
+std::vector<std::pair<std::string, std::string>> read_pairs(Table table)
+{
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const std::string& key : table.keys()) {
+        pairs.emplace_back(key, table.find(key)->text("..."));
+    }
+    return pairs;
+}
+
+void read_kinds(Table& table, Transformer& workload)
+{
+    const auto is = [&table](const char* key, const char* text) {
+        const auto value = table.find(key);
+        return value && value->text(text) == text;
+    };
+    workload.attention = is("attention", "plain") ? AttentionKernel::plain : AttentionKernel::flash;
+    workload.activation = is("activation", "swiglu") ? Activation::swiglu : Activation::gelu;
+    workload.normalisation = is("normalisation", "rms_norm") ? Normalisation::rms_norm : Normalisation::layer_norm;
+    read_flag(table, "tied_embedding", workload.tied_embedding);
+    read_flag(table, "dropout", workload.dropout);
+}
+
+MeasuredTable read_table(const std::string& name, Table table)
+{
+    MeasuredTable result;
+    result.name = name;
+    result.source = text_of(table, "source");
+    result.assumed = text_of(table, "assumed");
+    if (const auto variability = table.find("variability")) {
+        result.variability = variability->choice(catalog_variabilities(), "variability profiles of the catalog");
+    }
+    for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
+        result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
+    }
+    if (const auto fills = table.find("fill")) {
+        for (const Value& element : fills->list("[[table.fill]]")) {
+            Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
+            result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});
+            read_flag(fill, "replaces", result.fills.back().replaces);
+            fill.refuse_unknown_keys();
+        }
+    }
+    if (const auto skips = table.find("skip")) {
+        for (const Value& element : skips->list("[[table.skip]]")) {
+            Table skip = element.table(R"({column = "schedule", value = "ZB", reason = "..."})");
+            result.skips.push_back({text_of(skip, "column"), text_of(skip, "value"), text_of(skip, "reason")});
+            skip.refuse_unknown_keys();
+        }
+    }
+    if (const auto models = table.find("models")) {
+        result.models = read_pairs(models->table("{LLAMA3_8B = \"llama3-8b\"}"));
+    }
+    read_kinds(table, result.workload);
+    ParallelPlan& plan = result.plan;
+    plan.sharding = Sharding::none;
+    read_enum(table, "sharding", plan.sharding);
+    read_enum(table, "recompute", plan.recompute);
+    read_enum(table, "split", plan.split);
+    read_enum(table, "dp_overlap", plan.dp_overlap);
+    read_enum(table, "context_exchange", plan.context_exchange);
+    read_flag(table, "sequence_parallel", plan.sequence_parallel);
+    read_enum(table, "tp_overlap", plan.tp_overlap);
+    table.refuse_unknown_keys();
+    return result;
+}
+
+}  // namespace
+
+std::vector<MeasuredTable> measured_tables()
+{
+    std::vector<MeasuredTable> tables;
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name == file_name) {
+            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
+            Table all(parsed.root, parsed);
+            for (const std::string& name : all.keys()) {
+                tables.push_back(read_table(name, all.section(name, "a table")));
+            }
+        }
+    }
+    return tables;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,52 @@
+#include "io/report/deadline_risk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+double probability_beyond(double seconds, const std::vector<double>& quantiles)
+{
+    const auto above = std::upper_bound(quantiles.begin(), quantiles.end(), seconds);
+    if (above == quantiles.begin()) {
+        return 1.0;
+    }
+    if (above == quantiles.end()) {
+        return 0.0;
+    }
+    const auto i = static_cast<std::size_t>(above - quantiles.begin());
+    const double along = (seconds - quantiles[i - 1]) / (quantiles[i] - quantiles[i - 1]);
+    return 1.0 - std::lerp(reported_probabilities[i - 1], reported_probabilities[i], along);
+}
+
+std::string tabulated_text(double probability)
+{
+    return probability <= 0.0   ? "less than 0.1 %"
+           : probability >= 1.0 ? "more than 99.9 %"
+                                : fmt::format("{:.{}f} %", 100.0 * probability, probability < 0.01 || probability > 0.99 ? 1 : 0);
+}
+
+}  // namespace
+
+std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low, double model_high)
+{
+    if (!(deadline.si > 0.0) || !std::isfinite(model_low) || !std::isfinite(model_high) ||
+        training.quantiles.size() != reported_probabilities.size()) {
+        return std::nullopt;
+    }
+    return DeadlineRisk{probability_beyond(deadline.si / model_low, training.quantiles),
+                        probability_beyond(deadline.si / model_high, training.quantiles)};
+}
+
+std::string probability_text(double probability) { return fmt::format("{:.2g} %", 100.0 * probability); }
+
+std::string deadline_risk_text(const DeadlineRisk& risk)
+{
+    return fmt::format("with the model's error between {} and {}", tabulated_text(risk.low), tabulated_text(risk.high));
+}
+
+}  // namespace prismopt

@@ -1,0 +1,111 @@
+#include "io/report/front_columns.hpp"
+
+#include <array>
+
+namespace prismopt {
+
+std::span<const FrontColumn<Estimate>> front_estimates()
+{
+    static constexpr std::array columns{
+        FrontColumn<Estimate>{"step_time_mean", "s", "mean step time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.step.mean; }},
+        FrontColumn<Estimate>{"step_time_p50", "s", "median step time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.step.p50; }},
+        FrontColumn<Estimate>{"step_time_p95", "s", "95th percentile of the step time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.step.p95; }},
+        FrontColumn<Estimate>{"step_time_p99", "s", "99th percentile of the step time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.step.p99; }},
+        FrontColumn<Estimate>{"training_time_mean", "s", "mean training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.training.mean; }},
+        FrontColumn<Estimate>{"training_time_p50", "s", "median training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.training.p50; }},
+        FrontColumn<Estimate>{"training_time_p95", "s", "95th percentile of the training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.training.p95; }},
+        FrontColumn<Estimate>{"training_time_p99", "s", "99th percentile of the training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.training.p99; }},
+        FrontColumn<Estimate>{"cost", "USD", "GPUs times price times p99 training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.cost_usd; }},
+        FrontColumn<Estimate>{"expected_cost", "USD", "GPUs times price times mean training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.expected_cost_usd; }},
+        FrontColumn<Estimate>{"energy", "J", "energy of the mean training time",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.energy_j; }, 3},
+        FrontColumn<Estimate>{"carbon", "kg", "carbon dioxide of that energy",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.carbon_kg; }, 3},
+        FrontColumn<Estimate>{"miss_probability", "1",
+                              "probability that the training takes longer than the deadline; NaN without one",
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.miss_probability; }, 3},
+    };
+    return columns;
+}
+
+std::span<const FrontColumn<double>> front_numbers()
+{
+    static constexpr std::array columns{
+        FrontColumn<double>{"noise_free_step_time", "s", "step time with mean durations",
+                            [](FrontPoint& p) -> double& { return p.prediction.noise_free_step_s; }},
+        FrontColumn<double>{"tflops_per_gpu", "TFLOP/s",
+                            "model floating-point operations per second and GPU at the mean step time",
+                            [](FrontPoint& p) -> double& { return p.prediction.tflops_per_gpu; }},
+        FrontColumn<double>{"mfu", "1", "model FLOP utilisation: share of the peak at the mean step time",
+                            [](FrontPoint& p) -> double& { return p.prediction.mfu; }, 0, allowed_share},
+        FrontColumn<double>{"tokens_per_second", "s-1", "tokens per second of the whole job at the mean step time",
+                            [](FrontPoint& p) -> double& { return p.prediction.tokens_per_second; }},
+        FrontColumn<double>{"ettr", "1", "effective training time ratio: productive time over mean training time",
+                            [](FrontPoint& p) -> double& { return p.prediction.ettr; }, 0, allowed_share},
+        FrontColumn<double>{"memory_parameters", "B", "parameters on the fullest GPU",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.parameters.si; }},
+        FrontColumn<double>{"memory_gradients", "B", "gradients on the fullest GPU",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.gradients.si; }},
+        FrontColumn<double>{"memory_optimizer_state", "B", "optimizer state on the fullest GPU",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.optimizer_state.si; }},
+        FrontColumn<double>{"memory_activations", "B", "peak of the activations on the fullest GPU",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.activations.si; }},
+        FrontColumn<double>{"memory_workspace", "B", "largest temporaries on the fullest GPU",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.workspace.si; }},
+        FrontColumn<double>{"memory_reserved", "B", "memory that the accelerator keeps for itself",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory.reserved.si; }},
+        FrontColumn<double>{"memory_headroom",
+                            "1",
+                            "free share of the fullest GPU's memory",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory_headroom; },
+                            0,
+                            {-std::numeric_limits<double>::infinity(), 1.0}},
+        FrontColumn<double>{"bubble_share", "1", "idle share of the busiest stage in the noise-free step",
+                            [](FrontPoint& p) -> double& { return p.prediction.shares.bubble; }, 0, allowed_share},
+        FrontColumn<double>{"exposed_communication_share", "1",
+                            "share of the noise-free step in communication that no compute hides",
+                            [](FrontPoint& p) -> double& { return p.prediction.shares.exposed_communication; }, 0, allowed_share},
+        FrontColumn<double>{"checkpoint_time", "s", "part of the mean training time that checkpoints take",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.checkpoint_s; }, 3},
+        FrontColumn<double>{"rework_time", "s", "part of the mean training time that repeats work lost in failures",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.rework_s; }, 3},
+        FrontColumn<double>{"restart_time", "s", "part of the mean training time that detects failures and restarts",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.restart_s; }, 3},
+        FrontColumn<double>{"waiting_time", "s", "part of the mean training time that waits for nodes",
+                            [](FrontPoint& p) -> double& { return p.prediction.run.waiting_s; }, 3},
+        FrontColumn<double>{"gpu_price", "USD/h", "price of one GPU-hour with the hardware of the plan",
+                            [](FrontPoint& p) -> double& { return p.prediction.gpu_price_usd_per_h; }, 3},
+        FrontColumn<double>{"model_low", "1", "measured times over the mean model's: lower 95 % limit",
+                            [](FrontPoint& p) -> double& { return p.model_low; }, 2},
+        FrontColumn<double>{"model_high", "1", "measured times over the mean model's: upper 95 % limit",
+                            [](FrontPoint& p) -> double& { return p.model_high; }, 2},
+        FrontColumn<double>{"model_fitted", "1",
+                            "1: these limits are of the fit to measured runs; 0: widened, no measured run is of this hardware",
+                            [](FrontPoint& p) -> double& { return p.model_fitted; }, 2, allowed_share},
+    };
+    return columns;
+}
+
+std::span<const FrontColumn<std::vector<double>>> front_quantiles()
+{
+    using Table = std::vector<double>;
+    static constexpr std::array columns{
+        FrontColumn<Table>{"step_time_quantile", "s", "quantile of the step time",
+                           [](FrontPoint& p) -> Table& { return p.prediction.step.quantiles; }},
+        FrontColumn<Table>{"training_time_quantile", "s", "quantile of the training time",
+                           [](FrontPoint& p) -> Table& { return p.prediction.training.quantiles; }},
+    };
+    return columns;
+}
+
+}  // namespace prismopt

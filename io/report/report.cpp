@@ -1,0 +1,402 @@
+#include "io/report/report.hpp"
+
+#include "io/authoring/completion.hpp"
+#include "io/report/aligned.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/report/front_ties.hpp"
+#include "io/report/plan_words.hpp"
+#include "io/report/space_counts.hpp"
+#include "io/report/study_notes.hpp"
+#include "io/toml/date.hpp"
+#include "io/toml/reading_units.hpp"
+#include "model/plan/plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+double percent(double share) { return 100.0 * share; }
+
+/// Decimals that show `digits` significant digits of a number.
+int decimals(double value, int digits)
+{
+    const double size = std::abs(value);
+    return size > 0.0 && std::isfinite(size) ? std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, digits)
+                                             : 1;
+}
+
+std::string significant(double value, int digits) { return fmt::format("{:.{}f}", value, decimals(value, digits)); }
+
+/// Decimals of a value with limits: three significant digits, and more where the limits are closer than that.
+int decimals_between(double value, double low, double high)
+{
+    constexpr int most = 4;
+    const double width = high - low;
+    const int three = decimals(value, 3);
+    return width > 0.0 && std::isfinite(width) ? std::clamp(static_cast<int>(std::ceil(-std::log10(width))), three, most) : three;
+}
+
+std::string interval(double low, double high, int places) { return fmt::format("{:.{}f} to {:.{}f}", low, places, high, places); }
+
+using Row = std::vector<std::string>;
+
+/// The unit in which the largest figure of the front is easily read.
+template <class Figure>
+ReadingUnit unit_of_front(const Results& results, std::string_view units, Figure figure)
+{
+    double largest = 0.0;
+    for (const FrontPoint& point : results.front) {
+        const double value = std::abs(figure(point));
+        largest = std::isfinite(value) ? std::max(largest, value) : largest;
+    }
+    return reading_unit(units, largest);
+}
+
+/// Value and limits in a unit.
+std::array<double, 3> limited(const Estimate& e, const ReadingUnit& unit)
+{
+    return {e.value / unit.size, e.low / unit.size, e.high / unit.size};
+}
+
+struct TableColumn {
+    std::string title;
+    std::string unit;
+    std::function<std::string(const FrontPoint&)> cell;
+};
+
+/// "-" where there is no value.
+std::string cell(double value, const ReadingUnit& unit, int digits = 4)
+{
+    return std::isfinite(value) ? significant(value / unit.size, digits) : "-";
+}
+
+/// Objectives that the usual columns show already.
+bool has_usual_column(std::string_view objective)
+{
+    constexpr std::array<std::string_view, 5> shown{"gpus", "training_time_p99", "cost", "step_time_p50", "step_time_p99"};
+    return std::find(shown.begin(), shown.end(), objective) != shown.end();
+}
+
+std::string words(std::string name)
+{
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+/// What was minimised beside the usual columns, prices that differ, the deadline, and dates.
+std::vector<TableColumn> further_columns(const Results& results, const StudyNotes& notes)
+{
+    std::vector<TableColumn> columns;
+    bool deadline_shown = false;
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        const ObjectiveInfo& objective = results.objectives[k];
+        if (!has_usual_column(objective.name)) {
+            const ReadingUnit unit =
+                unit_of_front(results, objective.units, [k](const FrontPoint& p) { return p.objectives[k].value; });
+            columns.push_back(
+                {words(objective.name), unit.name, [k, unit](const FrontPoint& p) { return cell(p.objectives[k].value, unit); }});
+        }
+        deadline_shown = deadline_shown || objective.name == "miss_probability";
+    }
+    if (notes.deadline.si > 0.0 && !deadline_shown) {
+        columns.push_back({"miss probability", "model exact",
+                           [](const FrontPoint& p) { return cell(p.prediction.run.miss_probability.value, {}, 2); }});
+    }
+    const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
+    if (std::any_of(results.front.begin(), results.front.end(),
+                    [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
+        columns.push_back({"GPU price", "USD/h", [price](const FrontPoint& p) { return fmt::format("{:.4g}", price(p)); }});
+    }
+    if (notes.start) {
+        columns.push_back({"done by", "p99",
+                           [&notes](const FrontPoint& p) { return end_date(*notes.start, p.prediction.training.p99.value); }});
+    }
+    return columns;
+}
+
+std::string front_table(const Results& results, const StudyNotes& notes)
+{
+    constexpr std::size_t plan_column = 2;
+    const ReadingUnit cost = unit_of_front(results, "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
+    const ReadingUnit training = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
+    const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
+    std::vector<TableColumn> columns{
+        {"point", "", [](const FrontPoint& p) { return fmt::format("{}{}", p.dominated ? "*" : "", p.index); }},
+        {"GPUs", "", [](const FrontPoint& p) { return std::to_string(p.prediction.gpus); }},
+        {"plan", "", [&results](const FrontPoint& p) { return plan_words(results, p); }},
+        {"p99 training time", training.name + " (95 %)",
+         [training](const FrontPoint& p) {
+             const auto [time, low, high] = limited(p.prediction.training.p99, training);
+             const int places = decimals_between(time, low, high);
+             return fmt::format("{:.{}f} ({})", time, places, interval(low, high, places));
+         }},
+        {"cost", cost.name, [cost](const FrontPoint& p) { return cell(p.prediction.cost_usd.value, cost); }},
+        {"step p50/p99", step.name,
+         [step](const FrontPoint& p) {
+             return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
+         }},
+        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", percent(p.prediction.memory_headroom)); }},
+        {"MFU", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.mfu)); }},
+        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.ettr)); }}};
+    for (TableColumn& column : further_columns(results, notes)) {
+        columns.push_back(std::move(column));
+    }
+    std::vector<Row> rows(2 + results.front.size());
+    for (const TableColumn& column : columns) {
+        rows[0].push_back(column.title);
+        rows[1].push_back(column.unit);
+        for (std::size_t i = 0; i < results.front.size(); ++i) {
+            rows[2 + i].push_back(column.cell(results.front[i]));
+        }
+    }
+    return aligned(rows, plan_column);
+}
+
+std::string when_text(const FrontPoint& point, const StudyNotes& notes)
+{
+    const ReadingUnit unit = reading_unit("s", point.prediction.training.p99.value);
+    std::string text;
+    for (const Completion& done : completions(point.prediction.training, notes.start)) {
+        if (std::isfinite(done.seconds)) {
+            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile, significant(done.seconds / unit.size, 3),
+                                unit.name, done.date.empty() ? "" : fmt::format(" ({})", done.date));
+        }
+    }
+    return text;
+}
+
+std::string energy_text(const Prediction& prediction)
+{
+    const double joules = prediction.run.energy_j.value;
+    const ReadingUnit unit = reading_unit("J", joules);
+    return std::isfinite(joules) ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name) : "";
+}
+
+std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
+{
+    const double risk = point.prediction.run.miss_probability.value;
+    if (notes.deadline.si <= 0.0 || !std::isfinite(risk)) {
+        return "";
+    }
+    const auto with_error = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    return fmt::format("  deadline        missed after {} with probability {} if the model is exact{}\n",
+                       time_text(notes.deadline.si), probability_text(risk),
+                       with_error ? "; " + deadline_risk_text(*with_error) : "");
+}
+
+/// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
+std::string answer(const Results& results, const StudyNotes& notes)
+{
+    const FrontPoint& point = results.front.front();
+    const Prediction& p = point.prediction;
+    const ReadingUnit unit = reading_unit("s", p.training.p99.value);
+    const auto [time, low, high] = limited(p.training.p99, unit);
+    const int places = decimals_between(time, low, high);
+    const ReadingUnit cost = reading_unit("USD", p.cost_usd.value);
+    std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
+                                   p.gpus, results.provisional ? " (provisional)" : "");
+    text += fmt::format("  training time   {}\n", when_text(point, notes));
+    text += fmt::format("  cost            {} {}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name, energy_text(p));
+    text += risk_text(point, notes);
+    text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
+                        interval(low, high, places), unit.name);
+    if (std::isfinite(point.model_low)) {
+        text += fmt::format("  model error     p99 {} {} ({})\n",
+                            interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
+                            point.model_fitted > 0.0
+                                ? "95 % prediction interval from the fit to measured runs"
+                                : "95 % prediction interval, widened: no measured run of this hardware as described");
+        text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
+    } else {
+        text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
+    }
+    return text + "\n";
+}
+
+/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of one member and
+/// those after it that tie with it and are in no group yet.
+std::string ties_text(const Results& results)
+{
+    const std::vector<std::vector<std::uint64_t>> others = ties(results.front);
+    std::vector<std::string> groups;
+    std::set<std::uint64_t> named;
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        if (named.contains(results.front[i].index)) {
+            continue;
+        }
+        std::vector<std::uint64_t> group{results.front[i].index};
+        for (const std::uint64_t other : others[i]) {
+            if (named.insert(other).second) {
+                group.push_back(other);
+            }
+        }
+        if (group.size() > 1) {
+            named.insert(group.front());
+            groups.push_back(fmt::format("{}", fmt::join(group, " = ")));
+        }
+    }
+    return groups.empty() ? ""
+                          : fmt::format(
+                                "Ties (all objectives are equal within the sampling error): points {}. Choose among "
+                                "them by the other columns.\n",
+                                fmt::join(groups, ", "));
+}
+
+std::string front_section(const Results& results, const StudyNotes& notes)
+{
+    if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
+        return fmt::format("No plan of part {} of {} is feasible: the front of the whole is that of the other parts.\n",
+                           fmt::join(results.study.held, ","), results.study.parts);
+    }
+    if (results.front.empty()) {
+        return "The front is empty: no point was evaluated to the end.\n";
+    }
+    std::string text = answer(results, notes) + front_table(results, notes);
+    if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
+        text +=
+            "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
+            "it.\n";
+    }
+    text += ties_text(results);
+    text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
+    text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
+    if (results.provisional) {
+        text +=
+            "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "
+            "(which flatter),\nsome of them by few; the front is confirmed on fresh draws when the search has ended.\n";
+    }
+    return text;
+}
+
+std::string space_section(const Results& results)
+{
+    const std::string text = space_text(results.raw_tuples, results.feasible, results.rejected);
+    if (results.feasible > 0) {
+        return text;
+    }
+    std::string nearest;
+    for (const Rejected& rejected : results.rejected) {
+        if (rejected.count > 0 && (rejected.miss > 0.0 || !rejected.nearest.empty())) {
+            nearest += fmt::format("  {}: {}\n", rejected.reason,
+                                   rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
+        }
+    }
+    return text + "Nothing is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
+}
+
+struct Effort {
+    std::uint64_t evaluated = 0;
+    std::uint64_t draws = 0;
+    std::uint64_t confirming = 0;
+};
+
+Effort effort(const Results& results)
+{
+    Effort sum;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        sum.evaluated += point.rung > 0 ? 1 : 0;
+        sum.draws += point.draws;
+    }
+    for (const FrontPoint& point : results.front) {
+        sum.confirming += point.prediction.draws;
+    }
+    return sum;
+}
+
+/// Each combination of values once.
+std::string tally(const Results& results)
+{
+    const Outcome& outcome = results.study.outcome;
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    return fmt::format(
+        "of {} combinations of values: {} no plans of their own, {} infeasible, {} excluded by their bound, {} evaluated, {} "
+        "open, "
+        "{} not looked at\n",
+        grouped(results.raw_tuples), grouped(counts.looked_at - counts.plans), grouped(counts.plans - counts.feasible),
+        grouped(outcome.pruned), grouped(outcome.evaluated), grouped(outcome.open),
+        grouped(results.raw_tuples - counts.looked_at));
+}
+
+std::string objective_names(const Results& results)
+{
+    std::string text;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", objective.name);
+    }
+    return text;
+}
+
+std::string search_section(const Results& results)
+{
+    const StudyInfo& study = results.study;
+    const Outcome& outcome = study.outcome;
+    const Effort sum = effort(results);
+    std::string text = fmt::format("Search: {}\n", outcome.text);
+    text += results.provisional ? "  " + tally(results) : "";
+    text += fmt::format("  strategy {}; {} drawn, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
+                        counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
+    text +=
+        results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
+    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
+                        study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
+    return text;
+}
+
+}  // namespace
+
+std::string_view population(bool nodes_known)
+{
+    return nodes_known ? "this cluster (its slow nodes are known)"
+                       : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
+}
+
+std::string text_report(const Results& results)
+{
+    const StudyNotes notes = study_notes(results);
+    const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
+    const std::string job = notes.model.empty() ? ""
+                                                : fmt::format("Trains {}{} on {} tokens; hardware: {}.\n", notes.model, size,
+                                                              short_count(notes.tokens), notes.accelerator);
+    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}\n",
+                       results.study.scenario_name, results.provisional ? "provisional " : "",
+                       counted(results.front.size(), "point"), objective_names(results), job,
+                       population(results.study.nodes_known),
+                       notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price)) +
+           front_section(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
+}
+
+std::string summary(const Results& results)
+{
+    const Effort sum = effort(results);
+    std::string text = fmt::format(
+        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} drawn with {} step draws.",
+        results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created, results.raw_tuples,
+        results.feasible, sum.evaluated, sum.draws);
+    if (!results.front.empty()) {
+        const auto order = [](const FrontPoint& a, const FrontPoint& b) {
+            return a.prediction.training.p99.value < b.prediction.training.p99.value;
+        };
+        const auto ends = std::minmax_element(results.front.begin(), results.front.end(), order);
+        const ReadingUnit unit = reading_unit("s", ends.second->prediction.training.p99.value);
+        const double least = ends.first->prediction.training.p99.value / unit.size;
+        const double most = ends.second->prediction.training.p99.value / unit.size;
+        text += fmt::format(" {} of {}, p99 training time {} {} ({}).", results.provisional ? "Provisional front" : "Front",
+                            counted(results.front.size(), "point"), interval(least, most, decimals(most, 3)), unit.name,
+                            quantiles_of(results.study.nodes_known));
+    } else {
+        text += " The front is empty.";
+    }
+    text += fmt::format(" Outcome: {}\n", results.study.outcome.text);
+    return results.provisional ? text + "Counts: " + tally(results) : text;
+}
+
+}  // namespace prismopt

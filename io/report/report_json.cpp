@@ -1,0 +1,200 @@
+#include "io/report/report_json.hpp"
+
+#include "io/authoring/completion.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/report/front_columns.hpp"
+#include "io/report/front_ties.hpp"
+#include "io/report/named_points.hpp"
+#include "io/report/plan_words.hpp"
+#include "io/report/space_counts.hpp"
+#include "io/report/study_notes.hpp"
+#include "io/results/results_schema.hpp"
+#include "io/toml/date.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int format_version = 1;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json estimate(const Estimate& e) { return {{"value", number(e.value)}, {"low", number(e.low)}, {"high", number(e.high)}}; }
+
+Json provenance(const StudyInfo& study, const std::string& file)
+{
+    return {{"file", file},
+            {"program_version", study.program_version},
+            {"git_commit", study.commit},
+            {"created", study.created},
+            {"command_line", study.command_line},
+            {"job_id", text_or_null(study.job_id)},
+            {"seed", study.seed},
+            {"scenario_name", study.scenario_name},
+            {"scenario_path", study.scenario_path}};
+}
+
+Json search(const Results& results)
+{
+    const StudyInfo& study = results.study;
+    std::uint64_t draws = 0;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        draws += point.draws;
+    }
+    return {{"strategy", study.strategy},
+            {"outcome", study.outcome.text},
+            {"proved", study.outcome.proved},
+            {"confidence", number(study.outcome.confidence)},
+            {"provisional", results.provisional},
+            {"pruned", study.outcome.pruned},
+            {"evaluated", study.outcome.evaluated},
+            {"open", study.outcome.open},
+            {"draws", draws},
+            {"part", study.held},
+            {"parts", study.parts}};
+}
+
+Json space(const Results& results)
+{
+    Json rejected = Json::array();
+    for (const Rejected& row : results.rejected) {
+        rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", text_or_null(row.nearest)}});
+    }
+    return {{"raw_tuples", results.raw_tuples},
+            {"plans", space_counts(results.feasible, results.rejected).plans},
+            {"feasible", results.feasible},
+            {"rejected", std::move(rejected)}};
+}
+
+Json job(const StudyNotes& notes)
+{
+    return {{"model", text_or_null(notes.model)},
+            {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
+            {"tokens", notes.model.empty() ? Json() : number(notes.tokens)},
+            {"accelerator", text_or_null(notes.accelerator)},
+            {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
+            {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
+            {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
+}
+
+Json objectives(const Results& results)
+{
+    Json list = Json::array();
+    for (const ObjectiveInfo& objective : results.objectives) {
+        list.push_back({{"name", objective.name}, {"units", objective.units}, {"description", objective.long_name}});
+    }
+    return list;
+}
+
+/// Units and meaning of each estimate and number.
+Json columns()
+{
+    Json list = Json::object();
+    for (const auto& column : front_estimates()) {
+        list[std::string(column.name)] = {{"units", column.units}, {"description", column.long_name}};
+    }
+    for (const auto& column : front_numbers()) {
+        list[std::string(column.name)] = {{"units", column.units}, {"description", column.long_name}};
+    }
+    return list;
+}
+
+Json plan(const Results& results, const FrontPoint& point)
+{
+    Json choices = Json::object();
+    for (std::size_t a = 0; a < results.axes.size(); ++a) {
+        const auto label = static_cast<std::size_t>(point.point.at(a));
+        const auto numbers = numeric_labels(results.axes[a]);
+        choices[results.axes[a].name] = numbers ? Json(numbers->at(label)) : Json(results.axes[a].labels.at(label));
+    }
+    return choices;
+}
+
+Json quantiles(const std::vector<double>& values)
+{
+    Json list = Json::array();
+    for (const double value : values) {
+        list.push_back(number(value));
+    }
+    return list.empty() ? Json() : list;
+}
+
+Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
+{
+    Json json{{"point", point.index},          {"plan", plan(results, point)}, {"text", plan_words(results, point)},
+              {"gpus", point.prediction.gpus}, {"dominated", point.dominated}, {"draws", point.prediction.draws}};
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        json["objectives"][results.objectives[k].name] = estimate(point.objectives.at(k));
+    }
+    for (const auto& column : front_estimates()) {
+        json["estimates"][std::string(column.name)] = estimate(column.in(point));
+    }
+    if (const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high)) {
+        json["estimates"]["miss_probability"]["model_low"] = risk->low;
+        json["estimates"]["miss_probability"]["model_high"] = risk->high;
+    }
+    for (const auto& column : front_numbers()) {
+        json["numbers"][std::string(column.name)] = number(column.in(point));
+    }
+    for (const auto& column : front_quantiles()) {
+        json["quantiles"][std::string(column.name)] = quantiles(column.in(point));
+    }
+    for (const Completion& done : completions(point.prediction.training, notes.start)) {
+        json["completion"][std::string(done.quantile)] = {{"seconds", number(done.seconds)}, {"date", text_or_null(done.date)}};
+    }
+    return json;
+}
+
+Json named(const Results& results)
+{
+    const NamedPoints points = named_points(results);
+    const auto index = [&results](const std::optional<std::size_t>& at) { return at ? Json(results.front[*at].index) : Json(); };
+    return {{"best", index(points.best)}, {"knee", index(points.knee)}, {"cheapest", index(points.cheapest)}};
+}
+
+Json head(const char* format, const Results& results, const std::string& file)
+{
+    return {{"format", format},          {"format_version", format_version}, {"provenance", provenance(results.study, file)},
+            {"search", search(results)}, {"space", space(results)},          {"objectives", objectives(results)}};
+}
+
+}  // namespace
+
+std::string report_json(const Results& results, const std::string& file)
+{
+    const StudyNotes notes = study_notes(results);
+    Json json = head("prismopt report", results, file);
+    json["job"] = job(notes);
+    json["quantiles_of"] = quantiles_of(results.study.nodes_known);
+    json["gpu_price"] = text_or_null(notes.price);
+    json["model_error_note"] = text_or_null(notes.mixtures);
+    json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
+    json["columns"] = columns();
+    json["probabilities"] = reported_probabilities;
+    json["named"] = named(results);
+    json["front"] = Json::array();
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        json["front"].push_back(front_point(results, results.front[i], notes));
+        json["front"].back()["ties_with"] = tied[i];
+    }
+    json["scenario_toml"] = results.study.scenario_text;
+    return json.dump(1) + "\n";
+}
+
+std::string summary_json(const Results& results, const std::string& file)
+{
+    Json json = head("prismopt results summary", results, file);
+    json["front_points"] = results.front.size();
+    return json.dump(1) + "\n";
+}
+
+}  // namespace prismopt

@@ -1,0 +1,71 @@
+#include "io/report/study_notes.hpp"
+
+#include "io/measured/fitted_model.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/scenario/scenario.hpp"
+#include "model/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+std::string idle_nodes_text(const Scenario& scenario)
+{
+    if (scenario.space.spares.size() > 1) {
+        return "";  // who compares numbers of spares knows of them
+    }
+    const int spares = scenario.space.spares.front();
+    const std::vector<Cause> causes = all_causes(scenario.reliability);
+    const bool replaced = spares != enough_spares &&
+                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
+    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    const int node = scenario.cluster.gpus_per_node();
+    const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
+    return replaced && idle > 0
+               ? fmt::format(
+                     "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace failed ones; "
+                     "raise spares if they may",
+                     smallest, spares, idle)
+               : "";
+}
+
+StudyNotes study_notes(const Results& results)
+{
+    try {
+        const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+        const bool has_intervals = std::any_of(results.front.begin(), results.front.end(),
+                                               [](const FrontPoint& point) { return std::isfinite(point.model_low); });
+        StudyNotes notes;
+        notes.phases = static_cast<int>(scenario.phases.size());
+        notes.mixtures = has_intervals ? mixtures_text(fitted_model(), networks(scenario), scenario.cluster) : "";
+        notes.price = gpu_price_text(scenario);
+        for (const Workload* network : networks(scenario)) {
+            notes.model += (notes.model.empty() ? "" : " or ") + network->name;
+        }
+        notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
+        for (const Phase& phase : scenario.phases) {
+            notes.tokens += phase.tokens;
+        }
+        notes.accelerator = scenario.cluster.accelerator.name;
+        notes.start = scenario.start;
+        notes.deadline = scenario.deadline;
+        notes.idle_nodes = idle_nodes_text(scenario);
+        return notes;
+    } catch (const InputError&) {
+        return {};  // written for another version of this program
+    }
+}
+
+std::string of_first_phase(int phases) { return phases > 1 ? fmt::format("of the first of {} phases", phases) : ""; }
+
+std::string first_phase_text(int phases)
+{
+    return phases > 1 ? fmt::format("Step times, MFU and what steps are made of are {}; `prismopt predict` prints each phase.",
+                                    of_first_phase(phases))
+                      : "";
+}
+
+}  // namespace prismopt

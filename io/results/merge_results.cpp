@@ -1,0 +1,177 @@
+#include "io/results/merge_results.hpp"
+
+#include "io/scenario/scenario.hpp"
+#include "search/archive.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+std::vector<double> values_of(const std::vector<Estimate>& objectives)
+{
+    std::vector<double> values;
+    for (const Estimate& objective : objectives) {
+        values.push_back(objective.value);
+    }
+    return values;
+}
+
+void refuse_another_study(const Results& a, const Results& b)
+{
+    const auto refuse = [&](const std::string& what) {
+        throw InputError(
+            fmt::format("part {} ({}) is of another study than the first ({}): its {} differs; merge parts of one search only",
+                        b.study.scenario_name, b.study.command_line, a.study.command_line, what));
+    };
+    if (a.study.scenario_text != b.study.scenario_text) {
+        refuse("scenario");
+    }
+    if (a.study.seed != b.study.seed) {
+        refuse("seed");
+    }
+    if (a.study.program_version != b.study.program_version || a.study.commit != b.study.commit) {
+        refuse("program version");
+    }
+    if (a.study.parts != b.study.parts) {
+        refuse(fmt::format("number of parts ({} and {})", b.study.parts, a.study.parts));
+    }
+    if (a.raw_tuples != b.raw_tuples || a.study.strategy != b.study.strategy) {
+        refuse("space or strategy");
+    }
+}
+
+void add_rejected(const std::vector<Rejected>& more, std::vector<Rejected>& all)
+{
+    for (const Rejected& rejected : more) {
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Rejected& r) { return r.reason == rejected.reason; });
+        if (same == all.end()) {
+            all.push_back(rejected);
+            continue;
+        }
+        if (rejected.count > 0 && (same->count == 0 || rejected.miss < same->miss)) {
+            same->miss = rejected.miss;
+            same->nearest = rejected.nearest;
+        }
+        same->count += rejected.count;
+    }
+}
+
+std::uint64_t covered(const Results& results)
+{
+    std::uint64_t tuples = results.feasible;
+    for (const Rejected& rejected : results.rejected) {
+        tuples += rejected.count;
+    }
+    return tuples;
+}
+
+/// Throws InputError where a part is there twice; also where one is missing or was stopped, unless that is wanted.
+void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Missing missing)
+{
+    for (std::size_t i = 1; i < merged.held.size(); ++i) {
+        if (merged.held[i] == merged.held[i - 1]) {
+            throw InputError(fmt::format("two of the files hold part {} of {}: parts do not overlap; give each part once",
+                                         merged.held[i], merged.parts));
+        }
+    }
+    std::vector<std::string> lacking;
+    for (int part = 1; part <= merged.parts; ++part) {
+        if (!std::binary_search(merged.held.begin(), merged.held.end(), part)) {
+            lacking.push_back(fmt::format("part {} is missing: prismopt search ... --part {}/{}", part, part, merged.parts));
+        }
+    }
+    for (const Results& part : parts) {
+        if (part.provisional) {
+            lacking.push_back(fmt::format("part {} was stopped before its end ({}): prismopt resume its file",
+                                          fmt::join(part.study.held, ","), part.study.command_line));
+        }
+    }
+    if (!lacking.empty() && missing == Missing::refused) {
+        throw InputError(fmt::format("these are not all {} parts of the search:\n  {}\nor merge what there is with --partial",
+                                     merged.parts, fmt::join(lacking, "\n  ")));
+    }
+}
+
+/// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise.
+void sift_front(Results& merged)
+{
+    std::map<std::uint64_t, std::vector<double>> first;
+    for (const EvaluatedPoint& point : merged.evaluations) {
+        first[point.index] = values_of(point.objectives);
+    }
+    std::vector<FrontPoint> members = std::move(merged.front);
+    merged.front.clear();
+    for (const FrontPoint& point : members) {
+        if (std::none_of(members.begin(), members.end(),
+                         [&](const FrontPoint& other) { return dominates(first[other.index], first[point.index]); })) {
+            merged.front.push_back(point);
+        }
+    }
+    for (FrontPoint& point : merged.front) {
+        const std::vector<double> value = values_of(point.objectives);
+        point.dominated = std::any_of(merged.front.begin(), merged.front.end(),
+                                      [&](const FrontPoint& other) { return dominates(values_of(other.objectives), value); });
+    }
+    std::stable_sort(merged.front.begin(), merged.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
+        return a.objectives.front().value < b.objectives.front().value;
+    });
+}
+
+}  // namespace
+
+Results merge_results(const std::vector<Results>& parts, Missing missing)
+{
+    Results merged = parts.front();
+    Outcome& outcome = merged.study.outcome;
+    double doubt = 1.0 - outcome.confidence;
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+        const Results& part = parts[p];
+        refuse_another_study(merged, part);
+        merged.study.held.insert(merged.study.held.end(), part.study.held.begin(), part.study.held.end());
+        merged.provisional = merged.provisional || part.provisional;
+        merged.evaluations.insert(merged.evaluations.end(), part.evaluations.begin(), part.evaluations.end());
+        merged.front.insert(merged.front.end(), part.front.begin(), part.front.end());
+        merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
+        merged.feasible += part.feasible;
+        add_rejected(part.rejected, merged.rejected);
+        outcome.proved = outcome.proved && part.study.outcome.proved;
+        outcome.pruned += part.study.outcome.pruned;
+        outcome.evaluated += part.study.outcome.evaluated;
+        outcome.open += part.study.outcome.open;
+        doubt += 1.0 - part.study.outcome.confidence;
+    }
+    std::sort(merged.study.held.begin(), merged.study.held.end());
+    check_parts(parts, merged.study, missing);
+    std::stable_sort(merged.evaluations.begin(), merged.evaluations.end(),
+                     [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
+    for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
+        if (merged.evaluations[i].index == merged.evaluations[i - 1].index) {
+            throw InputError(fmt::format("two of the files hold plan {}: parts do not overlap; give each part once",
+                                         merged.evaluations[i].index));
+        }
+    }
+    for (std::size_t rank = 0; rank < merged.ranks.size(); ++rank) {
+        merged.ranks[rank].rank = static_cast<int>(rank);
+    }
+    merged.progress.clear();  // of several searches side by side there is no one order
+    sift_front(merged);
+
+    const bool whole = covered(merged) == merged.raw_tuples;
+    outcome.proved = outcome.proved && whole;
+    outcome.confidence = 1.0 - doubt;
+    outcome.text = fmt::format(
+        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their bound, {} open "
+        "(confidence {:.6g} %)",
+        outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), fmt::join(merged.study.held, ","),
+        merged.study.parts, covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,
+        100.0 * outcome.confidence);
+    return merged;
+}
+
+}  // namespace prismopt

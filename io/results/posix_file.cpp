@@ -1,0 +1,166 @@
+#include "io/results/posix_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, int error) { throw FileError(path, error); }
+
+/// Where a new file takes the place of the former one. What stands for a device or for an open descriptor does not: /dev/stdout may be a
+/// regular file that the shell has opened.
+bool replaceable(const std::string& path)
+{
+    std::error_code unknown;
+    const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+    return !path.starts_with("/dev/") && !path.starts_with("/proc/") &&
+           (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status));
+}
+
+/// The file itself where `path` is a symbolic link.
+std::string target_of(const std::string& path)
+{
+    std::error_code broken;
+    const std::filesystem::path target = std::filesystem::canonical(path, broken);
+    return broken ? path : target.string();
+}
+
+void write_parts(PosixFile& file, const std::vector<std::span<const std::byte>>& parts)
+{
+    for (const std::span<const std::byte> part : parts) {
+        file.write(part);
+    }
+}
+
+}  // namespace
+
+FileError::FileError(const std::string& path, int error)
+    : std::runtime_error("cannot write " + path + " (" + std::strerror(error) +
+                         "); check that its folder exists, may be written to and has space"),
+      error_(error)
+{
+}
+
+std::string FileError::reason() const { return std::strerror(error_); }
+
+bool FileError::wrong_path() const
+{
+    constexpr std::array of_paths{ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EROFS, ENAMETOOLONG, ELOOP, EINVAL};
+    return std::find(of_paths.begin(), of_paths.end(), error_) != of_paths.end();
+}
+
+PosixFile::PosixFile(std::string path, Open how) : path_(std::move(path))
+{
+    constexpr mode_t mode = 0666;  // less the user's umask
+    descriptor_ = ::open(path_.c_str(), O_CLOEXEC | O_WRONLY | (how == Open::create ? O_CREAT | O_TRUNC : 0), mode);
+    if (descriptor_ < 0) {
+        fail(path_, errno);
+    }
+    if (how == Open::append) {
+        ::lseek(descriptor_, 0, SEEK_END);
+    }
+}
+
+PosixFile::PosixFile(PosixFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1))
+{
+}
+
+PosixFile::~PosixFile()
+{
+    if (descriptor_ >= 0) {
+        ::close(descriptor_);
+    }
+}
+
+bool PosixFile::lock() const { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+void PosixFile::write(std::span<const std::byte> bytes)
+{
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+        if (written >= 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(written));
+        } else if (errno != EINTR) {
+            fail(path_, errno);
+        }
+    }
+}
+
+void PosixFile::truncate(std::uint64_t bytes)
+{
+    const auto end = static_cast<off_t>(bytes);
+    if (::ftruncate(descriptor_, end) != 0 || ::lseek(descriptor_, end, SEEK_SET) != end) {
+        fail(path_, errno);
+    }
+}
+
+void PosixFile::sync()
+{
+    if (::fdatasync(descriptor_) != 0) {
+        fail(path_, errno);
+    }
+}
+
+void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts)
+{
+    if (!replaceable(path)) {
+        PosixFile file(path, PosixFile::Open::create);
+        write_parts(file, parts);
+        return;
+    }
+    const std::string target = target_of(path);
+    if (::access(target.c_str(), F_OK) == 0 && ::access(target.c_str(), W_OK) != 0) {
+        fail(path, errno);  // a new file could take its place all the same
+    }
+    const std::string partial = target + ".partial";
+    try {
+        PosixFile file(partial, PosixFile::Open::create);
+        write_parts(file, parts);
+        file.sync();
+        if (std::rename(partial.c_str(), target.c_str()) != 0) {
+            fail(path, errno);
+        }
+    } catch (...) {
+        std::remove(partial.c_str());
+        throw;
+    }
+    sync_folder(target);
+}
+
+void replace_file(const std::string& path, const std::string& text) { replace_file(path, {std::as_bytes(std::span(text))}); }
+
+void make_write_failures_errors()
+{
+    std::signal(SIGXFSZ, SIG_IGN);
+    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
+        if (::fcntl(standard, F_GETFD) == -1 && errno == EBADF) {
+            // The other way round: reading from it, or writing to it, fails as before.
+            ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest number that is free
+        }
+    }
+}
+
+void sync_folder(const std::string& path)
+{
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    const int descriptor = ::open(folder.c_str(), O_CLOEXEC | O_RDONLY | O_DIRECTORY);
+    if (descriptor >= 0) {
+        ::fsync(descriptor);  // some file systems refuse this for folders; the names are then theirs to keep
+        ::close(descriptor);
+    }
+}
+
+}  // namespace prismopt

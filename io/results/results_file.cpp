@@ -1,0 +1,299 @@
+#include "io/results/results_file.hpp"
+
+#include "io/report/front_columns.hpp"
+#include "io/results/checksum.hpp"
+#include "io/results/hdf5_file.hpp"
+#include "io/results/posix_file.hpp"
+#include "io/results/results_schema.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <numeric>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+
+struct Description {
+    std::string units;  // empty for text, which has none
+    std::string long_name;
+};
+
+void describe(const Hdf5Object& dataset, const Description& description)
+{
+    if (!description.units.empty()) {
+        dataset.set<std::string>("units", description.units);
+    }
+    dataset.set<std::string>("long_name", description.long_name);
+}
+
+/// A group whose columns share the dimension called as its scale.
+class Table {
+public:
+    template <class T>
+    Table(const Hdf5Object& group, const std::string& dimension, const std::vector<T>& coordinates,
+          const Description& description)
+        : group_(group), dimension_(dimension)
+    {
+        describe(group_.create_scale(dimension, coordinates), description);
+    }
+
+    template <class T>
+    Hdf5Object column(const std::string& name, const std::vector<T>& values, const Description& description) const
+    {
+        Hdf5Object dataset = group_.create_column(name, values, {dimension_});
+        describe(dataset, description);
+        return dataset;
+    }
+
+    /// One column of `of(row)` over the rows.
+    template <class T, class Row, class Of>
+    Hdf5Object column(const std::string& name, const std::vector<Row>& rows, const Of& of, const Description& description) const
+    {
+        std::vector<T> values;
+        values.reserve(rows.size());
+        for (const Row& row : rows) {
+            values.push_back(static_cast<T>(of(row)));
+        }
+        return column(name, values, description);
+    }
+
+    /// `<name>`, `<name>_low`, `<name>_high` of the estimates `of(row)`.
+    template <class Row, class Of>
+    void estimates(const std::string& name, const std::vector<Row>& rows, const Of& of, const Description& description) const
+    {
+        const std::string& what = description.long_name;
+        column<double>(
+            name, rows, [&](const Row& row) { return of(row).value; }, description);
+        column<double>(name + "_low", rows, [&](const Row& row) { return of(row).low; },
+                       {description.units, what + ", lower 95 % limit"});
+        column<double>(name + "_high", rows, [&](const Row& row) { return of(row).high; },
+                       {description.units, what + ", upper 95 % limit"});
+    }
+
+private:
+    const Hdf5Object& group_;
+    std::string dimension_;
+};
+
+std::vector<std::int32_t> positions(std::size_t count)
+{
+    std::vector<std::int32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+}
+
+/// CF flag attributes; words of a meaning are joined, because blanks separate meanings.
+template <class T>
+void set_flags(const Hdf5Object& dataset, const std::vector<std::string>& meanings)
+{
+    std::vector<T> values(meanings.size());
+    std::iota(values.begin(), values.end(), T{0});
+    std::string text;
+    for (const std::string& meaning : meanings) {
+        text += text.empty() ? "" : " ";
+        std::replace_copy(meaning.begin(), meaning.end(), std::back_inserter(text), ' ', '_');
+    }
+    dataset.set_list("flag_values", values);
+    dataset.set("flag_meanings", text);
+}
+
+void write_root(const Hdf5Object& root, const StudyInfo& study)
+{
+    root.set<std::string>("filetype", results_filetype);
+    root.set_list<std::int32_t>("schema_version", {results_schema_major, results_schema_minor});
+    root.set<std::string>("Conventions", "CF-1.10");
+    root.set("program_version", study.program_version);
+    root.set("git_commit", study.commit);
+    root.set("created", study.created);
+    root.set("command_line", study.command_line);
+    root.set("job_id", study.job_id);
+    root.set("seed", study.seed);
+    root.set("scenario_name", study.scenario_name);
+    root.set("scenario_path", study.scenario_path);
+    root.set("scenario_toml", study.scenario_text);
+    root.set("quantiles_of", std::string(quantiles_of(study.nodes_known)));
+}
+
+void write_study(const Hdf5Object& group, const StudyInfo& study)
+{
+    group.set("strategy", study.strategy);
+    group.set("outcome", study.outcome.text);
+    group.set<std::int8_t>("proved", study.outcome.proved ? 1 : 0);
+    group.set("confidence", study.outcome.confidence);
+    group.set("pruned", study.outcome.pruned);
+    group.set("evaluated", study.outcome.evaluated);
+    group.set("open", study.outcome.open);
+    group.set_list<std::int32_t>("part", study.held);
+    group.set<std::int32_t>("parts", study.parts);
+}
+
+void write_space(const Hdf5Object& group, const Results& results)
+{
+    group.set("raw_tuples", results.raw_tuples);
+    group.set("feasible", results.feasible);
+    std::vector<std::string> names;
+    for (const Axis& axis : results.axes) {
+        names.push_back(axis.name);
+        const Hdf5Object labels = group.create_scale(axis.name, axis.labels);
+        describe(labels, {"", "labels of axis " + axis.name});
+        labels.set<std::int8_t>("ordered", axis.ordered ? 1 : 0);
+    }
+    group.set_list("axes", names);
+
+    std::vector<std::string> reasons;
+    for (const Rejected& rejected : results.rejected) {
+        reasons.push_back(rejected.reason);
+    }
+    const Table table(group, "rejected", reasons, {"", "why combinations of values are infeasible"});
+    table.column<std::uint64_t>("rejected_count", results.rejected, [](const Rejected& r) { return r.count; },
+                                {"1", "combinations rejected"});
+    table.column<double>("rejected_miss", results.rejected, [](const Rejected& r) { return r.miss; },
+                         {"1", "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
+    table.column<std::string>("rejected_nearest", results.rejected, [](const Rejected& r) { return r.nearest; },
+                              {"", "the nearest rejected tuple in words"});
+}
+
+template <class Row>
+void write_axes(const Table& table, const std::vector<Axis>& axes, const std::vector<Row>& rows)
+{
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+        const auto numbers = numeric_labels(axes[a]);
+        const auto stored = [&](const Row& row) { return numbers ? numbers->at(row.point[a]) : row.point[a]; };
+        const Hdf5Object dataset = table.column<std::int32_t>(axes[a].name, rows, stored, {"1", "axis " + axes[a].name});
+        if (!numbers) {
+            set_flags<std::int32_t>(dataset, axes[a].labels);
+        }
+    }
+}
+
+/// Rows without objectives hold NaN.
+template <class Row>
+void write_objectives(const Table& table, const std::vector<ObjectiveInfo>& objectives, const std::vector<Row>& rows)
+{
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        const auto of = [k](const Row& row) { return row.objectives.empty() ? Estimate::exact(absent) : row.objectives.at(k); };
+        table.estimates(objective_column(objectives[k].name), rows, of, {objectives[k].units, objectives[k].long_name});
+    }
+}
+
+void write_evaluations(const Hdf5Object& group, const Results& results)
+{
+    std::vector<std::string> names;
+    std::vector<std::uint64_t> ids;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        names.push_back(objective.name);
+    }
+    for (const EvaluatedPoint& point : results.evaluations) {
+        ids.push_back(point.index);
+    }
+    group.set_list("objectives", names);
+    const Table table(group, "evaluation", ids, {"1", "raw tuple index of a feasible point"});
+    write_axes(table, results.axes, results.evaluations);
+    table.column<std::int32_t>("rung", results.evaluations, [](const EvaluatedPoint& p) { return p.rung; },
+                               {"1", "fidelity rung reached; 0: only bounded"});
+    table.column<std::uint64_t>("draws", results.evaluations, [](const EvaluatedPoint& p) { return p.draws; },
+                                {"1", "step draws behind the estimates"});
+    write_objectives(table, results.objectives, results.evaluations);
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        const ObjectiveInfo& objective = results.objectives[k];
+        table.column<double>(objective_column(objective.name) + "_bound", results.evaluations,
+                             [k](const EvaluatedPoint& p) { return p.bounds.empty() ? absent : p.bounds.at(k); },
+                             {objective.units, objective.long_name + ", lower bound without draws"});
+    }
+}
+
+void write_front(const Hdf5Object& group, const Results& results)
+{
+    const std::vector<FrontPoint>& front = results.front;
+    group.set<std::int8_t>("provisional", results.provisional ? 1 : 0);
+    const Table table(group, "front", positions(front.size()), {"1", "position in the front, in order of the first objective"});
+    table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; }, {"1", "raw tuple index"});
+    write_axes(table, results.axes, front);
+    const Hdf5Object dominated =
+        table.column<std::int8_t>("dominated", front, [](const FrontPoint& p) { return p.dominated ? 1 : 0; },
+                                  {"1", "whether another member dominates it after confirmation"});
+    set_flags<std::int8_t>(dominated, {"non_dominated", "dominated"});
+    table.column<std::uint64_t>("draws", front, [](const FrontPoint& p) { return p.prediction.draws; },
+                                {"1", "step draws behind the estimates"});
+    table.column<std::int32_t>("total_gpus", front, [](const FrontPoint& p) { return p.prediction.gpus; },
+                               {"1", "GPUs of the job"});
+    table.column<std::int32_t>("memory_stage", front, [](const FrontPoint& p) { return p.prediction.memory.stage; },
+                               {"1", "pipeline stage of the fullest GPU"});
+    write_objectives(table, results.objectives, front);
+    for (const auto& column : front_estimates()) {
+        table.estimates(std::string(column.name), front, [&](const FrontPoint& p) { return column.in(p); },
+                        {std::string(column.units), std::string(column.long_name)});
+    }
+    for (const auto& column : front_numbers()) {
+        table.column<double>(std::string(column.name), front, [&](const FrontPoint& p) { return column.in(p); },
+                             {std::string(column.units), std::string(column.long_name)});
+    }
+
+    const std::vector<double> probabilities(reported_probabilities.begin(), reported_probabilities.end());
+    describe(group.create_scale("probability", probabilities), {"1", "probability of a smaller value"});
+    for (const auto& column : front_quantiles()) {
+        std::vector<double> values;
+        for (const FrontPoint& point : front) {
+            const std::vector<double>& quantiles = column.in(point);
+            assert(quantiles.empty() || quantiles.size() == probabilities.size());
+            values.insert(values.end(), quantiles.begin(), quantiles.end());
+            values.resize(values.size() + (quantiles.empty() ? probabilities.size() : 0), absent);
+        }
+        describe(group.create_column(std::string(column.name), values, {"front", "probability"}),
+                 {std::string(column.units), std::string(column.long_name)});
+    }
+}
+
+void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& progress)
+{
+    const Table table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
+    table.column<std::uint64_t>("evaluations", progress, [](const ProgressPoint& p) { return p.evaluations; },
+                                {"1", "evaluations told so far"});
+    table.column<std::uint64_t>("draws", progress, [](const ProgressPoint& p) { return p.draws; }, {"1", "step draws so far"});
+    table.column<double>("hypervolume", progress, [](const ProgressPoint& p) { return p.hypervolume; },
+                         {"1", "hypervolume of the front so far, in the normalised box of the study"});
+    table.column<double>("elapsed", progress, [](const ProgressPoint& p) { return p.elapsed_s; },
+                         {"s", "wall-clock time since the start"});
+}
+
+void write_ranks(const Hdf5Object& group, const Results& results)
+{
+    group.set<std::int32_t>("threads", results.threads);
+    std::vector<std::int32_t> ranks;
+    for (const RankWork& work : results.ranks) {
+        ranks.push_back(work.rank);
+    }
+    const Table table(group, "rank", ranks, {"1", "MPI rank"});
+    table.column<std::uint64_t>("items", results.ranks, [](const RankWork& w) { return w.items; }, {"1", "work items done"});
+    table.column<double>("busy", results.ranks, [](const RankWork& w) { return w.busy_s; }, {"s", "wall-clock time at work"});
+    table.column<double>("idle", results.ranks, [](const RankWork& w) { return w.idle_s; },
+                         {"s", "wall-clock time waiting for work"});
+}
+
+std::vector<std::byte> encode(const Results& results)
+{
+    const Hdf5Object root = Hdf5Object::create_in_memory(seal_bytes);
+    write_root(root, results.study);
+    write_study(root.create_group("study"), results.study);
+    write_space(root.create_group("space"), results);
+    write_evaluations(root.create_group("evaluations"), results);
+    write_front(root.create_group("front"), results);
+    write_progress(root.create_group("progress"), results.progress);
+    write_ranks(root.create_group("ranks"), results);
+    return root.image();
+}
+
+}  // namespace
+
+void write_results(const Results& results, const std::string& path)
+{
+    const std::vector<std::byte> bytes = encode(results);
+    const Seal seal = seal_of(bytes);
+    replace_file(path, {seal, bytes});
+}
+
+}  // namespace prismopt

@@ -1,0 +1,454 @@
+#include "io/report/front_columns.hpp"
+#include "io/results/checksum.hpp"
+#include "io/results/hdf5_file.hpp"
+#include "io/results/results_file.hpp"
+#include "io/results/results_schema.hpp"
+#include "io/scenario/scenario.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <type_traits>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Throws where `value`, which `name` holds, is not allowed.
+template <class T>
+void check(const std::string& name, const T& value, const Allowed& allowed)
+{
+    const auto number = static_cast<double>(value);
+    const bool good = std::isnan(number) ? allowed.absent : number >= allowed.least && number <= allowed.most;
+    if (!good) {
+        std::ostringstream text;
+        text << name << " holds " << +value << ", which is not between " << allowed.least << " and " << allowed.most;
+        throw std::runtime_error(text.str());
+    }
+}
+
+/// An attribute that is a number.
+template <class T>
+T number(const Hdf5Object& group, const std::string& name, const Allowed& allowed)
+{
+    const T value = group.get<T>(name);
+    check("attribute " + name, value, allowed);
+    return value;
+}
+
+/// Reads the columns of a group into rows; each column must be as long as the dimension.
+template <class Row>
+class Rows {
+public:
+    Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
+        : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
+    {
+    }
+
+    const Hdf5Object& group() const { return group_; }
+
+    /// `set(row, value)` for each row; a number must be allowed.
+    template <class T, class Set>
+    void column(const std::string& name, const Allowed& allowed, const Set& set) const
+    {
+        const std::vector<T> values = group_.read<T>(name);
+        check_size(name, values.size(), rows_.size());
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if constexpr (std::is_arithmetic_v<T>) {
+                check(path_ + name, values[i], allowed);
+            }
+            set(rows_[i], values[i]);
+        }
+    }
+
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill. Sampling may not support a limit, which is infinite then.
+    template <class Of>
+    void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
+    {
+        const Allowed limit{-infinity, infinity, allowed.absent};
+        column<double>(name, allowed, [&](Row& row, double value) { of(row).value = value; });
+        column<double>(name + "_low", limit, [&](Row& row, double low) { of(row).low = low; });
+        column<double>(name + "_high", limit, [&](Row& row, double high) { of(row).high = high; });
+        for (Row& row : rows_) {
+            Estimate& estimate = of(row);
+            if (std::isinf(estimate.value) || estimate.low > estimate.high ||
+                std::isnan(estimate.value) != std::isnan(estimate.low) ||
+                std::isnan(estimate.value) != std::isnan(estimate.high)) {
+                throw std::runtime_error(path_ + name + " and its limits do not belong together");
+            }
+            estimate.safe_low = -infinity;  // the safe limits are not in the file: nothing is claimed
+            estimate.safe_high = infinity;
+        }
+    }
+
+    /// Two-dimensional: `of(row)` takes its values, which ascend, along the other dimension, or stays empty where all are absent.
+    template <class Of>
+    void tables(const std::string& name, std::size_t width, const Allowed& allowed, const Of& of) const
+    {
+        const std::vector<double> values = group_.read<double>(name);
+        check_size(name, values.size(), rows_.size() * width);
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width);
+            const auto end = begin + static_cast<std::ptrdiff_t>(width);
+            if (std::all_of(begin, end, [](double value) { return std::isnan(value); })) {
+                continue;
+            }
+            std::for_each(begin, end, [&](double value) { check(path_ + name, value, allowed); });
+            if (!std::is_sorted(begin, end)) {
+                throw std::runtime_error(path_ + name + " holds quantiles that do not ascend");
+            }
+            of(rows_[i]).assign(begin, end);
+        }
+    }
+
+private:
+    void check_size(const std::string& name, std::size_t size, std::size_t expected) const
+    {
+        if (size != expected) {
+            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " + std::to_string(expected) +
+                                     " are expected");
+        }
+    }
+
+    const Hdf5Object group_;
+    const std::string path_;
+    std::vector<Row>& rows_;
+};
+
+constexpr Allowed anything{-infinity, infinity, true};
+constexpr Allowed not_negative{};
+constexpr Allowed truth{0.0, 1.0};
+constexpr double most_rungs = 1000.0;
+
+/// Tuples of the space.
+Allowed index_of(const Results& results) { return {0.0, static_cast<double>(results.raw_tuples) - 1.0}; }
+
+void read_root(const Hdf5Object& root, StudyInfo& study)
+{
+    study.program_version = root.get<std::string>("program_version");
+    study.commit = root.get<std::string>("git_commit");
+    study.created = root.get<std::string>("created");
+    study.command_line = root.get<std::string>("command_line");
+    study.job_id = root.get<std::string>("job_id");
+    study.seed = root.get<std::uint64_t>("seed");
+    study.scenario_name = root.get<std::string>("scenario_name");
+    study.scenario_path = root.get<std::string>("scenario_path");
+    study.scenario_text = root.get<std::string>("scenario_toml");
+    study.nodes_known = root.has("quantiles_of") && root.get<std::string>("quantiles_of") == quantiles_of(true);  // since 1.1
+}
+
+void read_study(const Hdf5Object& group, StudyInfo& study)
+{
+    study.strategy = group.get<std::string>("strategy");
+    study.outcome.text = group.get<std::string>("outcome");
+    study.outcome.proved = number<std::int8_t>(group, "proved", truth) != 0;
+    study.outcome.confidence = number<double>(group, "confidence", truth);
+    study.outcome.pruned = group.get<std::uint64_t>("pruned");
+    study.outcome.open = group.get<std::uint64_t>("open");
+    if (group.has("evaluated")) {  // since schema 1.1
+        study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
+        study.parts = number<std::int32_t>(group, "parts", {.least = 1.0});
+        study.held = group.get_list<std::int32_t>("part");
+        for (const int part : study.held) {
+            check("attribute part", part, {1.0, static_cast<double>(study.parts)});
+        }
+    }
+}
+
+void read_space(const Hdf5Object& root, Results& results)
+{
+    const Rows<Rejected> rows(root, "space", results.rejected);
+    const Hdf5Object& group = rows.group();
+    results.raw_tuples = group.get<std::uint64_t>("raw_tuples");
+    const Allowed count_of_tuples{0.0, static_cast<double>(results.raw_tuples)};
+    results.feasible = number<std::uint64_t>(group, "feasible", count_of_tuples);
+    for (const std::string& name : group.get_list<std::string>("axes")) {
+        const bool ordered = group.open(name).get<std::int8_t>("ordered") != 0;
+        results.axes.push_back(Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
+    }
+    results.rejected.resize(group.read<std::string>("rejected").size());
+    rows.column<std::string>("rejected", {}, [](Rejected& r, const std::string& reason) { r.reason = reason; });
+    rows.column<std::uint64_t>("rejected_count", count_of_tuples, [](Rejected& r, std::uint64_t count) { r.count = count; });
+    rows.column<double>("rejected_miss", not_negative, [](Rejected& r, double miss) { r.miss = miss; });
+    rows.column<std::string>("rejected_nearest", {}, [](Rejected& r, const std::string& nearest) { r.nearest = nearest; });
+}
+
+template <class Row>
+void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
+{
+    for (const Axis& axis : axes) {
+        const auto numbers = numeric_labels(axis);
+        rows.template column<std::int32_t>(axis.name, anything, [&](Row& row, std::int32_t stored) {
+            const auto position = numbers ? std::find(numbers->begin(), numbers->end(), stored) - numbers->begin() : stored;
+            if (position < 0 || static_cast<std::size_t>(position) >= axis.labels.size()) {
+                throw std::runtime_error("axis " + axis.name + " has no label for " + std::to_string(stored));
+            }
+            row.point.push_back(static_cast<int>(position));
+        });
+    }
+}
+
+/// All that are minimised are sizes; by their names some are probabilities and shares.
+Allowed allowed_of(const ObjectiveInfo& objective)
+{
+    const bool share = objective.name.ends_with("_probability") || objective.name.ends_with("_share");
+    Allowed allowed = share ? allowed_share : not_negative;
+    allowed.absent = true;
+    return allowed;
+}
+
+/// Rows whose objectives are all NaN have none.
+template <class Row>
+void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std::vector<ObjectiveInfo>& objectives)
+{
+    for (Row& point : points) {
+        point.objectives.resize(objectives.size());
+    }
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        rows.estimates(objective_column(objectives[k].name), allowed_of(objectives[k]),
+                       [k](Row& row) -> Estimate& { return row.objectives[k]; });
+    }
+    for (Row& point : points) {
+        const auto absent = std::count_if(point.objectives.begin(), point.objectives.end(),
+                                          [](const Estimate& e) { return std::isnan(e.value); });
+        if (static_cast<std::size_t>(absent) == objectives.size()) {
+            point.objectives.clear();
+        } else if (absent > 0) {
+            throw std::runtime_error("point " + std::to_string(point.index) + " has some of its objectives only");
+        }
+    }
+}
+
+/// Nothing where it was written for another version of this program.
+std::optional<Scenario> scenario_of(const StudyInfo& study)
+{
+    try {
+        return parse_scenario(study.scenario_text, study.scenario_path);
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
+/// A race doubles its fleets from the first rung of the scenario to the last.
+double highest_rung(const SearchSettings& search)
+{
+    const double doublings = std::ceil(std::log2(static_cast<double>(search.rungs.back().fleets) / search.rungs.front().fleets));
+    return std::max(static_cast<double>(search.rungs.size()), 1.0 + doublings);
+}
+
+void read_evaluations(const Hdf5Object& root, double highest, Results& results)
+{
+    const Rows<EvaluatedPoint> rows(root, "evaluations", results.evaluations);
+    const Hdf5Object& group = rows.group();
+    for (const std::string& name : group.get_list<std::string>("objectives")) {
+        const Hdf5Object column = group.open(objective_column(name));
+        results.objectives.push_back(ObjectiveInfo{
+            .name = name, .units = column.get<std::string>("units"), .long_name = column.get<std::string>("long_name")});
+    }
+    results.evaluations.resize(group.read<std::uint64_t>("evaluation").size());
+    rows.column<std::uint64_t>("evaluation", index_of(results), [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
+    const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
+                                             [](const auto& a, const auto& b) { return a.index >= b.index; });
+    if (disorder != results.evaluations.end()) {
+        throw std::runtime_error("dataset /evaluations/evaluation does not ascend behind " + std::to_string(disorder->index));
+    }
+    read_axes(rows, results.axes);
+    rows.column<std::int32_t>("rung", {0.0, highest}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
+    rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
+    read_objectives(rows, results.evaluations, results.objectives);
+    for (const ObjectiveInfo& objective : results.objectives) {
+        rows.column<double>(objective_column(objective.name) + "_bound", anything,
+                            [](EvaluatedPoint& p, double bound) { p.bounds.push_back(bound); });
+    }
+    for (EvaluatedPoint& point : results.evaluations) {
+        if (std::all_of(point.bounds.begin(), point.bounds.end(), [](double bound) { return std::isnan(bound); })) {
+            point.bounds.clear();
+        }
+    }
+}
+
+/// What merged with older files has no value of a later column.
+template <class T>
+Allowed allowed_in(const FrontColumn<T>& column)
+{
+    Allowed allowed = column.allowed;
+    allowed.absent = allowed.absent || column.since > 0;
+    return allowed;
+}
+
+/// What the columns of a point say of each other.
+void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool several_phases)
+{
+    const Prediction& p = point.prediction;
+    const auto refuse = [&point](const std::string& what) {
+        throw std::runtime_error("point " + std::to_string(point.index) + " of /front has " + what);
+    };
+    const auto gpus = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
+    if (gpus != axes.end()) {
+        const auto position = static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
+        const int of_plan = std::atoi(gpus->labels[position].c_str());
+        if (several_phases ? p.gpus < of_plan : p.gpus != of_plan) {
+            refuse(std::to_string(p.gpus) + " GPUs, and its plan " + std::to_string(of_plan));
+        }
+    }
+    if (p.gpus > 0 && p.memory.stage >= p.gpus) {
+        refuse("a fullest stage that there is not");
+    }
+    if (point.model_low > point.model_high) {
+        refuse("limits of the model that do not belong together");
+    }
+    if (p.gpu_price_usd_per_h == 0.0 && p.cost_usd.value > 0.0) {
+        refuse("a cost, but no price");
+    }
+}
+
+void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
+{
+    const bool several_phases = !scenario || scenario->phases.size() > 1;
+    const Rows<FrontPoint> rows(root, "front", results.front);
+    const Hdf5Object& group = rows.group();
+    results.provisional = group.has("provisional") && number<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
+    results.front.resize(group.read<std::int32_t>("front").size());
+    rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
+    read_axes(rows, results.axes);
+    rows.column<std::int8_t>("dominated", truth, [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
+    rows.column<std::uint64_t>("draws", not_negative, [](FrontPoint& p, std::uint64_t draws) { p.prediction.draws = draws; });
+    rows.column<std::int32_t>("total_gpus", not_negative, [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
+    rows.column<std::int32_t>("memory_stage", not_negative,
+                              [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
+    read_objectives(rows, results.front, results.objectives);
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& column : front_estimates()) {
+        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+            rows.estimates(std::string(column.name), allowed_in(column), column.of);
+            continue;
+        }
+        for (FrontPoint& point : results.front) {
+            column.of(point) = Estimate::exact(unknown);
+        }
+    }
+    for (const auto& column : front_numbers()) {
+        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+            rows.column<double>(std::string(column.name), allowed_in(column),
+                                [&](FrontPoint& p, double value) { column.of(p) = value; });
+            continue;
+        }
+        for (FrontPoint& point : results.front) {
+            column.of(point) = unknown;
+        }
+    }
+    const std::vector<double> probabilities = group.read<double>("probability");
+    for (const double probability : probabilities) {
+        check("dataset /front/probability", probability, truth);
+    }
+    if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) != probabilities.end()) {
+        throw std::runtime_error("dataset /front/probability does not ascend");
+    }
+    for (const FrontPoint& point : results.front) {
+        check_together(point, results.axes, several_phases);
+    }
+    for (const auto& column : front_quantiles()) {
+        rows.tables(std::string(column.name), probabilities.size(), column.allowed, column.of);
+    }
+}
+
+void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
+{
+    const Rows<ProgressPoint> rows(root, "progress", progress);
+    progress.resize(rows.group().read<std::int32_t>("progress").size());
+    rows.column<std::uint64_t>("evaluations", not_negative,
+                               [](ProgressPoint& p, std::uint64_t evaluations) { p.evaluations = evaluations; });
+    rows.column<std::uint64_t>("draws", not_negative, [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
+    rows.column<double>("hypervolume", {.absent = true},  // none where the box of the study is empty
+                        [](ProgressPoint& p, double hypervolume) { p.hypervolume = hypervolume; });
+    rows.column<double>("elapsed", not_negative, [](ProgressPoint& p, double elapsed) { p.elapsed_s = elapsed; });
+}
+
+void read_ranks(const Hdf5Object& root, Results& results)
+{
+    const Rows<RankWork> rows(root, "ranks", results.ranks);
+    results.threads = number<std::int32_t>(rows.group(), "threads", {.least = 1.0});
+    results.ranks.resize(rows.group().read<std::int32_t>("rank").size());
+    rows.column<std::int32_t>("rank", not_negative, [](RankWork& w, std::int32_t rank) { w.rank = rank; });
+    rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
+    rows.column<double>("busy", not_negative, [](RankWork& w, double busy) { w.busy_s = busy; });
+    rows.column<double>("idle", not_negative, [](RankWork& w, double idle) { w.idle_s = idle; });
+}
+
+void check_is_results(const Hdf5Object& root, const std::string& path)
+{
+    if (!root.has("filetype") || root.get<std::string>("filetype") != results_filetype) {
+        throw InputError(path + " is HDF5, but not a results file of prismopt (its root has no attribute filetype = \"" +
+                         results_filetype + "\"); give a file that `prismopt search` wrote");
+    }
+    const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
+    if (version.empty() || version.front() != results_schema_major) {
+        const std::string found = version.empty() ? "none" : std::to_string(version.front());
+        throw InputError(path + " has schema version " + found + ", and this program reads version " +
+                         std::to_string(results_schema_major) + "; use the build that wrote it: prismopt " +
+                         root.get<std::string>("program_version") + " (" + root.get<std::string>("git_commit") + ")");
+    }
+}
+
+/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own begin.
+bool begins_as_hdf5(const std::string& path)
+{
+    constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    std::array<char, signature.size()> begin{};
+    std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+    return begin == signature;
+}
+
+}  // namespace
+
+Results read_results(const std::string& path)
+{
+    if (::access(path.c_str(), R_OK) != 0) {
+        if (::access((path + ".journal").c_str(), R_OK) == 0) {
+            throw InputError(path + " is not there, but the journal of its search is; go on with: prismopt resume " + path);
+        }
+        throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a results file");
+    }
+    const bool sealed = has_seal(path);
+    if (!sealed && !begins_as_hdf5(path)) {
+        throw InputError(path +
+                         " is not a results file (it does not begin as HDF5 does); give a file that `prismopt search` wrote");
+    }
+    try {
+        if (const std::string why = sealed ? broken_seal(path) : ""; !why.empty()) {
+            throw std::runtime_error(why);
+        }
+        const Hdf5Object root = Hdf5Object::open_file(path);
+        check_is_results(root, path);
+        Results results;
+        results.sealed = sealed;
+        read_root(root, results.study);
+        read_study(root.open("study"), results.study);
+        read_space(root, results);
+        const std::optional<Scenario> scenario = scenario_of(results.study);
+        read_evaluations(root, scenario ? highest_rung(scenario->search) : most_rungs, results);
+        read_front(root, scenario, results);
+        read_progress(root, results.progress);
+        read_ranks(root, results);
+        return results;
+    } catch (const InputError&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw InputError(path + " is damaged or cut short: " + error.what() +
+                         "; copy it again, run `prismopt resume` on its journal where there is one, or search again");
+    }
+}
+
+}  // namespace prismopt

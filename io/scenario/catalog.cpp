@@ -1,0 +1,134 @@
+#include "io/scenario/catalog.hpp"
+
+#include "io/scenario/sections/sections.hpp"
+#include "io/toml/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* accelerators = "accelerators.toml";
+constexpr const char* links = "links.toml";
+constexpr const char* workloads = "workloads.toml";
+constexpr const char* variabilities = "variability.toml";
+constexpr const char* stacks = "stacks.toml";
+constexpr const char* powers = "power.toml";
+constexpr const char* prices = "prices.toml";
+constexpr const char* hosts = "hosts.toml";
+
+/// By file name; parsed once.
+const TomlFile& parsed(const std::string& name)
+{
+    static const std::map<std::string, TomlFile> files = [] {
+        std::map<std::string, TomlFile> result;
+        for (const EmbeddedFile& file : catalog_files()) {
+            result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
+        }
+        return result;
+    }();
+    return files.at(name);
+}
+
+std::vector<std::string> names(const std::string& file_name)
+{
+    const TomlFile& file = parsed(file_name);
+    return Table(file.root, file).keys();
+}
+
+Table entry(const std::string& file_name, const std::string& name)
+{
+    const TomlFile& file = parsed(file_name);
+    Table all(file.root, file);
+    const auto found = all.find(name);
+    if (!found) {
+        const std::string near = nearest(name, all.keys());
+        throw InputError(fmt::format("\"{}\" is not in the catalog (it has {}); {}", name, listed(all.keys()),
+                                     near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)));
+    }
+    return found->table("a section");
+}
+
+/// The entry of that name.
+template <class Kind>
+Kind read_entry(const std::string& file_name, const std::string& name, const Fields<Kind>& fields)
+{
+    Kind result;
+    Table table = entry(file_name, name);
+    fields.read_whole(table, Keys::all, result);
+    return result;
+}
+
+/// ... with its name in it.
+template <class Kind>
+Kind named(const std::string& file_name, const std::string& name, const Fields<Kind>& fields)
+{
+    Kind result = read_entry(file_name, name, fields);
+    result.name = name;
+    return result;
+}
+
+}  // namespace
+
+std::vector<std::string> catalog_accelerators() { return names(accelerators); }
+std::vector<std::string> catalog_links() { return names(links); }
+std::vector<std::string> catalog_workloads() { return names(workloads); }
+std::vector<std::string> catalog_variabilities() { return names(variabilities); }
+std::vector<std::string> catalog_stacks() { return names(stacks); }
+std::vector<std::string> catalog_powers() { return names(powers); }
+
+/// The entry of that name, which knows from then on whose numbers it began with.
+template <class Kind>
+Kind traced(Kind entry)
+{
+    entry.catalog_entry = entry.name;
+    return entry;
+}
+
+Accelerator catalog_accelerator(const std::string& name) { return traced(named(accelerators, name, accelerator_fields())); }
+
+Workload catalog_workload(const std::string& name)
+{
+    Table table = entry(workloads, name);
+    Workload result = read_network(table);
+    result.name = name;
+    return result;
+}
+
+NetworkTier catalog_link(const std::string& name) { return traced(named(links, name, link_fields())); }
+
+SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, stack_fields()); }
+
+Power catalog_power(const std::string& name) { return named(powers, name, power_profile_fields()); }
+
+ListPrice list_price(const std::string& accelerator)
+{
+    constexpr auto example = "list = { price = \"2.50 USD/h\", source = \"a price list\" }";
+    Table of = entry(prices, accelerator);
+    Table table = of.at("list", example).table(example);
+    ListPrice result;
+    result.price = table.at("price", example).quantity<DollarsPerSecond>("2.50 USD/h");
+    result.source = table.at("source", example).text("a price list");
+    table.refuse_unknown_keys();
+    of.refuse_unknown_keys();
+    return result;
+}
+
+int host_gpus(const std::string& accelerator)
+{
+    constexpr Range range{"GPUs of a host", 1, 1024, "8"};
+    Table of = entry(hosts, accelerator);
+    const int gpus = of.at("gpus", "gpus = 8").count(range);
+    of.refuse_unknown_keys();
+    return gpus;
+}
+
+DollarsPerSecond catalog_price(const std::string& accelerator) { return list_price(accelerator).price; }
+
+Variability catalog_variability(const std::string& name) { return read_entry(variabilities, name, variability_profile_fields()); }
+
+}  // namespace prismopt

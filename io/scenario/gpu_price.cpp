@@ -1,0 +1,56 @@
+#include "io/scenario/gpu_price.hpp"
+
+#include "io/scenario/catalog.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double hour = 3600.0;
+
+/// Cents are enough, but for the cheapest.
+std::string dollars(double value)
+{
+    constexpr double cheap = 0.1;
+    return value < cheap ? fmt::format("{:.4g}", value) : fmt::format("{:.2f}", value);
+}
+
+std::string origin(const Scenario& scenario)
+{
+    const TomlFile file = parse_toml(scenario.text, scenario.path);
+    Table cluster = Table(file.root, file).section("cluster", "");
+    if (cluster.find("gpu_price")) {
+        return "given";
+    }
+    const std::string accelerator = cluster.at("accelerator", "").text("");
+    return fmt::format("catalog list price: {}; gpu_price in [cluster] gives another", list_price(accelerator).source);
+}
+
+std::string price_text(const Scenario& scenario, const std::string& more)
+{
+    return fmt::format("{} USD per GPU-hour ({}){}", dollars(scenario.cluster.gpu_price.si * hour), origin(scenario), more);
+}
+
+}  // namespace
+
+std::string hourly(DollarsPerSecond price) { return fmt::format("{} USD/h", dollars(price.si * hour)); }
+
+std::string gpu_price_text(const Scenario& scenario)
+{
+    const bool priced =
+        std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [](const Knob& knob) { return knob.price_per_unit.si != 0.0; });
+    return price_text(scenario, priced ? ", and what its knobs add" : "");
+}
+
+std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
+{
+    const double more = (hardware.gpu_price.si - scenario.cluster.gpu_price.si) * hour;
+    return price_text(scenario, more != 0.0 ? fmt::format(", and {:+.4g} by its knobs", more) : "");
+}
+
+}  // namespace prismopt

@@ -1,0 +1,323 @@
+#include "io/scenario/scenario.hpp"
+
+#include "io/scenario/captured_network.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/sections/sections.hpp"
+#include "io/toml/toml.hpp"
+#include "model/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
+constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
+constexpr Range headroom_range{"the share of memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
+
+const Fields<double>& memory_fields()
+{
+    static const auto fields = Fields<double>("[memory]", "memory that plans must leave free")
+                                   .number(
+                                       "headroom", [](double& headroom) -> double& { return headroom; }, headroom_range)
+                                   .required();
+    return fields;
+}
+
+/// The network is that of [workload], or those that [space] chooses from.
+void refuse_unclear_network(Table& top)
+{
+    const auto space = top.find("space");
+    const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
+    const auto one = top.find("workload");
+    const auto several = top.find("networks");
+    if (chosen && one) {
+        chosen->fail({fmt::format("is given beside [workload] in line {}", one->line()), "a study has either",
+                      "move the keys of [workload] to [networks.NAME] and list NAME, or leave one of the two out"});
+    }
+    if (several && !chosen) {
+        const std::vector<std::string> names = several->table("[networks.NAME]").keys();
+        several->fail({"are not used", "[space] does not choose among them",
+                       fmt::format("write workload = [\"{}\"] in [space]", fmt::join(names, "\", \""))});
+    }
+    if (!chosen) {
+        top.at("workload", R"([workload] with model = "llama3-8b")");
+    }
+}
+
+void refuse_missing_precision(const Scenario& scenario, const Value& place)
+{
+    for (const Workload* network : networks(scenario)) {
+        if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
+            place.fail({"asks for products that the accelerator does not have",
+                        fmt::format("{} is trained in {}, and {} has no peak in that precision", network->name,
+                                    name(network->precision), scenario.cluster.accelerator.name),
+                        "choose another precision, or give the peak in [cluster] accelerator_override"});
+        }
+    }
+}
+
+/// What varies is the load beyond the mean.
+void refuse_idle_imbalance(const Scenario& scenario, Table& top)
+{
+    const auto law = top.find("variability")->table("").find("expert_imbalance");
+    bool uneven = false;
+    for (const Workload* network : networks(scenario)) {
+        network->for_blocks([&uneven](const BlockDescription& block) {
+            const auto* experts = std::get_if<ExpertsBlock>(&block);
+            uneven = uneven || (experts != nullptr && experts->routing().kept() > 1.0);
+        });
+    }
+    if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation"); correlation && !law) {
+        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or leave it out"});
+    }
+    if (law && !uneven) {
+        law->fail({"has no effect", "it varies the load of experts beyond the mean, and no experts have an imbalance above 1",
+                   "give block \"experts\" an imbalance, as in imbalance = 1.2"});
+    }
+}
+
+/// The longest that anybody would train: at a hundredth of the peak, on the fewest GPUs of the space.
+double slowest_run_s(const Scenario& scenario)
+{
+    constexpr double share_of_peak = 0.01;
+    const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    double longest = 0.0;
+    for (const Workload* trained : networks(scenario)) {
+        const double peak = share_of_peak * scenario.cluster.accelerator.peak(trained->precision).si;
+        const Network network = network_of(*trained);
+        double seconds = 0.0;
+        for (const Phase& phase : scenario.phases) {
+            const double sequences = phase.tokens / phase.sequence;
+            const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
+            seconds += sequences * model_flops_per_sequence(network, phase.sequence) / (peak * gpus);
+        }
+        longest = std::max(longest, seconds);
+    }
+    return longest;
+}
+
+/// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
+void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
+{
+    const double longest = slowest_run_s(scenario);
+    const auto check = [longest](const Value& interval, Seconds given) {
+        if (given.si > longest) {
+            interval.fail({"is longer than any run",
+                           fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days", longest / 86400.0),
+                           "give a shorter one, or \"0 s\" for Young's"});
+        }
+    };
+    if (scenario.reliability.checkpoint_interval.si > 0.0) {
+        check(*top.find("reliability")->table("").find("checkpoint_interval"), scenario.reliability.checkpoint_interval);
+    }
+    if (const auto axis = top.find("space")->table("").find("checkpoint_interval")) {
+        for (const Value& interval : axis->list("")) {
+            check(interval, interval.quantity<Seconds>("10 min"));
+        }
+    }
+}
+
+/// A limit that leaves nothing out, or everything, is a slip.
+void refuse_idle_price_limit(const Scenario& scenario, Table& top)
+{
+    if (scenario.search.gpu_price_limit.si == 0.0) {
+        return;
+    }
+    const Value limit = *top.find("search")->table("").find("gpu_price_limit");
+    if (scenario.knobs.empty()) {
+        limit.fail({"limits nothing", "it leaves out hardware variants that are too dear, and there is no [[knob]]",
+                    "add a [[knob]] with a price, or remove the limit"});
+    }
+    const auto priced = [](const Knob& knob) { return knob.price_per_unit.si != 0.0; };
+    if (std::none_of(scenario.knobs.begin(), scenario.knobs.end(), priced)) {
+        limit.fail({"limits nothing", "no [[knob]] has a price, so that all hardware variants cost the same",
+                    R"(give a knob a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
+    }
+}
+
+void refuse_phase(const Phase& phase, const Workload& network, const Value& phases)
+{
+    if (network.captured && phase.sequence != network.captured_tokens) {
+        phases.fail(
+            {fmt::format("has one with sequences of {}", phase.sequence),
+             fmt::format("{} was captured with {} tokens in a sample", network.name, network.captured_tokens),
+             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)});
+    }
+    if (phase.own.tp > 0 && !network.splits_by(phase.own.tp)) {
+        phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
+                     "it does not divide " + network.undivided_text(phase.own.tp), "give that phase a tp that does"});
+    }
+}
+
+/// Refuses a phase that suits none of the networks.
+void refuse_phase_of_all(const Phase& phase, const std::vector<const Workload*>& networks, const Value& phases)
+{
+    const auto suits = [&phase](const Workload* network) {
+        return (!network->captured || phase.sequence == network->captured_tokens) &&
+               (phase.own.tp == 0 || network->splits_by(phase.own.tp));
+    };
+    if (std::none_of(networks.begin(), networks.end(), suits)) {
+        refuse_phase(phase, *networks.front(), phases);
+    }
+}
+
+void refuse_phases(const Scenario& scenario, const Value& phases)
+{
+    for (const Phase& phase : scenario.phases) {
+        if (phase.own.gpus > scenario.cluster.gpus) {
+            phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
+                         fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+        refuse_phase_of_all(phase, networks(scenario), phases);
+    }
+}
+
+KeyInfo networks_key()
+{
+    return {"networks",
+            networks_table().help(),
+            R"({ small = { model = "llama3-8b" } })",
+            {{.kind = ValueShape::Kind::section, .section = networks_table, .by_name = true}}};
+}
+
+KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
+{
+    const SectionTable& section = table();
+    ValueShape shape{.kind = ValueShape::Kind::section, .section = table, .list = list};
+    return {std::move(key), section.help(), section.title() + " with " + section.keys().front().line(), {std::move(shape)}, need};
+}
+
+template <class T, const Fields<T>& (*fields)()>
+const SectionTable& table_of()
+{
+    return fields();
+}
+
+/// Sections are read in this order: later ones depend on earlier ones.
+Fields<Scenario> made_scenario_fields()
+{
+    const auto in = [](const Value& value) { return value.table("a section"); };
+    Fields<Scenario> all("The file", "everything that a study depends on");
+    all.text("name", &Scenario::name, "my-study", "name of the study").required();
+    all.integer("seed", &Scenario::seed, seed_range);
+    all.date("start", &Scenario::start, "2027-01-15", "day on which the training begins, for dates in reports");
+    all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
+        s.workload = read_workload(in(value));
+        s.older_keys = older_keys_text(in(value));
+    });
+    all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
+    all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
+               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
+    all.custom(section_key("cluster", cluster_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.cluster = read_cluster(in(value)); });
+    all.nested(
+        "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
+    all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
+    all.custom(section_key("reliability", reliability_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.reliability = read_reliability(in(value), s.cluster); });
+    all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
+        Table table = in(value);
+        power_fields().read_whole(table, Keys::all, s.power);
+    });
+    all.custom(section_key("space", space_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
+    all.custom(section_key("objectives", objectives_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
+    all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   Table table = in(value);
+                   search_fields().read_whole(table, Keys::all, s.search);
+               });
+    all.custom(section_key("knob", knob_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
+        const std::vector<Knob> knobs = read_knobs(value, s.cluster);
+        s.knobs.insert(s.knobs.end(), knobs.begin(), knobs.end());
+    });
+    return all;
+}
+
+const Fields<Scenario>& scenario_fields()
+{
+    static const auto fields = made_scenario_fields();
+    return fields;
+}
+
+}  // namespace
+
+std::vector<const Workload*> networks(const Scenario& scenario)
+{
+    std::vector<const Workload*> all;
+    for (const Workload& workload : scenario.workloads) {
+        all.push_back(&workload);
+    }
+    if (all.empty()) {
+        all.push_back(&scenario.workload);
+    }
+    return all;
+}
+
+const SectionTable& scenario_table() { return scenario_fields(); }
+
+Scenario parse_scenario(const std::string& text, const std::string& path)
+{
+    const TomlFile file = parse_toml(text, path);
+    Table top(file.root, file);
+    Scenario scenario;
+    scenario.path = path;
+    scenario.text = text;
+    scenario.power = catalog_power(usual_power);
+    refuse_unclear_network(top);
+    scenario_fields().read_whole(top, Keys::all, scenario);
+    scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
+    refuse_missing_precision(scenario, *top.find(scenario.workloads.empty() ? "workload" : "space"));
+    refuse_phases(scenario, *top.find("phase"));
+    if (scenario.space.spares == std::vector{as_configured}) {
+        scenario.space.spares = {scenario.reliability.spares};
+    }
+    refuse_idle_imbalance(scenario, top);
+    refuse_rare_checkpoints(scenario, top);
+    refuse_idle_price_limit(scenario, top);
+    if (!scenario.knobs.empty()) {
+        scenario.hardware = hardware_grid(scenario);
+    }
+    return scenario;
+}
+
+Scenario read_scenario(const std::string& path)
+{
+    const auto refuse = [&](const std::string& why) {
+        throw InputError(fmt::format(
+            "{}: cannot be read ({}); give the path of a scenario file, such as jobs/scenarios/small.toml", path, why));
+    };
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) {
+        refuse(error ? error.message() : "no such file");
+    }
+    if (!std::filesystem::is_regular_file(status)) {
+        refuse(std::filesystem::is_directory(status) ? "it is a directory" : "it is not a regular file");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        refuse(std::strerror(errno));
+    }
+    if (const auto bytes = std::filesystem::file_size(path, error); error || bytes > longest_file) {
+        refuse(error ? error.message() : fmt::format("it has {} bytes, a scenario has {} at most", bytes, longest_file));
+    }
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (stream.bad()) {
+        refuse("an error while reading");
+    }
+    return parse_scenario(with_captured_network(text, path), path);
+}
+
+}  // namespace prismopt

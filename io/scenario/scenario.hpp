@@ -1,0 +1,101 @@
+#pragma once
+
+/// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
+
+#include "model/distribution/variability.hpp"
+#include "model/hardware/hardware.hpp"
+#include "model/hardware/power.hpp"
+#include "model/knob.hpp"
+#include "model/network/workload.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "model/run/reliability.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Wrong input; shown to the user without a stack, exit code 2. The message has file, line, value, reason and remedy.
+class InputError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.
+struct Rung {
+    int fleets = 0;
+    int steps = 0;
+};
+
+struct SearchSettings {
+    std::string strategy = "auto";
+    std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
+    std::vector<Rung> rungs{{64, 2},
+                            {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
+    bool rungs_given = false;            // else an exact search may add fleets to the last rung
+    Rung confirm{2048, 4};               // the front, on a fresh random stream
+    double confidence = 0.95;            // of the whole study's pruning
+    int part = 1;                        // of the space, searched by this job
+    int parts = 1;
+    int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
+    DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit
+    std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
+    int tune_points = 12;              // points of the front that the strategy nlopt tunes knobs for
+    int tune_evaluations = 200;        // of one tuning
+    int tune_fleets = 0;               // tune on the average of so many fleets' draws; 0: on the model without noise
+};
+
+struct Scenario {
+    std::string path;
+    std::string text;  // the file as read
+    std::string name;
+    std::uint64_t seed = 1;
+    std::optional<std::chrono::sys_days> start;  // the day on which the training begins, for dates in reports
+    Workload workload;                           // the first, where there are several
+    std::vector<Workload> workloads;             // that [space] workload chooses from; empty: there is one
+    std::string older_keys;     // of [workload], that the next release refuses: what to say of them; empty: there are none
+    std::vector<Phase> phases;  // at least one
+    Cluster cluster;
+    double memory_headroom = 0.0;  // share of memory that must stay free
+    Variability variability;
+    Reliability reliability;
+    Power power;
+    Seconds deadline;                           // of the training time; zero: none
+    std::vector<Knob> knobs;                    // that of the workload first, where there are several
+    std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
+    SpaceSettings space;
+    std::vector<std::string> objectives;  // minimised, in this order
+    SearchSettings search;
+};
+
+/// All networks that plans may train.
+std::vector<const Workload*> networks(const Scenario& scenario);
+
+/// Reads and checks a scenario file. Throws InputError; all figures are in range when it returns.
+Scenario read_scenario(const std::string& path);
+/// The same from text already in memory (`path` is for messages).
+Scenario parse_scenario(const std::string& text, const std::string& path);
+
+/// Names of the built-in catalog entries, for messages and `--help`.
+std::vector<std::string> catalog_accelerators();
+std::vector<std::string> catalog_links();
+std::vector<std::string> catalog_workloads();
+std::vector<std::string> catalog_variabilities();
+std::vector<std::string> catalog_stacks();
+std::vector<std::string> catalog_powers();
+/// A catalog entry; throws InputError with the nearest names.
+Accelerator catalog_accelerator(const std::string& name);
+Workload catalog_workload(const std::string& name);
+NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are the scenario's
+Variability catalog_variability(const std::string& name);
+SoftwareStack catalog_stack(const std::string& name);
+Power catalog_power(const std::string& name);
+/// List price of the accelerator, of one GPU with its share of a node.
+DollarsPerSecond catalog_price(const std::string& accelerator);
+
+}  // namespace prismopt

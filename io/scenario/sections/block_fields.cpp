@@ -1,0 +1,186 @@
+#include "io/scenario/sections/block_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+template <class Kind, class Value>
+void add(const BlockKey<Kind, Value>& key, Fields<Kind>& fields)
+{
+    if constexpr (std::is_same_v<Value, bool>) {
+        fields.flag(key.name, key.member, key.help);
+    } else if constexpr (std::is_same_v<Value, int>) {
+        fields.integer(key.name, key.member, {key.help, key.low, key.high, key.example});
+    } else if constexpr (std::is_same_v<Value, double>) {
+        fields.number(key.name, key.member, {key.help, key.low, key.high, key.example});
+    } else {
+        fields.choice(key.name, key.member, key.example, key.help);
+    }
+    if (key.required) {
+        fields.required();
+    }
+}
+
+template <class Kind>
+const Fields<Kind>& fields_of()
+{
+    static const auto fields = [] {
+        Fields<Kind> result("block " + std::string(Kind::name), std::string(Kind::help));
+        result.custom({"block",
+                       "kind of block",
+                       in_quotes(Kind::name),
+                       {choice_shape([] { return std::vector<std::string>{std::string(Kind::name)}; })},
+                       Need::required},
+                      [](const Value&, Kind&, Keys) {});
+        std::apply([&result](const auto&... key) { (add(key, result), ...); }, Kind::keys);
+        return result;
+    }();
+    return fields;
+}
+
+template <class Kind>
+const SectionTable& section_of()
+{
+    return fields_of<Kind>();
+}
+
+/// Calls visit(kind) for each kind of block, in order, with an empty one.
+template <class Visit, std::size_t... index>
+void for_kinds(Visit&& visit, std::index_sequence<index...>)
+{
+    (visit(std::variant_alternative_t<index, BlockDescription>{}), ...);
+}
+template <class Visit>
+void for_kinds(Visit&& visit)
+{
+    for_kinds(std::forward<Visit>(visit), std::make_index_sequence<std::variant_size_v<BlockDescription>>{});
+}
+
+void refuse(Table& table, std::string_view block, std::string_view key, const Complaint& complaint)
+{
+    Complaint named = complaint;
+    named.problem = fmt::format("of block \"{}\" {}", block, complaint.problem);
+    const auto place = table.find(key);
+    place ? place->fail(named) : table.fail(named);
+}
+
+void check_heads(Table& table, std::string_view block, int heads, int key_heads, int head, double hidden)
+{
+    if (head == 0 && static_cast<int>(hidden) % heads != 0) {
+        refuse(table, block, "heads",
+               {fmt::format("gives {} attention heads for a hidden size of {}", heads, hidden), "heads must divide hidden",
+                "change one of the two, or give the size of a head"});
+    }
+    if (heads % key_heads != 0) {
+        refuse(table, block, "kv_heads",
+               {fmt::format("gives {} key and value heads for {} attention heads", key_heads, heads),
+                "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", heads)});
+    }
+}
+
+void check(Table& table, const AttentionBlock& block, double hidden)
+{
+    check_heads(table, AttentionBlock::name, block.heads, block.key_heads(), block.head, hidden);
+    for (const auto& [value, key] : {std::pair{block.chunk, "chunk"}, {block.context, "context"}}) {
+        if (block.window > 0 && value > 0) {
+            refuse(table, AttentionBlock::name, key,
+                   {"contradicts window", "a query sees a window, a chunk, or another sequence", "leave one of the two out"});
+        }
+    }
+    if (block.chunk > 0 && block.context > 0) {
+        refuse(table, AttentionBlock::name, "chunk",
+               {"contradicts context", "a query sees a chunk or another sequence", "leave one of the two out"});
+    }
+    if (block.context == 0 && block.context_width > 0) {
+        refuse(table, AttentionBlock::name, "context_width",
+               {"needs context", "it is the width of the other sequence", "give context, or leave it out"});
+    }
+}
+
+void check(Table& table, const ExpertsBlock& block, double /*hidden*/)
+{
+    if (block.active > block.count) {
+        refuse(table, ExpertsBlock::name, "active",
+               {fmt::format("gives {} active experts of {}", block.active, block.count), "a token goes to some of them",
+                fmt::format("write active = {} or less", block.count)});
+    }
+}
+
+void check(Table& table, const Mamba2Block& block, double /*hidden*/)
+{
+    if (block.heads % block.groups != 0) {
+        refuse(table, Mamba2Block::name, "groups",
+               {fmt::format("gives {} groups for {} heads", block.groups, block.heads), "groups must divide heads",
+                "change one of the two"});
+    }
+}
+
+void check(Table& table, const GatedDeltaBlock& block, double /*hidden*/)
+{
+    if (block.value_heads % block.key_heads != 0) {
+        refuse(table, GatedDeltaBlock::name, "value_heads",
+               {fmt::format("gives {} for {} heads of keys", block.value_heads, block.key_heads),
+                "key_heads must divide value_heads", "change one of the two"});
+    }
+}
+
+void check(Table& table, const InteractionBlock& block, double /*hidden*/)
+{
+    if ((block.layers > 0) != (block.rank > 0)) {
+        refuse(table, InteractionBlock::name, block.layers > 0 ? "layers" : "rank",
+               {"needs the other of layers and rank", "cross layers have both, products of all pairs neither",
+                "give both, or leave both out"});
+    }
+}
+
+void check(Table& table, const LinearBlock& block, double /*hidden*/)
+{
+    if (block.activated && (block.activation == Activation::swiglu || block.activation == Activation::geglu)) {
+        refuse(table, LinearBlock::name, "activation",
+               {"has a gate", "a product on its own has no second one", "use block = \"mlp\""});
+    }
+}
+
+template <class Kind>
+void check(Table& /*table*/, const Kind& /*block*/, double /*hidden*/)
+{
+}
+
+}  // namespace
+
+std::vector<ValueShape> block_shapes()
+{
+    std::vector<ValueShape> shapes;
+    for_kinds([&shapes]<class Kind>(const Kind&) {
+        shapes.push_back({.kind = ValueShape::Kind::section, .section = section_of<Kind>, .list = true});
+    });
+    return shapes;
+}
+
+BlockDescription read_block(const Value& value, double hidden)
+{
+    constexpr auto example = R"({ block = "mlp", inner = 14336, activation = "swiglu" })";
+    Table table = value.table(example);
+    std::vector<std::string> names;
+    for_kinds([&names]<class Kind>(const Kind&) { names.emplace_back(Kind::name); });
+    const std::string kind = table.at("block", R"(block = "mlp")").choice(names, "kinds of blocks");
+    BlockDescription result;
+    for_kinds([&]<class Kind>(Kind block) {
+        if (kind == Kind::name) {
+            fields_of<Kind>().read_whole(table, Keys::all, block);
+            check(table, block, hidden);
+            result = block;
+        }
+    });
+    return result;
+}
+
+}  // namespace prismopt

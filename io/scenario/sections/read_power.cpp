@@ -1,0 +1,48 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+constexpr Range share_range{"share of the board's power limit that training draws", 0, 1, "0.9", Range::Ends::open_low};
+constexpr Range idle_range{
+    "share of the board's power limit that waiting draws: for a node, a restart, a checkpoint, or as a spare", 0, 1, "0.2"};
+constexpr Range pue_range{"power of the building over that of its computers", 1, 10, "1.1"};
+
+}  // namespace
+
+const Fields<Power>& power_profile_fields()
+{
+    static const auto fields =
+        Fields<Power>("a power profile", "what a training draws from the grid")
+            .number("board_share", &Power::board_share, share_range)
+            .complete()
+            .number("idle_share", &Power::idle_share, idle_range)
+            .complete()
+            .quantity("host", &Power::host, "400 W", "power of a GPU's share of its node and network, beside the board",
+                      Sign::zero_or_more)
+            .complete()
+            .number("pue", &Power::pue, pue_range)
+            .complete()
+            .quantity("carbon", &Power::carbon, "0.37 kg/kWh", "carbon intensity of the electricity", Sign::zero_or_more)
+            .complete()
+            .check([](Table& table, const Power& power) {
+                if (const auto idle = table.find("idle_share"); idle && power.idle_share > power.board_share) {
+                    idle->fail({"is more than boards draw that train", fmt::format("board_share is {:.4g}", power.board_share),
+                                "lower it, or raise board_share"});
+                }
+            });
+    return fields;
+}
+
+const Fields<Power>& power_fields()
+{
+    static const auto fields = Fields<Power>("[power]", "power and carbon, for the objectives energy and carbon")
+                                   .base("profile", catalog_powers, catalog_power, "power profile of the catalog", usual_power)
+                                   .include(power_profile_fields());
+    return fields;
+}
+
+}  // namespace prismopt

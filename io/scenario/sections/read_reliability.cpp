@@ -1,0 +1,275 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+constexpr Range spares_range{"nodes that wait to replace failed ones", 0, 1'000'000, "16"};
+constexpr Range node_cv_range{"coefficient of variation of the nodes' failure rates", 0, 10, "1.5"};
+constexpr Range gap_cv_range{"coefficient of variation of the gaps between failures", 0.05, 10, "2"};
+constexpr Range gap_nodes_range{"nodes whose failures gap_cv is of", 1, 10'000'000, "400"};
+constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2", Range::Ends::open_low};
+constexpr Range kept_range{"probability that checkpoints in memory outlive the failure", 0, 1, "0.8"};
+constexpr Range drift_range{"coefficient of variation of the job's speed over time", 0, 0.1, "0.01"};
+constexpr std::string_view cause_example = R"([[reliability.cause]] with name, rate = "6.50 per 1000 node-days" and restart)";
+constexpr std::string_view rate_example = "6.50 per 1000 node-days";
+constexpr std::size_t most_causes = 64;
+
+/// "per 1000 node-days", "per GPU-day", "per job-day": by what it is counted; "/day" does not say.
+std::optional<RateOf> counted_by(const Value& rate)
+{
+    const std::string text = rate.text(rate_example);
+    const auto has = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
+    return has("node")  ? std::optional(RateOf::node)
+           : has("GPU") ? std::optional(RateOf::gpu)
+           : has("job") ? std::optional(RateOf::job)
+                        : std::nullopt;
+}
+
+RateOf counted_by_unit(const Value& rate)
+{
+    const auto of = counted_by(rate);
+    if (!of) {
+        rate.fail({"does not say what fails so often", "a node, a GPU or the whole job, whatever its size",
+                   "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\""});
+    }
+    return *of;
+}
+
+/// Failures of one node.
+PerSecond read_node_rate(const Value& value, int gpus_per_node)
+{
+    const auto rate = value.quantity<PerSecond>("3.79e-3 /day", Sign::zero_or_more);
+    switch (counted_by(value).value_or(RateOf::node)) {  // the key's name says so
+        case RateOf::gpu: return rate * gpus_per_node;
+        case RateOf::job:
+            value.fail({"is of the whole job", "node_failure_rate is of a node",
+                        "give it as rate of a [[reliability.cause]], or write \"3.79e-3 /day\""});
+        case RateOf::node: break;
+    }
+    return rate;
+}
+
+/// What is written beside the figures, for readers.
+KeyInfo source_key()
+{
+    return {"source", "where the figures are from", in_quotes("measured on our cluster"), {{.kind = ValueShape::Kind::text}}};
+}
+
+template <class T>
+void read_source(const Value& value, T&, Keys)
+{
+    value.text("measured on our cluster");
+}
+
+void check_gaps(Table& table, const Cause& cause)
+{
+    const bool clustered = cause.gaps.family == GapFamily::gamma || cause.gaps.family == GapFamily::weibull;
+    if (clustered) {
+        table.at("gap_cv", "gap_cv = 2 (above 1: in clusters)");
+    }
+    for (const char* key : {"gap_cv", "gap_nodes"}) {
+        if (const auto value = table.find(key); value && !clustered) {
+            value->fail({"is for gamma and weibull gaps", fmt::format("{} gaps have none", name(cause.gaps.family)),
+                         "leave it out, or write gaps = \"gamma\""});
+        }
+    }
+    if (const auto value = table.find("gap_nodes"); value && cause.of == RateOf::job) {
+        value->fail({"is for rates by node or GPU", "a rate of the whole job has gaps of the whole job", "leave it out"});
+    }
+}
+
+const Fields<Cause>& cause_fields()
+{
+    static const auto fields =
+        Fields<Cause>("[[reliability.cause]]", "a cause of failures, with its rate and what a failure costs")
+            .text("name", &Cause::name, "network", "name of the cause in reports")
+            .required()
+            .custom({"rate",
+                     "failures per time: per node-day, per GPU-day or per job-day",
+                     in_quotes(rate_example),
+                     {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate}}},
+                    [](const Value& value, Cause& cause, Keys) {
+                        cause.rate = value.quantity<PerSecond>(rate_example, Sign::zero_or_more);
+                        cause.of = counted_by_unit(value);
+                    })
+            .required()
+            .choice(
+                "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull", "distribution of the gaps between failures")
+            .number(
+                "gap_cv", [](Cause & c) -> auto& { return c.gaps.cv; }, gap_cv_range)
+            .integer(
+                "gap_nodes", [](Cause & c) -> auto& { return c.gaps.nodes; }, gap_nodes_range)
+            .quantity("restart", &Cause::restart, "10 min", "time until the job trains again, once it has its nodes",
+                      Sign::zero_or_more)
+            .required()
+            .quantity("detection", &Cause::detection, "5 min", "time until the failure is noticed", Sign::zero_or_more)
+            .quantity("repair", &Cause::repair, "1 day", "mean time until the node is a spare again; zero: no node is taken out",
+                      Sign::zero_or_more)
+            .number("repair_cv", &Cause::repair_cv, repair_cv_range)
+            .number("memory_kept", &Cause::memory_kept, kept_range)
+            .flag("planned", &Cause::planned, "whether it is announced: a checkpoint is written before it, and no work is lost")
+            .custom(source_key(), read_source<Cause>)
+            .check(check_gaps);
+    return fields;
+}
+
+std::vector<Cause> read_causes(const Value& list)
+{
+    std::vector<Cause> causes;
+    for (const Value& element : list.list(cause_example)) {
+        Table table = element.table(cause_example);
+        Cause& cause = causes.emplace_back();
+        cause_fields().read_whole(table, Keys::all, cause);
+        const auto same = [&](const Cause& other) { return other.name == cause.name; };
+        if (std::count_if(causes.begin(), causes.end(), same) > 1) {
+            table.find("name")->fail({"is there twice", "losses are reported by cause", "give each cause a name of its own"});
+        }
+        if (causes.size() > most_causes) {
+            table.fail({"is one cause too many", fmt::format("there may be {}", most_causes), "join some of them"});
+        }
+    }
+    return causes;
+}
+
+const Fields<MemoryCheckpoints>& memory_fields()
+{
+    static const auto fields =
+        Fields<MemoryCheckpoints>("memory_checkpoints", "copies in the memory of other nodes, beside the checkpoints in storage")
+            .quantity("interval", &MemoryCheckpoints::interval, "1 min", "time between copies")
+            .required()
+            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stands still for a copy",
+                      Sign::zero_or_more)
+            .required();
+    return fields;
+}
+
+const Fields<Drift>& drift_fields()
+{
+    static const auto fields = Fields<Drift>("drift", "slow change of the whole job's speed (an Ornstein-Uhlenbeck process)")
+                                   .number("cv", &Drift::cv, drift_range)
+                                   .required()
+                                   .quantity("time", &Drift::time, "2 day", "correlation time")
+                                   .required();
+    return fields;
+}
+
+/// A length, or the rule by which it is found.
+void read_interval(const Value& value, Reliability& reliability)
+{
+    if (value.is_text()) {
+        if (const auto rule = parse<IntervalRule>(value.text("30 min"))) {
+            reliability.interval_rule = *rule;
+            return;
+        }
+    }
+    reliability.checkpoint_interval = value.quantity<Seconds>("30 min", Sign::zero_or_more);
+}
+
+/// Reads what depends on the cluster.
+struct ReliabilityReading : Reliability {
+    const Cluster* cluster = nullptr;
+};
+
+void check_reliability(Table& table, const ReliabilityReading& reliability)
+{
+    if (!table.find("cause")) {
+        table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\", or [[reliability.cause]]");
+    }
+    if (table.find("node_failure_rate")) {
+        table.at("restart", "restart = \"10 min\"");
+    }
+    if (const auto restart = table.find("restart"); restart && !table.find("node_failure_rate")) {
+        restart->fail({"is of node_failure_rate", "each cause has a restart of its own", "remove it, or give node_failure_rate"});
+    }
+    if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
+        snapshot->fail({"is of asynchronous checkpoints", "blocking ones have none",
+                        "remove it, or write checkpoint_mode = \"asynchronous\""});
+    }
+    if (reliability.write == CheckpointWrite::asynchronous) {
+        table.at("snapshot", "snapshot = \"5 s\"");
+        const Seconds given = reliability.checkpoint_interval;
+        if (given.si > 0.0 && given < reliability.checkpoint_write) {
+            table.find("checkpoint_interval")
+                ->fail({"is shorter than a write", "one checkpoint is written after the other",
+                        fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
+        }
+    }
+}
+
+const Fields<ReliabilityReading>& reliability_fields()
+{
+    const ValueShape rate{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate};
+    const ValueShape causes{
+        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return cause_fields(); }, .list = true};
+    static const auto fields =
+        Fields<ReliabilityReading>("[reliability]", "failures, checkpoints and spare nodes")
+            .custom({"node_failure_rate",
+                     "failures of a node per time, with exponential gaps; or give causes",
+                     in_quotes("3.79e-3 /day"),
+                     {rate}},
+                    [](const Value& value, ReliabilityReading& r, Keys) {
+                        r.node_failure_rate = read_node_rate(value, r.cluster->gpus_per_node());
+                    })
+            .quantity("restart", &ReliabilityReading::restart, "10 min", "time from such a failure until the job trains again",
+                      Sign::zero_or_more)
+            .custom({"cause", "causes of failures, beside node_failure_rate", "[[reliability.cause]]", {causes}},
+                    [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value); })
+            .custom(
+                {"checkpoint_interval",
+                 "productive time between checkpoints, or the rule that finds it; \"0 s\": by Young's formula",
+                 in_quotes("young"),
+                 {choice_shape(enum_names<IntervalRule>), {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
+                [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
+            .required()
+            .quantity("checkpoint_write", &ReliabilityReading::checkpoint_write, "30 s", "time to write a checkpoint to storage",
+                      Sign::zero_or_more)
+            .required()
+            .choice("checkpoint_mode", &ReliabilityReading::write, "asynchronous",
+                    "blocking: training stands still while a checkpoint is written; asynchronous: for a snapshot only")
+            .quantity("snapshot", &ReliabilityReading::snapshot, "5 s",
+                      "time that training stands still for an asynchronous checkpoint", Sign::zero_or_more)
+            .nested("memory_checkpoints", &ReliabilityReading::memory, memory_fields)
+            .custom({"spares",
+                     "nodes that wait to replace failed ones; unless given: enough",
+                     "16",
+                     {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
+                    [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
+            .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
+            .nested("drift", &ReliabilityReading::drift, drift_fields)
+            .custom(source_key(), read_source<ReliabilityReading>)
+            .check(check_reliability);
+    return fields;
+}
+
+}  // namespace
+
+int read_spare_nodes(const Value& value, const Cluster& cluster)
+{
+    const int spares = value.count(spares_range);
+    const int nodes = cluster.gpus / cluster.gpus_per_node();
+    if (spares >= nodes) {
+        value.fail({"is more than there are nodes to spare",
+                    fmt::format("the cluster has {} nodes of {} GPUs", nodes, cluster.gpus_per_node()),
+                    nodes > 1 ? fmt::format("write {} or less", nodes - 1) : "write 0"});
+    }
+    return spares;
+}
+
+const SectionTable& reliability_table() { return reliability_fields(); }
+
+Reliability read_reliability(Table table, const Cluster& cluster)
+{
+    ReliabilityReading reading;
+    reading.cluster = &cluster;
+    reliability_fields().read_whole(table, Keys::all, reading);
+    return reading;
+}
+
+}  // namespace prismopt

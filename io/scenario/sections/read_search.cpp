@@ -1,0 +1,187 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include "io/export/trainer.hpp"
+#include "model/objective.hpp"
+#include "search/strategy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
+constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
+constexpr Range evaluations_range{"plans drawn at most", 1, 1'000'000'000, "5000"};
+constexpr Range tune_points_range{"points of the front that knobs are tuned for", 1, 1000, "12"};
+constexpr Range tune_evaluations_range{"evaluations of one tuning", 10, 1'000'000, "200"};
+constexpr Range tune_fleets_range{"fleets drawn in each evaluation of a tuning", 0, 1'000'000, "256"};
+constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
+constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
+constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
+constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
+
+int whole_blocks(const Value& value, const Range& range)
+{
+    const int fleets = value.count(range);
+    if (fleets % fleet_block != 0) {
+        const int below = fleets / fleet_block * fleet_block;
+        value.fail({fmt::format("is not a multiple of {}", fleet_block), "fleets are drawn in blocks",
+                    fmt::format("try {} or {}", below, below + fleet_block)});
+    }
+    return fleets;
+}
+
+const Fields<Rung>& rung_fields()
+{
+    static const auto fields = Fields<Rung>("a rung", "random samples of GPUs (fleets), and steps drawn in each")
+                                   .integer("fleets", &Rung::fleets, fleets_range)
+                                   .required()
+                                   .integer("steps", &Rung::steps, steps_range)
+                                   .required()
+                                   .check([](Table& table, const Rung&) { whole_blocks(*table.find("fleets"), fleets_range); });
+    return fields;
+}
+
+Rung read_rung(const Value& value)
+{
+    Table table = value.table(rung_example);
+    Rung rung;
+    rung_fields().read_whole(table, Keys::all, rung);
+    return rung;
+}
+
+/// A higher rung extends the draws of the lower one, so steps stay equal and fleets grow.
+std::vector<Rung> read_rungs(const Value& list)
+{
+    std::vector<Rung> rungs;
+    for (const Value& element : list.list("[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]")) {
+        const Rung rung = read_rung(element);
+        if (!rungs.empty() && rung.steps != rungs.back().steps) {
+            element.table("")
+                .at("steps", "")
+                .fail({"differs from the rung before", "a rung extends the draws of the one before it",
+                       fmt::format("write {}", rungs.back().steps)});
+        }
+        if (!rungs.empty() && rung.fleets <= rungs.back().fleets) {
+            element.table("")
+                .at("fleets", "")
+                .fail({"is not more than the rung before", "each rung adds fleets",
+                       fmt::format("write {} or more", rungs.back().fleets + fleet_block)});
+        }
+        rungs.push_back(rung);
+    }
+    return rungs;
+}
+
+constexpr const char* objectives_example = R"(["training_time_p99", "cost", "gpus"])";
+
+std::vector<std::string> objective_names()
+{
+    std::vector<std::string> names;
+    for (const Objective& objective : objectives()) {
+        names.emplace_back(objective.name);
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<std::string> read_objectives(Table table, Seconds& deadline)
+{
+    if (const auto value = table.find("deadline")) {
+        deadline = value->quantity<Seconds>("60 day");
+    }
+    std::vector<std::string> chosen;
+    for (const Value& element : table.at("minimise", "minimise = " + std::string(objectives_example)).list(objectives_example)) {
+        const std::string name = element.choice(objective_names(), "objectives that can be minimised");
+        if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
+            element.fail({"is listed twice", "each objective counts once", "remove one of the two"});
+        }
+        if (name == "miss_probability" && deadline.si == 0.0) {
+            element.fail({"needs a deadline", "it is the probability that the training takes longer",
+                          "add deadline = \"60 day\" to [objectives]"});
+        }
+        chosen.push_back(name);
+    }
+    table.refuse_unknown_keys();
+    return chosen;
+}
+
+const SectionTable& objectives_table()
+{
+    static const SectionTable table = [] {
+        SectionTable section("[objectives]", "what the search minimises");
+        section.add({"minimise",
+                     "objectives, in this order",
+                     objectives_example,
+                     {[] {
+                         ValueShape shape = choice_shape(objective_names);
+                         shape.list = true;
+                         return shape;
+                     }()},
+                     Need::required});
+        section.add({"deadline",
+                     "training time after which the deadline is missed, for miss_probability",
+                     in_quotes("60 day"),
+                     {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}});
+        return section;
+    }();
+    return table;
+}
+
+const Fields<SearchSettings>& search_fields()
+{
+    const ValueShape rung{.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return rung_fields(); }};
+    ValueShape ladder = rung;
+    ladder.list = true;
+    static const auto fields =
+        Fields<SearchSettings>("[search]", "how the space is searched; the defaults suit most studies")
+            .custom({"strategy",
+                     "search strategy",
+                     in_quotes("exact"),
+                     {choice_shape(strategy_names)},
+                     Need::optional,
+                     in_quotes(SearchSettings{}.strategy)},
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.strategy = value.choice(strategy_names(), "search strategies");
+                    })
+            .integer("max_evaluations", &SearchSettings::max_evaluations, evaluations_range)
+            .number("confidence", &SearchSettings::confidence, confidence_range)
+            .custom(
+                {"rungs",
+                 "fidelities of successive halving: random samples of GPUs, and steps drawn in each; where none are given, an "
+                 "exact search raises the last to what limits of its objectives need, 16384 at most",
+                 "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
+                 {ladder}},
+                [](const Value& value, SearchSettings& search, Keys) {
+                    search.rungs = read_rungs(value);
+                    search.rungs_given = true;
+                })
+            .custom(
+                {"confirm", "draws that estimate the front again, on a fresh random stream", std::string(rung_example), {rung}},
+                [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })
+            .integer("replicas_simulated", &SearchSettings::replicas_simulated, replicas_range)
+            .quantity("gpu_price_limit", &SearchSettings::gpu_price_limit, "4 USD/h",
+                      "price of a GPU-hour above which a hardware variant is left out")
+            .custom({"runnable_by",
+                     "trainer: only plans that it can run are searched",
+                     in_quotes("megatron"),
+                     {choice_shape(trainer_names)}},
+                    [](const Value& value, SearchSettings& search, Keys) {
+                        search.runnable_by = value.choice(trainer_names(), "trainers that plans are exported for");
+                    })
+            .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
+            .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)
+            .integer("tune_fleets", &SearchSettings::tune_fleets, tune_fleets_range)
+            .check([](Table& table, const SearchSettings&) {
+                if (const auto value = table.find("tune_fleets")) {
+                    whole_blocks(*value, tune_fleets_range);
+                }
+            });
+    return fields;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,535 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include "io/scenario/layout_text.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "model/schedule/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int most_steps = 100'000;  // of an axis from ... to ...
+
+/// One value of an axis, and the place it was read from.
+template <class T>
+struct Choice {
+    T value;
+    Value place;
+    bool stepped = false;  // between the ends of from ... to ..., which is the place
+
+    [[noreturn]] void fail(Complaint complaint) const
+    {
+        if constexpr (std::is_same_v<T, int>) {
+            complaint.problem = stepped ? fmt::format("reaches {}, which {}", value, complaint.problem) : complaint.problem;
+        }
+        place.fail(complaint);
+    }
+};
+
+template <class T>
+std::vector<T> without_repeats(const std::vector<Choice<T>>& choices)
+{
+    std::vector<T> values;
+    for (const Choice<T>& choice : choices) {
+        if (std::find(values.begin(), values.end(), choice.value) != values.end()) {
+            choice.place.fail({"is listed twice", "each choice is one design", "remove one of the two"});
+        }
+        values.push_back(choice.value);
+    }
+    return values;
+}
+
+Range range_of(const PlanAxis<int>& axis)
+{
+    return {axis.help, static_cast<double>(axis.low), static_cast<double>(axis.high), axis.example};
+}
+
+std::string list_example(std::string_view example, bool quoted)
+{
+    return quoted ? fmt::format("[\"{}\"]", example) : fmt::format("[{}]", example);
+}
+
+struct Steps {
+    int from = 0;
+    int to = 0;
+    int step = 0;    // added
+    int factor = 0;  // multiplied
+};
+
+/// An axis from one value to another, both included.
+const Fields<Steps>& steps_fields()
+{
+    static const auto fields =
+        Fields<Steps>("values from ... to ...", "instead of a list: from one value to another, both included")
+            .integer("from", &Steps::from, {"first value", 0, 10'000'000, "2048"})
+            .required()
+            .integer("to", &Steps::to, {"last value", 0, 10'000'000, "16384"})
+            .required()
+            .integer("step", &Steps::step, {"difference of neighbours", 1, 10'000'000, "2048"})
+            .integer("factor", &Steps::factor, {"ratio of neighbours, instead of step", 2, 10'000'000, "2"})
+            .check([](Table& table, const Steps& steps) {
+                const auto step = table.find("step");
+                const auto factor = table.find("factor");
+                if (!step == !factor) {
+                    table.find("to")->fail({"is reached in unknown steps", "an axis has a step or a factor",
+                                            "add step = 1, or factor = 2, or list the values: [1, 2, 4, 8]"});
+                }
+                if (factor && steps.from == 0) {
+                    table.find("from")->fail({"stays zero", "a factor multiplies it", "begin from 1, or give a step"});
+                }
+            });
+    return fields;
+}
+
+std::vector<Choice<int>> stepped(const Value& place, const Range& range)
+{
+    Table table = place.table(steps_fields().example());
+    Steps steps;
+    steps_fields().read_whole(table, Keys::all, steps);
+    std::vector<Choice<int>> choices;
+    const Value end = *table.find("to");
+    std::int64_t last = steps.from;
+    for (std::int64_t value = steps.from; value <= steps.to; value = steps.step > 0 ? value + steps.step : value * steps.factor) {
+        if (choices.size() > most_steps) {
+            table.find("step")->fail({"is too small", fmt::format("it makes more than {} choices", most_steps),
+                                      fmt::format("write {} or more", (steps.to - steps.from) / most_steps + 1)});
+        }
+        if (!range.contains(static_cast<double>(value))) {
+            end.fail({fmt::format("reaches {}, which is not in {}", value, range.interval()), std::string(range.meaning),
+                      fmt::format("write values such as {}", range.example)});
+        }
+        choices.push_back({static_cast<int>(value), end, value != steps.to});
+        last = value;
+    }
+    if (last != steps.to || choices.empty()) {
+        const std::int64_t next = steps.step > 0 ? last + steps.step : last * steps.factor;
+        end.fail({"is not reached",
+                  fmt::format("{} {} from {} must end at it", steps.step > 0 ? "steps of" : "multiples by",
+                              std::max(steps.step, steps.factor), steps.from),
+                  fmt::format("write {} or {}", last, next)});
+    }
+    return choices;
+}
+
+std::vector<Choice<int>> read_choices(const Value& value, const PlanAxis<int>& axis)
+{
+    if (value.is_table()) {
+        return stepped(value, range_of(axis));
+    }
+    std::vector<Choice<int>> choices;
+    for (const Value& element : value.list(list_example(axis.example, false))) {
+        choices.push_back({element.count(range_of(axis)), element});
+    }
+    return choices;
+}
+
+std::vector<Choice<Seconds>> read_choices(const Value& value, const PlanAxis<Seconds>& axis)
+{
+    std::vector<Choice<Seconds>> choices;
+    for (const Value& element : value.list(list_example(axis.example, true))) {
+        choices.push_back({element.quantity<Seconds>(axis.example), element});
+    }
+    return choices;
+}
+
+template <Nameable Enum>
+std::vector<Choice<Enum>> read_choices(const Value& value, const PlanAxis<Enum>& axis)
+{
+    std::vector<Choice<Enum>> choices;
+    for (const Value& element : value.list(list_example(axis.example, true))) {
+        choices.push_back({*parse<Enum>(element.choice(enum_names<Enum>(), axis.help)), element});
+    }
+    return choices;
+}
+
+/// Numbers ascend, so that neighbours in the list are neighbours in meaning; names stay in their order.
+template <class T>
+std::vector<T> values_of(const std::vector<Choice<T>>& choices)
+{
+    std::vector<T> values = without_repeats(choices);
+    if constexpr (!std::is_enum_v<T>) {
+        std::sort(values.begin(), values.end());
+    }
+    return values;
+}
+
+/// What else must hold of the values of an axis, with this network.
+struct Study {
+    const Workload& workload;
+    const Cluster& cluster;
+};
+
+/// The networks that a space chooses from, or the one of [workload].
+struct Networks {
+    std::vector<const Workload*> all;
+    const Cluster& cluster;
+};
+
+void refuse_gpus(const Choice<int>& gpus, const Study& study)
+{
+    if (gpus.value > study.cluster.gpus) {
+        gpus.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
+                   fmt::format("write {} or less", study.cluster.gpus)});
+    }
+}
+
+void refuse_tp(const Choice<int>& tp, const Study& study)
+{
+    const Workload& workload = study.workload;
+    if (workload.splits_by(tp.value)) {
+        return;
+    }
+    if (workload.captured) {
+        tp.fail({"divides a captured network", "how its operators split is not in its file", "write 1"});
+    }
+    int below = std::min(tp.value, study.cluster.gpus);
+    while (!workload.splits_by(below)) {
+        --below;
+    }
+    int above = tp.value;
+    while (above <= study.cluster.gpus && !workload.splits_by(above)) {
+        ++above;
+    }
+    const std::string also = above <= study.cluster.gpus ? fmt::format(" or {}", above) : "";
+    tp.fail({fmt::format("does not divide {}", workload.undivided_text(tp.value)), "each GPU computes whole heads and groups",
+             fmt::format("try {}{}", below, also)});
+}
+
+void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)
+{
+    if (degree.value > 1 && !study.workload.mixture()) {
+        degree.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
+    }
+    if (degree.value > 1 && largest % degree.value != 0) {
+        degree.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
+                     fmt::format("write a divisor of {}", largest)});
+    }
+}
+
+void refuse_ep(const Choice<int>& ep, const Study& study)
+{
+    const auto* experts = study.workload.find<ExpertsBlock>();
+    refuse_shares(ep, study, experts != nullptr ? experts->count : ep.value, "experts");
+}
+
+void refuse_etp(const Choice<int>& etp, const Study& study)
+{
+    const auto* experts = study.workload.find<ExpertsBlock>();
+    refuse_shares(etp, study, experts != nullptr ? experts->inner : etp.value, "columns of an expert");
+}
+
+void refuse_recomputed(const Choice<int>& layers, const Study& study)
+{
+    if (layers.value >= study.workload.layers()) {
+        layers.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers()),
+                     "write 0 for all of them, or fewer"});
+    }
+}
+
+void refuse_spares(const Choice<int>& spares, const Study& study) { read_spare_nodes(spares.place, study.cluster); }
+
+void refuse_offload(const Choice<Offload>& offload, const Study& study)
+{
+    const Accelerator& gpu = study.cluster.accelerator;
+    if (offload.value != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
+        offload.fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", gpu.name),
+                      "give both in accelerator_override, or write [\"none\"]"});
+    }
+}
+
+void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
+{
+    if (crossing.value != Crossing::by_order && study.cluster.building_gpus() == 0) {
+        crossing.fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
+                       "give the tier that joins buildings an aggregate, or leave the axis out"});
+    }
+}
+
+void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
+{
+    if (!study.cluster.nodes_listed()) {
+        order.fail({"needs known nodes", "no node of the cluster is known to be slow",
+                    "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+    }
+}
+
+template <class T>
+using Refusal = void (*)(const Choice<T>&, const Study&);
+
+/// The refusal that belongs to an axis.
+template <class T>
+Refusal<T> refusal_of(std::vector<T> SpaceSettings::*axis,
+                      std::initializer_list<std::pair<std::vector<T> SpaceSettings::*, Refusal<T>>> rows)
+{
+    for (const auto& [of, refusal] : rows) {
+        if (of == axis) {
+            return refusal;
+        }
+    }
+    return nullptr;
+}
+
+Refusal<int> refusal_for(const PlanAxis<int>& axis)
+{
+    using S = SpaceSettings;
+    return refusal_of<int>(axis.values, {{&S::gpus, refuse_gpus},
+                                         {&S::tp, refuse_tp},
+                                         {&S::ep, refuse_ep},
+                                         {&S::etp, refuse_etp},
+                                         {&S::recomputed_layers, refuse_recomputed},
+                                         {&S::spares, refuse_spares}});
+}
+Refusal<Offload> refusal_for(const PlanAxis<Offload>&) { return refuse_offload; }
+Refusal<Crossing> refusal_for(const PlanAxis<Crossing>&) { return refuse_crossing; }
+Refusal<NodeOrder> refusal_for(const PlanAxis<NodeOrder>&) { return refuse_node_order; }
+template <class T>
+Refusal<T> refusal_for(const PlanAxis<T>&)
+{
+    return nullptr;
+}
+
+/// Refuses what suits none of the networks.
+template <class T>
+void refuse_of_all(Refusal<T> refuse, const Choice<T>& choice, const Networks& networks)
+{
+    std::optional<InputError> first;
+    for (const Workload* network : networks.all) {
+        try {
+            return refuse(choice, {*network, networks.cluster});
+        } catch (const InputError& refusal) {
+            first = first.value_or(refusal);
+        }
+    }
+    throw *first;
+}
+
+template <class T>
+void read_axis(const Value& value, const PlanAxis<T>& axis, const Networks& networks, SpaceSettings& space)
+{
+    const std::vector<Choice<T>> choices = read_choices(value, axis);
+    if (const Refusal<T> refuse = refusal_for(axis)) {
+        for (const Choice<T>& choice : choices) {
+            refuse_of_all(refuse, choice, networks);
+        }
+    }
+    space.*(axis.values) = values_of(choices);
+}
+
+// What the schema says of an axis.
+std::vector<ValueShape> shapes_of(const PlanAxis<int>& axis)
+{
+    return {{.kind = ValueShape::Kind::integer, .range = range_of(axis), .list = true},
+            {.kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return steps_fields(); }}};
+}
+std::vector<ValueShape> shapes_of(const PlanAxis<Seconds>&)
+{
+    return {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::time, .list = true}};
+}
+template <Nameable Enum>
+std::vector<ValueShape> shapes_of(const PlanAxis<Enum>&)
+{
+    ValueShape shape = choice_shape(enum_names<Enum>);
+    shape.list = true;
+    return {shape};
+}
+
+template <class T>
+std::string usual_of(const PlanAxis<T>& axis)
+{
+    const T usual = (SpaceSettings{}.*(axis.values)).front();
+    if constexpr (std::is_enum_v<T>) {
+        return list_example(name(usual), true);
+    } else if constexpr (std::is_same_v<T, int>) {
+        return usual > 0 ? list_example(std::to_string(usual), false) : "";
+    } else {
+        return "";
+    }
+}
+
+template <class T>
+KeyInfo key_of(const PlanAxis<T>& axis)
+{
+    return {std::string(axis.name), std::string(axis.help), list_example(axis.example, !std::is_same_v<T, int>),
+            shapes_of(axis),        Need::optional,         {}};
+}
+
+constexpr std::string_view layout_example = R"(["Et*4|t*5|t*5|t*4L"])";
+
+KeyInfo layout_key()
+{
+    return {"layout",
+            "of split = \"given\": the layers of each chunk as Megatron Core's --pipeline-model-parallel-layout has them (E "
+            "embedding, t layer, L loss head, | next chunk, *N repeats); one text for each number pp*v of chunks",
+            std::string(layout_example),
+            {{.kind = ValueShape::Kind::text, .list = true}},
+            Need::optional,
+            {}};
+}
+
+constexpr std::string_view networks_example = R"(["llama3-8b", "nemotron-h-8b"])";
+
+KeyInfo workload_key()
+{
+    return {"workload",
+            "networks of equal quality to choose from, of [networks] or of the catalog, in place of [workload]",
+            std::string(networks_example),
+            {{.kind = ValueShape::Kind::text, .list = true}},
+            Need::optional,
+            {}};
+}
+
+/// The network of that name: one of the file's, or of the catalog.
+Workload network_named(const Value& value, const std::vector<Workload>& own)
+{
+    const std::string name = value.text("llama3-8b");
+    const auto found = std::find_if(own.begin(), own.end(), [&name](const Workload& network) { return network.name == name; });
+    if (found != own.end()) {
+        return *found;
+    }
+    std::vector<std::string> names = catalog_workloads();
+    for (const Workload& network : own) {
+        names.push_back(network.name);
+    }
+    Workload workload = catalog_workload(value.choice(names, "networks"));
+    workload.name = name;
+    return workload;
+}
+
+/// The choice among networks is a knob without a price: each is a variant of what is trained, as knobs' values are of hardware.
+void read_networks(Table& table, Scenario& scenario)
+{
+    const std::vector<Workload> own = std::exchange(scenario.workloads, {});
+    const auto list = table.find("workload");
+    if (!list) {
+        return;
+    }
+    Knob knob{.target = KnobTarget::workload, .name = "workload"};
+    for (const Value& value : list->list(networks_example)) {
+        scenario.workloads.push_back(network_named(value, own));
+        const std::string& name = scenario.workloads.back().name;
+        if (std::find(knob.choices.begin(), knob.choices.end(), name) != knob.choices.end()) {
+            value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
+        }
+        knob.levels.push_back(static_cast<double>(knob.choices.size()));
+        knob.choices.push_back(name);
+    }
+    for (const Workload& network : own) {
+        if (std::find(knob.choices.begin(), knob.choices.end(), network.name) == knob.choices.end()) {
+            list->fail(
+                {fmt::format("leaves out \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
+        }
+    }
+    scenario.workload = scenario.workloads.front();
+    scenario.knobs.push_back(std::move(knob));
+}
+
+/// Numbers of chunks that plans of the space have.
+std::set<std::size_t> chunk_counts(const SpaceSettings& space)
+{
+    std::set<std::size_t> counts;
+    for (const Schedule schedule : space.schedule) {
+        for (const int pp : space.pp) {
+            for (const int v : space.v) {
+                counts.insert(static_cast<std::size_t>(network_parts(schedule, pp, v)));
+            }
+        }
+    }
+    return counts;
+}
+
+std::string joined(const std::set<std::size_t>& counts) { return fmt::format("{}", fmt::join(counts, ", ")); }
+
+/// One of the layouts, which must fit the network and some plan of the space.
+std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, const Workload& workload)
+{
+    const auto parsed = parse_layout(value.text("Et*4|t*5|t*5|t*4L"));
+    if (const auto* wrong = std::get_if<std::string>(&parsed)) {
+        value.fail({"is not a layout", *wrong, fmt::format("write for example layout = {}", layout_example)});
+    }
+    const auto& chunks = std::get<std::vector<Chunk>>(parsed);
+    if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers()) {
+        value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers()),
+                    "write as many t as it has layers"});
+    }
+    if (const std::set<std::size_t> counts = chunk_counts(space); !counts.contains(chunks.size())) {
+        value.fail({fmt::format("has {} chunks", chunks.size()), fmt::format("pp*v of the plans is {}", joined(counts)),
+                    "write one for a number of chunks that plans have"});
+    }
+    return chunks;
+}
+
+void read_layouts(Table& table, const SpaceSettings& space, Scenario& scenario)
+{
+    Workload& workload = scenario.workload;
+    const bool given = std::find(space.split.begin(), space.split.end(), LayerSplit::given) != space.split.end();
+    const auto list = table.find("layout");
+    if (given && !list) {
+        table.at("split", "")
+            .fail({"has no layout", "split = \"given\" divides the layers as `layout` says",
+                   fmt::format("add layout = {}, one for each number pp*v of chunks", layout_example)});
+    }
+    if (!list) {
+        return;
+    }
+    if (!given) {
+        list->fail({"is for split = \"given\"", "no plan of the space has that split", "add it to split, or leave layout out"});
+    }
+    if (!scenario.workloads.empty()) {
+        list->fail({"is of one network", "workload in [space] names several, with layers of their own",
+                    "search one of them, or leave split = \"given\" out"});
+    }
+    for (const Value& value : list->list(layout_example)) {
+        std::vector<Chunk> chunks = read_layout(value, space, workload);
+        if (given_layout(chunks.size(), workload.layouts) != nullptr) {
+            value.fail({fmt::format("is the second with {} chunks", chunks.size()),
+                        "a plan takes the one with as many as its pp*v", "leave one of them out"});
+        }
+        workload.layouts.push_back(std::move(chunks));
+    }
+}
+
+}  // namespace
+
+const SectionTable& space_table()
+{
+    static const SectionTable table = [] {
+        SectionTable space("[space]", "the axes of the search: each plan takes one value of each");
+        KeyInfo gpus = key_of(gpus_axis);
+        gpus.need = Need::required;
+        space.add(std::move(gpus));
+        for_each_axis([&space](const auto& axis) {
+            KeyInfo key = key_of(axis);
+            key.usual = usual_of(axis);
+            space.add(std::move(key));
+        });
+        space.add(layout_key());
+        space.add(workload_key());
+        return space;
+    }();
+    return table;
+}
+
+void read_space(Table table, Scenario& scenario)
+{
+    read_networks(table, scenario);
+    const Networks networks{prismopt::networks(scenario), scenario.cluster};
+    SpaceSettings& space = scenario.space;
+    read_axis(table.at(gpus_axis.name, "gpus = [2048, 4096]"), gpus_axis, networks, space);
+    for_each_axis([&](const auto& axis) {
+        if (const auto value = table.find(axis.name)) {
+            read_axis(*value, axis, networks, space);
+        }
+    });
+    read_layouts(table, space, scenario);
+    table.refuse_unknown_keys();
+}
+
+}  // namespace prismopt

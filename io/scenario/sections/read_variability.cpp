@@ -1,0 +1,128 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include "model/distribution/chain_law.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+void refuse_far_cap(const Value& value, const Law& law)
+{
+    if (law.cap > farthest_cap_of_ops) {
+        value.fail({fmt::format("has the cap {:.6g}", law.cap),
+                    "laws of kernels and operations are composed on grids that are too coarse for it",
+                    fmt::format("write cap = {:.6g} or less", farthest_cap_of_ops)});
+    }
+}
+
+const Fields<Variability>& residual_fields(bool of_catalog)
+{
+    const auto made = [](bool catalog) {
+        Fields<Variability> fields("residual", "one distribution per kernel class; a class without one inherits its parent's");
+        for (const KernelClassRow& row : kernel_class_rows) {
+            const bool outer = row.within == row.kernel;
+            fields.custom({std::string(row.name),
+                           std::string(row.help),
+                           std::string(law_example),
+                           {law_shape()},
+                           outer ? Need::complete : Need::optional,
+                           outer ? "" : fmt::format("as {}", name(row.within))},
+                          [kernel = row.kernel, catalog](const Value& value, Variability& variability, Keys) {
+                              const Law law = read_law(value, catalog ? "" : "scenario");
+                              refuse_far_cap(value, law);
+                              variability.residual[static_cast<std::size_t>(kernel)] = law;
+                          });
+        }
+        return fields;
+    };
+    static const auto entries = made(true);
+    static const auto sections = made(false);
+    return of_catalog ? entries : sections;
+}
+
+template <bool of_catalog>
+const SectionTable& residual_table()
+{
+    return residual_fields(of_catalog);
+}
+
+/// Where a distribution of a catalog's profile must name its source.
+using Read = Fields<Variability>::Read;
+Read reader(Law Variability::*law, bool of_catalog)
+{
+    return [law, of_catalog](const Value& value, Variability& variability, Keys) {
+        variability.*law = read_law(value, of_catalog ? "" : "scenario");
+        if (law == &Variability::operation || law == &Variability::expert_imbalance) {
+            refuse_far_cap(value, variability.*law);
+        }
+    };
+}
+
+Fields<Variability> factors(const char* title, const char* help, bool of_catalog)
+{
+    Fields<Variability> fields(title, help);
+    struct Row {
+        const char* key;
+        Law Variability::*law;
+        Need need;
+        const char* help;
+    };
+    // Most jobs say it by the regimes of compute and communication, and by their kernels.
+    const Row rows[] = {
+        {"common_step", &Variability::common_step, Need::optional, "per-step factor of everything"},
+        {"operation", &Variability::operation, Need::optional,
+         "factor of a whole forward or backward pass, shared by its kernels"},
+        {"expert_imbalance", &Variability::expert_imbalance, Need::optional,
+         "factor, by microbatch and layer, of the busiest expert-parallel rank's load beyond the mean (imbalance - 1)"},
+        {"gpu", &Variability::gpu, Need::complete, "per-GPU factor of compute, the same for a whole run"},
+        {"node", &Variability::node, Need::complete, "per-node factor of compute, the same for a whole run"},
+        {"site", &Variability::site, Need::complete, "factor of the whole job's compute, the same for a whole run"},
+        {"common_compute", &Variability::common_compute, Need::complete, "per-step factor of all compute"},
+        {"common_communication", &Variability::common_communication, Need::complete, "per-step factor of all communication"},
+        {"stage", &Variability::stage, Need::complete, "per-step factor of a pipeline stage of a replica"},
+        {"microbatch", &Variability::microbatch, Need::complete, "per-step factor of a microbatch of a replica"}};
+    const auto shape = [] { return std::vector{law_shape()}; };
+    for (const Row& row : rows) {
+        fields.custom({row.key, row.help, std::string(law_example), shape(), row.need}, reader(row.law, of_catalog));
+    }
+    fields.number("expert_imbalance_correlation", &Variability::expert_imbalance_correlation,
+                  {"correlation of expert_imbalance between the layers of a microbatch", 0.0, 1.0, "0.5"});
+    fields.custom({"residual",
+                   "factor of a single kernel or blocking collective, by kernel class",
+                   fmt::format("{{ gemm = {} }}", law_example),
+                   {{.kind = ValueShape::Kind::section, .section = of_catalog ? residual_table<true> : residual_table<false>}},
+                   Need::complete},
+                  [of_catalog](const Value& value, Variability& variability, Keys keys) {
+                      Table classes = value.table(fmt::format("{{ gemm = {} }}", law_example));
+                      residual_fields(of_catalog).read_whole(classes, keys, variability);
+                  });
+    return fields;
+}
+
+}  // namespace
+
+const Fields<Variability>& variability_profile_fields()
+{
+    static const auto fields = factors("a variability profile", "how durations vary", true);
+    return fields;
+}
+
+const Fields<Variability>& variability_fields()
+{
+    static const auto fields =
+        Fields<Variability>("[variability]", "how durations vary: factors of mean one, each with a distribution")
+            .base("profile", catalog_variabilities, catalog_variability, "variability profile of the catalog")
+            .include(factors("[variability]", "", false));
+    return fields;
+}
+
+Variability read_variability(Table table)
+{
+    Variability variability;
+    variability_fields().read_whole(table, Keys::all, variability);
+    return variability;
+}
+
+}  // namespace prismopt

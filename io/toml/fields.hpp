@@ -1,0 +1,306 @@
+#pragma once
+
+/// The keys of a scenario's sections, declared once: one table of fields per section. Reading, the JSON schema, the reference page and
+/// what messages say of a missing key come from these tables.
+
+#include "io/toml/quantity.hpp"
+#include "io/toml/toml.hpp"
+#include "model/base/names.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+
+class SectionTable;
+
+/// What a value may be.
+struct ValueShape {
+    enum class Kind { integer, number, quantity, boolean, text, date, choice, section };
+
+    Kind kind = Kind::text;
+    Range range{};                                      // of integers and numbers
+    Dimension dimension = Dimension::data;              // of quantities
+    std::function<std::vector<std::string>()> names{};  // of choices
+    std::function<const SectionTable&()> section{};     // of sections; asked for late, as a distribution may hold another one
+    bool list = false;                                  // one or more of them, in an array
+    bool by_name = false;                               // sections, each under a name that the file chooses
+};
+
+/// Whether a key may be absent: always; in a section that changes an entry of the catalog, but not in an entry; never.
+enum class Need { optional, complete, required };
+
+struct KeyInfo {
+    std::string key;
+    std::string help;
+    std::string example;             // a value as a file would have it
+    std::vector<ValueShape> shapes;  // the value has one of them
+    Need need = Need::optional;
+    std::string usual{};  // the value of a key that is absent, where it is worth a word
+
+    /// A right line or section of a file.
+    std::string line() const;
+};
+
+/// What is known of a section without its reader.
+class SectionTable {
+public:
+    SectionTable(std::string title, std::string help) : title_(std::move(title)), help_(std::move(help)) {}
+
+    const std::string& title() const { return title_; }  // as messages and the reference page call it, "[power]"
+    const std::string& help() const { return help_; }
+    const std::vector<KeyInfo>& keys() const { return keys_; }
+    /// A short value of the whole section: the keys that must be there, or the first.
+    std::string example() const;
+
+    SectionTable& add(KeyInfo info);
+
+protected:
+    std::vector<KeyInfo>& keys() { return keys_; }
+
+private:
+    std::string title_;
+    std::string help_;
+    std::vector<KeyInfo> keys_;
+};
+
+template <Nameable Enum>
+std::vector<std::string> enum_names()
+{
+    std::vector<std::string> names;
+    for (const Named<Enum>& row : names_of<Enum>) {
+        names.emplace_back(row.name);
+    }
+    return names;
+}
+
+inline ValueShape choice_shape(std::function<std::vector<std::string>()> names)
+{
+    return {.kind = ValueShape::Kind::choice, .names = std::move(names)};
+}
+
+/// In quotes, as TOML has texts.
+std::string in_quotes(std::string_view text);
+
+/// The table of a section that is read into a T. `of` is a pointer to a member, or a function from T& to what is set.
+template <class T>
+class Fields : public SectionTable {
+public:
+    using Read = std::function<void(const Value&, T&, Keys)>;
+    using Check = std::function<void(Table&, const T&)>;
+
+    using SectionTable::SectionTable;
+
+    template <class Of>
+    Fields& integer(std::string_view key, Of of, const Range& range)
+    {
+        return plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::integer, .range = range},
+                     [range](const Value& value) { return value.integer(range); });
+    }
+
+    template <class Of>
+    Fields& number(std::string_view key, Of of, const Range& range)
+    {
+        return plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+                     [range](const Value& value) { return value.number(range); });
+    }
+
+    /// A number, or a text with an SI suffix.
+    template <class Of>
+    Fields& amount(std::string_view key, Of of, const Range& range)
+    {
+        plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+              [range](const Value& value) { return value.amount(range); });
+        keys().back().shapes.push_back({.kind = ValueShape::Kind::text});
+        return *this;
+    }
+
+    template <class Of>
+    Fields& quantity(std::string_view key, Of of, std::string_view example, std::string_view help, Sign sign = Sign::positive)
+    {
+        using Quantity = std::decay_t<std::invoke_result_t<Of, T&>>;
+        return plain(key, of, help, in_quotes(example),
+                     {.kind = ValueShape::Kind::quantity, .dimension = dimension_of(Quantity{})},
+                     [example, sign](const Value& value) { return value.quantity<Quantity>(example, sign); });
+    }
+
+    template <class Of>
+    Fields& flag(std::string_view key, Of of, std::string_view help)
+    {
+        return plain(key, of, help, "true", {.kind = ValueShape::Kind::boolean},
+                     [](const Value& value) { return value.boolean(); });
+    }
+
+    template <class Of>
+    Fields& text(std::string_view key, Of of, std::string_view example, std::string_view help)
+    {
+        return plain(key, of, help, in_quotes(example), {.kind = ValueShape::Kind::text},
+                     [example](const Value& value) { return value.text(example); });
+    }
+
+    /// A day, in quotes or not.
+    template <class Of>
+    Fields& date(std::string_view key, Of of, std::string_view example, std::string_view help)
+    {
+        return plain(key, of, help, std::string(example), {.kind = ValueShape::Kind::date},
+                     [](const Value& value) { return value.date(); });
+    }
+
+    template <class Of>
+    Fields& choice(std::string_view key, Of of, std::string_view example, std::string_view help)
+    {
+        using Enum = std::decay_t<std::invoke_result_t<Of, T&>>;
+        return plain(key, of, help, in_quotes(example), {.kind = ValueShape::Kind::choice, .names = enum_names<Enum>},
+                     [why = std::string(help)](const Value& value) {
+                         return *parse<Enum>(value.choice(enum_names<Enum>(), why));
+                     });
+    }
+
+    /// A section of its own, read with the same right to be incomplete.
+    template <class Of, class U>
+    Fields& nested(std::string_view key, Of of, const Fields<U>& (*fields)())
+    {
+        const Fields<U>& inner = fields();
+        return custom({std::string(key),
+                       inner.help(),
+                       inner.example(),
+                       {{.kind = ValueShape::Kind::section, .section = [fields]() -> const SectionTable& { return fields(); }}}},
+                      [of, fields](const Value& value, T& target, Keys keys) {
+                          Table table = value.table(fields().example());
+                          fields().read_whole(table, keys, std::invoke(of, target));
+                      });
+    }
+
+    /// The key that names an entry of the catalog to begin with; what else is given changes it. `usual`: the entry without the key; if
+    /// empty, all must be given then.
+    Fields& base(std::string_view key, std::vector<std::string> (*names)(), T (*entry)(const std::string&), std::string help,
+                 std::string usual = "")
+    {
+        keys().insert(keys().begin(),
+                      {std::string(key), help, in_quotes(names().front()), {choice_shape(names)}, Need::optional, usual});
+        reads_.insert(reads_.begin(), nullptr);
+        base_ = [key = std::string(key), names, entry, help = std::move(help),
+                 usual = std::move(usual)](const Fields& fields, Table& table, T& target) {
+            const auto value = table.find(key);
+            if (!value && usual.empty()) {
+                return false;
+            }
+            target = entry(value ? value->choice(names(), help, fields.instead_of(key)) : usual);
+            return true;
+        };
+        return *this;
+    }
+
+    /// All fields of another table.
+    Fields& include(const Fields& other)
+    {
+        keys().insert(keys().end(), other.SectionTable::keys().begin(), other.SectionTable::keys().end());
+        reads_.insert(reads_.end(), other.reads_.begin(), other.reads_.end());
+        checks_.insert(checks_.end(), other.checks_.begin(), other.checks_.end());
+        return *this;
+    }
+
+    /// What no other kind of field describes.
+    Fields& custom(KeyInfo info, Read read)
+    {
+        add(std::move(info));
+        reads_.push_back(std::move(read));
+        return *this;
+    }
+
+    // Of the field added last.
+    Fields& complete() { return with(Need::complete); }
+    Fields& required() { return with(Need::required); }
+
+    /// Of the section when all its fields are read; finds the places of its complaints in the table.
+    Fields& check(Check check)
+    {
+        checks_.push_back(std::move(check));
+        return *this;
+    }
+
+    /// Reads what is there of the fields; throws InputError. Other keys are the caller's.
+    void read(Table& table, Keys keys, T& target) const
+    {
+        const bool based = base_ && base_(*this, table, target);
+        keys = based ? Keys::some : keys;
+        const std::string instead = base_ && !based ? SectionTable::keys().front().line() + ", or " : "";
+        for (std::size_t i = 0; i < reads_.size(); ++i) {
+            if (!reads_[i]) {
+                continue;  // the base
+            }
+            const KeyInfo& info = SectionTable::keys()[i];
+            const bool needed = info.need == Need::required || (info.need == Need::complete && keys == Keys::all);
+            if (const auto value = needed ? std::optional(table.at(info.key, instead + info.line())) : table.find(info.key)) {
+                reads_[i](*value, target, keys);
+            }
+        }
+        for (const Check& check : checks_) {
+            check(table, target);
+        }
+    }
+
+    /// A section that has no other keys.
+    void read_whole(Table& table, Keys keys, T& target) const
+    {
+        read(table, keys, target);
+        table.refuse_unknown_keys();
+    }
+
+private:
+    template <class Of, class Take>
+    Fields& plain(std::string_view key, Of of, std::string_view help, std::string example, ValueShape shape, Take take)
+    {
+        T fresh{};
+        KeyInfo info{std::string(key), std::string(help), std::move(example), {std::move(shape)}};
+        info.usual = usual_text(std::invoke(of, fresh));
+        return custom(std::move(info), [of, take](const Value& value, T& target, Keys) {
+            auto& member = std::invoke(of, target);
+            member = static_cast<std::decay_t<decltype(member)>>(take(value));
+        });
+    }
+
+    template <class V>
+    static std::string usual_text(const V& value)
+    {
+        if constexpr (std::is_same_v<V, bool>) {
+            return value ? "true" : "false";
+        } else if constexpr (std::is_arithmetic_v<V>) {
+            return fmt::format("{}", value);
+        } else if constexpr (std::is_enum_v<V>) {
+            return in_quotes(name(value));
+        } else {
+            return {};
+        }
+    }
+
+    /// How to describe what no entry of the catalog is.
+    std::string instead_of(const std::string& base) const
+    {
+        std::string list;
+        for (const KeyInfo& info : SectionTable::keys()) {
+            list += info.need == Need::complete ? (list.empty() ? "" : ", ") + info.key : "";
+        }
+        return list.empty() ? "" : fmt::format("describe your own: leave {} out and give {} (docs/scenario.md)", base, list);
+    }
+
+    Fields& with(Need need)
+    {
+        SectionTable::keys().back().need = need;
+        SectionTable::keys().back().usual.clear();
+        return *this;
+    }
+
+    std::function<bool(const Fields&, Table&, T&)> base_;  // whether there was one
+    std::vector<Read> reads_;                              // as keys(); the base has none
+    std::vector<Check> checks_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,179 @@
+#include "io/toml/quantity.hpp"
+
+#include "io/toml/nearest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+using namespace literals;
+
+struct Unit {
+    std::string_view name;
+    Dimension dimension;
+    double si;  // of one
+};
+
+constexpr double bit = 1.0 / 8.0;  // bytes
+
+// Names are exact: MB and Mb differ, kB is SI and KiB is 1024 B.
+constexpr std::array units{
+    Unit{"B", Dimension::data, 1.0},
+    Unit{"kB", Dimension::data, 1e3},
+    Unit{"MB", Dimension::data, 1e6},
+    Unit{"GB", Dimension::data, (1_GB).si},
+    Unit{"TB", Dimension::data, 1e12},
+    Unit{"KiB", Dimension::data, 0x1p10},
+    Unit{"MiB", Dimension::data, 0x1p20},
+    Unit{"GiB", Dimension::data, (1_GiB).si},
+    Unit{"TiB", Dimension::data, 0x1p40},
+    Unit{"B/s", Dimension::bandwidth, 1.0},
+    Unit{"kB/s", Dimension::bandwidth, 1e3},
+    Unit{"MB/s", Dimension::bandwidth, 1e6},
+    Unit{"GB/s", Dimension::bandwidth, (1_GB_per_s).si},
+    Unit{"TB/s", Dimension::bandwidth, 1e12},
+    Unit{"Mb/s", Dimension::bandwidth, 1e6 * bit},
+    Unit{"Gb/s", Dimension::bandwidth, 1e9 * bit},
+    Unit{"Tb/s", Dimension::bandwidth, 1e12 * bit},
+    Unit{"Mbit/s", Dimension::bandwidth, 1e6 * bit},
+    Unit{"Gbit/s", Dimension::bandwidth, 1e9 * bit},
+    Unit{"Tbit/s", Dimension::bandwidth, 1e12 * bit},
+    Unit{"GFLOP/s", Dimension::work_rate, 1e9},
+    Unit{"TFLOP/s", Dimension::work_rate, (1_TFLOP_per_s).si},
+    Unit{"PFLOP/s", Dimension::work_rate, 1e15},
+    Unit{"ns", Dimension::time, 1e-9},
+    Unit{"us", Dimension::time, (1_us).si},
+    Unit{"ms", Dimension::time, 1e-3},
+    Unit{"s", Dimension::time, (1_s).si},
+    Unit{"min", Dimension::time, 60.0},
+    Unit{"h", Dimension::time, (1_h).si},
+    Unit{"day", Dimension::time, (1_day).si},
+    Unit{"W", Dimension::power, 1.0},
+    Unit{"kW", Dimension::power, 1e3},
+    Unit{"USD/h", Dimension::price, 1.0 / (1_h).si},
+    Unit{"/h", Dimension::rate, 1.0 / (1_h).si},
+    Unit{"/day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per node-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per 1000 node-days", Dimension::rate, 1e-3 / (1_day).si},
+    Unit{"per GPU-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per 1000 GPU-days", Dimension::rate, 1e-3 / (1_day).si},
+    Unit{"per job-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"kg/kWh", Dimension::carbon, 1.0 / 3.6e6},
+};
+
+std::string_view trimmed(std::string_view text)
+{
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+struct Suffix {
+    std::string_view name;
+    double factor;
+};
+constexpr std::array suffixes{Suffix{"", 1.0},  Suffix{"k", 1e3},  Suffix{"M", 1e6}, Suffix{"G", 1e9},
+                              Suffix{"B", 1e9}, Suffix{"T", 1e12}, Suffix{"P", 1e15}};
+
+std::string needs(Dimension dimension) { return "needs " + std::string(name(dimension)); }
+
+std::string units_of(Dimension dimension)
+{
+    std::vector<std::string> names;
+    for (const Unit& unit : units) {
+        if (unit.dimension == dimension) {
+            names.emplace_back(unit.name);
+        }
+    }
+    return listed(names);
+}
+
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+/// `number` with the unit of the example.
+std::string with_unit_of(std::string_view example, std::string_view number)
+{
+    return in_quotes(std::string(number) + std::string(example.substr(example.find(' '))));
+}
+
+}  // namespace
+
+std::string_view name(Dimension dimension)
+{
+    switch (dimension) {
+        case Dimension::data: return "bytes";
+        case Dimension::bandwidth: return "bytes per second";
+        case Dimension::work_rate: return "floating-point operations per second";
+        case Dimension::time: return "a time";
+        case Dimension::power: return "a power";
+        case Dimension::price: return "US dollars per hour";
+        case Dimension::rate: return "events per time";
+        case Dimension::carbon: return "carbon dioxide per energy";
+    }
+    return "";
+}
+
+std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example)
+{
+    const std::string_view all = trimmed(text);
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
+    if (error == std::errc::invalid_argument) {
+        return Complaint{"does not begin with a number", needs(dimension), "write for example " + in_quotes(example)};
+    }
+    const auto digits = static_cast<std::size_t>(end - all.data());
+    if (error == std::errc::result_out_of_range || !std::isfinite(number)) {
+        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
+    }
+    const std::string_view written_unit = trimmed(all.substr(digits));
+    if (written_unit.empty()) {
+        return Complaint{"has no unit", needs(dimension), "write " + with_unit_of(example, all)};
+    }
+    const auto* unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == written_unit; });
+    if (unit == units.end()) {
+        return Complaint{"has the unknown unit " + in_quotes(written_unit), needs(dimension),
+                         "use one of " + units_of(dimension)};
+    }
+    if (unit->dimension != dimension) {
+        return Complaint{"is not a quantity of the right kind",
+                         needs(dimension) + ", and " + std::string(written_unit) + " is for " +
+                             std::string(name(unit->dimension)),
+                         "write for example " + in_quotes(example)};
+    }
+    const double si = number * unit->si;
+    if (!std::isfinite(si)) {
+        return Complaint{"is not a finite number", needs(dimension), "write for example " + in_quotes(example)};
+    }
+    return si;
+}
+
+std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example)
+{
+    const std::string_view all = trimmed(text);
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
+    const std::string remedy = "write for example " + std::string(example);
+    if (error == std::errc::invalid_argument) {
+        return Complaint{"does not begin with a number", "needs a count", remedy};
+    }
+    const std::string_view written = trimmed(all.substr(static_cast<std::size_t>(end - all.data())));
+    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [&](const Suffix& s) { return s.name == written; });
+    if (suffix == suffixes.end()) {
+        return Complaint{"has the unknown suffix " + in_quotes(written), "needs a count",
+                         "use k, M, G or B (10^9), T (10^12) or P, as in 15T"};
+    }
+    const double count = number * suffix->factor;
+    if (error == std::errc::result_out_of_range || !std::isfinite(count)) {
+        return Complaint{"is not a finite number", "needs a count", remedy};
+    }
+    return count;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,54 @@
+#pragma once
+
+/// Numbers with a unit, as people write them: "450 GB/s", "80 GiB", "2.50 USD/h".
+
+#include "model/base/units.hpp"
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace prismopt {
+
+/// What is wrong with an input, in the parts of a message: `<subject> <problem> (<why>); <remedy>`.
+struct Complaint {
+    std::string problem;
+    std::string why;
+    std::string remedy;
+
+    std::string text() const { return problem + " (" + why + "); " + remedy; }
+};
+
+/// What a quantity measures. Decides which units are right.
+enum class Dimension { data, bandwidth, work_rate, time, power, price, rate, carbon };
+
+constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
+constexpr Dimension dimension_of(BytesPerSecond) { return Dimension::bandwidth; }
+constexpr Dimension dimension_of(FlopsPerSecond) { return Dimension::work_rate; }
+constexpr Dimension dimension_of(Seconds) { return Dimension::time; }
+constexpr Dimension dimension_of(Watts) { return Dimension::power; }
+constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
+constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
+constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
+
+/// In words: "bytes per second".
+std::string_view name(Dimension dimension);
+
+/// The SI value of `text`, or what is wrong with it. `example` is a right value with the unit that is customary in its place;
+/// the complaint shows how to write the number with that unit.
+std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
+
+/// A count, with an SI suffix or without: "15T", "300B" (billion, as G), "15.6e12". `example` is a right one.
+std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);
+
+template <class Q>
+std::variant<Q, Complaint> parse_quantity(std::string_view text, std::string_view example)
+{
+    const auto result = parse_si(text, dimension_of(Q{}), example);
+    if (const double* si = std::get_if<double>(&result)) {
+        return Q{*si};
+    }
+    return std::get<Complaint>(result);
+}
+
+}  // namespace prismopt

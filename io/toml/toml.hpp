@@ -1,0 +1,125 @@
+#pragma once
+
+/// A TOML file as a tree that knows its lines, and typed views of it that refuse what they do not understand. Every refusal
+/// is an InputError `path:line: key = value <problem> (<why>); <what to try>`.
+
+#include "io/toml/quantity.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+struct TomlNode {
+    enum class Kind { text, integer, number, boolean, list, table, date, other };
+
+    Kind kind = Kind::table;
+    int line = 1;
+    std::string key;    // of a list's element: the list's
+    std::string shown;  // the value as messages show it: numbers as they are written
+    std::string text;   // of a date too
+    std::int64_t integer = 0;
+    double number = 0.0;  // of an integer too
+    bool boolean = false;
+    std::vector<TomlNode> children;  // of a list in order; of a table by name
+};
+
+struct TomlFile {
+    std::string path;  // for messages
+    TomlNode root;
+
+    /// Throws InputError `path:line: message`.
+    [[noreturn]] void refuse(int line, const std::string& message) const;
+};
+
+/// Fit for a message: no control characters, not endless.
+std::string printable(std::string text, std::size_t most = 60);
+
+/// Throws InputError when `text` is not TOML.
+TomlFile parse_toml(std::string_view text, const std::string& path);
+
+/// The numbers that make sense for a key: what they are, an interval, and one of them as an example.
+struct Range {
+    std::string_view meaning;
+    double low = 0.0;
+    double high = 0.0;
+    std::string_view example;
+    enum class Ends { closed, open_low, open_high } ends = Ends::closed;
+
+    bool contains(double value) const;
+    std::string interval() const;  // "[0, 1)"
+};
+
+/// Whether a quantity may be zero. None may be negative.
+enum class Sign { positive, zero_or_more };
+
+/// Whether keys may be absent: an entry must be complete, an override changes what it names.
+enum class Keys { all, some };
+
+class Table;
+
+/// One value of a file. The file must outlive it.
+class Value {
+public:
+    Value(const TomlNode& node, const TomlFile& file) : node_(&node), file_(&file) {}
+
+    std::string text(std::string_view example) const;  // not empty
+    bool boolean() const;
+    std::int64_t integer(const Range& range) const;
+    int count(const Range& range) const;                      // an integer in a range of `int`
+    double number(const Range& range) const;                  // an integer is welcome too
+    double amount(const Range& range) const;                  // a number, or a text with an SI suffix such as "15T"
+    std::chrono::sys_days date() const;                       // 2027-01-15, in quotes or not
+    std::vector<Value> list(std::string_view example) const;  // not empty
+    bool is_table() const { return node_->kind == TomlNode::Kind::table; }
+    bool is_text() const { return node_->kind == TomlNode::Kind::text; }
+    int line() const { return node_->line; }
+    Table table(std::string_view example) const;
+    /// One of `names`; `why` says what they are, `otherwise` what to do where none of them fits.
+    std::string choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise = "") const;
+    template <class Q>
+    Q quantity(std::string_view example, Sign sign = Sign::positive) const
+    {
+        return Q{si(dimension_of(Q{}), example, sign)};
+    }
+
+    [[noreturn]] void fail(const Complaint& complaint) const;
+
+private:
+    double si(Dimension dimension, std::string_view example, Sign sign) const;
+    [[noreturn]] void wrong_type(std::string_view why, std::string_view example) const;
+    double in_range(const Range& range) const;
+
+    const TomlNode* node_;
+    const TomlFile* file_;
+};
+
+/// One table of a file, which remembers the keys that it was asked for: those are the known ones.
+class Table {
+public:
+    Table(const TomlNode& node, const TomlFile& file) : node_(&node), file_(&file) {}
+
+    std::optional<Value> find(std::string_view key);
+    /// `example` is a whole right line or section, shown when the key is absent.
+    Value at(std::string_view key, std::string_view example);
+    std::optional<Value> find(std::string_view key, Keys keys, std::string_view example);
+    Table section(std::string_view key, std::string_view example);
+
+    std::vector<std::string> keys() const;
+    /// Throws at the first key, in the order of the lines, that was never asked for.
+    void refuse_unknown_keys() const;
+    [[noreturn]] void fail(const Complaint& complaint) const;
+
+private:
+    [[noreturn]] void unknown(const TomlNode& child, const std::vector<std::string>& known) const;
+
+    const TomlNode* node_;
+    const TomlFile* file_;
+    std::vector<std::string> known_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,106 @@
+#include "model/base/deconvolution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t bins = 128;
+constexpr double reach = 8.0;
+constexpr double width = 2.0 * reach / bins;
+static_assert(width == deconvolution_bin);
+constexpr int rounds = 30;
+
+using Bins = std::array<double, bins>;
+/// By distance in bins: [bins + distance].
+using Kernel = std::array<double, 2 * bins>;
+
+/// Shares of the values, each split between the two bins whose middles it lies between; `first`: place of the first bin's middle.
+template <std::size_t Size>
+std::array<double, Size> shares(std::span<const double> values, double first)
+{
+    std::array<double, Size> result{};
+    const double each = 1.0 / static_cast<double>(values.size());
+    constexpr double last = static_cast<double>(Size) - 1.001;
+    for (const double value : values) {
+        const double place = std::clamp((value - first) / width, 0.0, last);
+        const auto below = static_cast<std::size_t>(place);
+        const double part = place - static_cast<double>(below);
+        result[below] += each * (1.0 - part);
+        result[below + 1] += each * part;
+    }
+    return result;
+}
+
+/// sum over c of kernel[a - c] values[c].
+Bins convolved(const Bins& values, const Kernel& kernel)
+{
+    Bins result{};
+    for (std::size_t c = 0; c < bins; ++c) {
+        const double value = values[c];
+        const double* const of_distance = kernel.data() + bins - c;
+        for (std::size_t a = 0; a < bins; ++a) {
+            result[a] += value * of_distance[a];
+        }
+    }
+    return result;
+}
+
+/// [i]: the quantile at (i + 1/2) / count, even within bins.
+std::vector<double> quantiles_of(const Bins& law, std::size_t count)
+{
+    std::vector<double> result;
+    result.reserve(count);
+    double below = 0.0;
+    std::size_t bin = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+        while (bin + 1 < bins && below + law[bin] < wanted) {
+            below += law[bin];
+            ++bin;
+        }
+        const double part = law[bin] > 0.0 ? std::min(1.0, (wanted - below) / law[bin]) : 0.5;
+        result.push_back(-reach + width * (static_cast<double>(bin) + part));
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise, std::span<const double> start)
+{
+    constexpr double first_middle = -reach + 0.5 * width;
+    constexpr double floor = 1e-3;  // of the sums in the first law: what has no weight there never gets any
+    const Bins observed = shares<bins>(sums, first_middle);
+    const Kernel kernel = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
+    Kernel reversed{};
+    for (std::size_t distance = 1; distance < 2 * bins; ++distance) {
+        reversed[2 * bins - distance] = kernel[distance];
+    }
+    Bins law = shares<bins>(start, first_middle);
+    for (std::size_t b = 0; b < bins; ++b) {
+        law[b] = (1.0 - floor) * law[b] + floor * observed[b];
+    }
+    for (int round = 0; round < rounds; ++round) {
+        Bins ratio = convolved(law, kernel);
+        for (std::size_t b = 0; b < bins; ++b) {
+            ratio[b] = ratio[b] > 0.0 ? observed[b] / ratio[b] : 0.0;
+        }
+        const Bins factor = convolved(ratio, reversed);
+        double sum = 0.0;
+        for (std::size_t b = 0; b < bins; ++b) {
+            law[b] *= factor[b];
+            sum += law[b];
+        }
+        for (double& share : law) {
+            share /= sum;
+        }
+    }
+    return quantiles_of(law, sums.size());
+}
+
+}  // namespace prismopt

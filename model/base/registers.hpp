@@ -1,0 +1,160 @@
+#pragma once
+
+/// Loops over lanes, compiled once for each width of vector registers that a machine may have, and chosen when the program starts.
+/// All give the same bits: the same operations in the same order, sums of products fused everywhere (IEEE 754's fusedMultiplyAdd,
+/// which machines without it compute more slowly) and nothing else contracted or reassociated.
+
+#include "model/base/random.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace prismopt {
+
+/// Lanes of the registers that are used, this machine's widest: 16 (AVX-512), 8 (AVX2 and FMA) or 4. PRISMOPT_LANES=8 or 4 in the
+/// environment asks for fewer: for what another machine would do.
+extern const int register_lanes;
+
+/// GCC's and clang's vector types: ordinary operators, lane by lane.
+template <int Width>
+struct VectorTypes;
+template <>
+struct VectorTypes<16> {
+    using Float [[gnu::vector_size(64), gnu::may_alias]] = float;
+    using Int [[gnu::vector_size(64), gnu::may_alias]] = std::int32_t;
+    using Word [[gnu::vector_size(64), gnu::may_alias]] = std::uint32_t;
+    using Wide [[gnu::vector_size(64), gnu::may_alias]] = std::uint64_t;
+};
+template <>
+struct VectorTypes<8> {
+    using Float [[gnu::vector_size(32), gnu::may_alias]] = float;
+    using Int [[gnu::vector_size(32), gnu::may_alias]] = std::int32_t;
+    using Word [[gnu::vector_size(32), gnu::may_alias]] = std::uint32_t;
+    using Wide [[gnu::vector_size(32), gnu::may_alias]] = std::uint64_t;
+};
+template <>
+struct VectorTypes<4> {
+    using Float [[gnu::vector_size(16), gnu::may_alias]] = float;
+    using Int [[gnu::vector_size(16), gnu::may_alias]] = std::int32_t;
+    using Word [[gnu::vector_size(16), gnu::may_alias]] = std::uint32_t;
+    using Wide [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
+};
+
+/// `Width` draws side by side. Results go out by reference: returned by value they would travel differently on machines of different
+/// widths.
+template <int Width>
+struct Registers {
+    using Float = typename VectorTypes<Width>::Float;
+    using Int = typename VectorTypes<Width>::Int;
+    using Word = typename VectorTypes<Width>::Word;
+    using Wide = typename VectorTypes<Width>::Wide;  // half as many
+    static constexpr int width = Width;
+    static constexpr int per_row = lanes / Width;
+
+    [[gnu::always_inline]] static Float& at(Lanes<float>& row, int v) { return reinterpret_cast<Float*>(row.at)[v]; }
+    [[gnu::always_inline]] static const Float& at(const Lanes<float>& row, int v)
+    {
+        return reinterpret_cast<const Float*>(row.at)[v];
+    }
+    [[gnu::always_inline]] static Word& at(Words& row, int v) { return reinterpret_cast<Word*>(row.at)[v]; }
+    [[gnu::always_inline]] static const Word& at(const Words& row, int v) { return reinterpret_cast<const Word*>(row.at)[v]; }
+
+    /// out = a * b + c, rounded once; a factor or c may be one number for all lanes.
+    template <class A, class B, class C>
+    [[gnu::always_inline]] static void multiply_add(const A& a, const B& b, const C& c, Float& out)
+    {
+        Float sum;
+        for (int l = 0; l < Width; ++l) {
+            sum[l] = std::fma(lane(a, l), lane(b, l), lane(c, l));
+        }
+        out = sum;
+    }
+
+    /// Each lane's entry of 32, which fit a machine's registers: only the five low bits of its index count.
+    [[gnu::always_inline]] static void pick(const std::array<float, 32>& entries, const Int& index, Float& out)
+    {
+#if defined(__GNUC__) && !defined(__clang__)
+        const auto* part = reinterpret_cast<const Float*>(entries.data());
+        if constexpr (Width == 16) {
+            out = __builtin_shuffle(part[0], part[1], index);
+            return;
+        } else if constexpr (Width == 8) {
+            const Int second = index << 28;  // bits 3 and 4 as signs
+            const Int third = index << 27;
+            const Float low = second < 0 ? __builtin_shuffle(part[1], index) : __builtin_shuffle(part[0], index);
+            const Float high = second < 0 ? __builtin_shuffle(part[3], index) : __builtin_shuffle(part[2], index);
+            out = third < 0 ? high : low;
+            return;
+        }
+#endif
+        for (int l = 0; l < Width; ++l) {
+            out[l] = entries[static_cast<std::uint32_t>(index[l]) % entries.size()];
+        }
+    }
+
+    /// The same number in all lanes.
+    [[gnu::always_inline]] static void fill(std::uint64_t value, Wide& out) { out = Wide{} + value; }
+
+    /// out = products of the low halves of 64-bit lanes; what lies above them does not matter.
+    [[gnu::always_inline]] static void multiply_low(const Wide& a, const Wide& b, Wide& out)
+    {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+        // One instruction, for which GCC has no operator: from masks it makes whole 64-bit products, which take three times as long.
+        if constexpr (Width > 4) {
+            asm("vpmuludq %2, %1, %0" : "=v"(out) : "v"(a), "v"(b));
+            return;
+        }
+#endif
+        constexpr std::uint64_t low = 0xFFFFFFFF;
+        out = (a & low) * (b & low);
+    }
+
+    /// The low halves of a's 64-bit lanes, then of b's.
+    [[gnu::always_inline]] static void pack(const Wide& a, const Wide& b, Word& out)
+    {
+        for (int l = 0; l < Width / 2; ++l) {
+            out[l] = static_cast<std::uint32_t>(a[l]);
+            out[Width / 2 + l] = static_cast<std::uint32_t>(b[l]);
+        }
+    }
+
+private:
+    [[gnu::always_inline]] static float lane(float all, int) { return all; }
+    [[gnu::always_inline]] static float lane(const Float& x, int l) { return x[l]; }
+};
+
+/// What on_registers() calls: `[&](auto registers) PRISMOPT_INLINE { ... }`, compiled for each machine with what it calls inline.
+#define PRISMOPT_INLINE __attribute__((always_inline))
+
+#if defined(__x86_64__)
+template <class Body>
+[[gnu::target("arch=x86-64-v4")]] void on_16_lanes(const Body& body)
+{
+    body(Registers<16>{});
+}
+template <class Body>
+[[gnu::target("arch=x86-64-v3")]] void on_8_lanes(const Body& body)
+{
+    body(Registers<8>{});
+}
+#endif
+
+/// body(Registers<...>{}) of this machine's width.
+template <class Body>
+void on_registers(const Body& body)
+{
+#if defined(__x86_64__)
+    if (register_lanes == 16) {
+        on_16_lanes(body);
+        return;
+    }
+    if (register_lanes == 8) {
+        on_8_lanes(body);
+        return;
+    }
+#endif
+    body(Registers<4>{});
+}
+
+}  // namespace prismopt

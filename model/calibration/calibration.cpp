@@ -1,0 +1,400 @@
+#include "model/calibration/calibration.hpp"
+
+#include "model/calibration/fit/goodness.hpp"
+#include "model/calibration/fit/gpu_effects.hpp"
+#include "model/calibration/fit/outliers.hpp"
+#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/trace/predicted_steps.hpp"
+#include "model/calibration/trace/step_effects.hpp"
+#include "model/calibration/trace/thin_trace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// Standard deviation of logarithms that moves no quantile by half a per cent.
+constexpr double nothing = 0.001;
+/// Upper limit of a standard deviation of logarithms below which a part is as good as constant.
+constexpr double no_spread = 0.01;
+
+class Calibrator {
+public:
+    explicit Calibrator(const Trace& trace) : all_(trace) {}
+
+    Calibration make()
+    {
+        result_.source = all_.source;
+        choose_steps();
+        result_.operations = trace_.ops.size();
+        const StepGraph graph = step_graph(trace_);
+        parts_ = compute_parts(trace_, graph);
+        result_.others = graph.others;
+        if (!parts_.slots.empty()) {
+            result_.components = parts_.components;
+            compute_laws(graph);
+            note_sometimes_slow(step_effects(trace_));
+        } else {
+            gpus_without_microbatches();
+            steps_without_microbatches();
+        }
+        communication_laws();
+        name_long_stages();
+        return result_;
+    }
+
+private:
+    void choose_steps()
+    {
+        const std::vector<StepTime> times = busiest_worker_times(all_);
+        std::vector<double> series(times.size());
+        std::transform(times.begin(), times.end(), series.begin(), [](const StepTime& time) { return time.seconds; });
+        const std::size_t first = steady_from(series);
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
+        }
+        constexpr std::size_t most_operations = 500'000;
+        trace_ = thin_trace(all_, result_.steps, most_operations);
+        result_.recorded = recorded_in(result_.steps);
+        const auto used = step_times(trace_);
+        result_.steps.resize(used.size());
+        std::transform(used.begin(), used.end(), result_.steps.begin(), [](const StepTime& time) { return time.step; });
+        const std::span<const double> steady = std::span(series).subspan(first);
+        step_s_ = mean_of(steady);
+        note_trend(trend_of(steady));
+    }
+
+    void note_trend(const Trend& trend)
+    {
+        constexpr double told = 0.005;  // less moves no quantile
+        if (trend.present && std::abs(trend.change) > told * step_s_) {
+            char text[160];
+            std::snprintf(
+                text, sizeof text,
+                "steps take %.3g %% %s at the end than at the beginning; all are used, and what changes slowly is drift",
+                100.0 * std::abs(trend.change) / step_s_, trend.change > 0.0 ? "longer" : "less");
+            result_.notes.emplace_back(text);
+        }
+    }
+
+    std::size_t recorded_in(const std::vector<std::int32_t>& rising) const
+    {
+        return static_cast<std::size_t>(std::count_if(all_.ops.begin(), all_.ops.end(), [&](const TraceOp& op) {
+            return std::binary_search(rising.begin(), rising.end(), op.step);
+        }));
+    }
+
+    std::string source(const char* what) const { return std::string(what) + "; prismopt calibrate, " + all_.source; }
+
+    void add(const std::string& key, LawFit fit) { add_law(result_, {key, std::move(fit)}); }
+
+    /// The law of a part that is there; none where the trace does not tell.
+    template <class Fit>
+    void add_part(const std::string& key, const Component& component, const char* between, Fit fit)
+    {
+        if (component.present && std::sqrt(component.high) > nothing) {
+            add(key, fit());
+        } else if (!component.unknown.empty()) {
+            result_.left.push_back({key, component.unknown});
+        } else if (std::sqrt(component.high) > no_spread) {
+            result_.left.push_back({key, "chance may explain the spread between " + std::string(between) +
+                                             ", but too little is measured to call it constant"});
+        } else {
+            LawFit none = constant_law(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
+            none.values = static_cast<std::size_t>(component.units);
+            add(key, none);
+        }
+    }
+
+    void compute_laws(const StepGraph& graph)
+    {
+        result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
+        const std::vector<Component>& parts = parts_.components;
+        // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
+        add_part("common_compute", parts[0], "steps", [&] {
+            return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
+                           source("computing of a step over its mean"));
+        });
+        if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors, source("computing of a worker over its stage's mean"))) {
+            add_part("gpu", parts[1], "workers", [&] {
+                std::vector<double> gpus;
+                std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
+                             [](double effect) { return std::isfinite(effect); });
+                gpus = exponentials(with_variance(gpus, parts[1].variance));
+                return fit_law(gpus, source("computing of a worker over its stage's mean"));
+            });
+        }
+        add_part("stage", parts[2], "stages in a step",
+                 [&] { return lognormal(parts[2], source("computing of a stage in one step")); });
+        add_part("microbatch", parts[3], "microbatches",
+                 [&] { return fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch")); });
+        if (parts[4].unknown.empty()) {
+            add("operation", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
+            result_.left.push_back(
+                {"residual.gemm", "of each operation there is one duration, of all its kernels; see operation"});
+        } else {
+            result_.left.push_back({"operation", parts[4].unknown});
+        }
+    }
+
+    /// Components have no values of their own to fit where several operations share a draw.
+    static LawFit lognormal(const Component& component, const std::string& source)
+    {
+        LawFit fit = constant_law(source);
+        fit.law.family = LogNormal{std::sqrt(std::expm1(component.variance))};
+        fit.family = "lognormal";
+        fit.values = static_cast<std::size_t>(component.units);
+        fit.claims_to = highest_claim(fit.values);
+        return fit;
+    }
+
+    /// Effects stretched to the variance of their component: means have noise of their own, and are about the mean of a few.
+    static std::vector<double> with_variance(std::vector<double> effects, double variance)
+    {
+        const double seen = variance_of(effects);
+        for (double& effect : effects) {
+            effect *= seen > 0.0 ? std::sqrt(variance / seen) : 0.0;
+        }
+        return effects;
+    }
+
+    /// Kernels of profilers tell of no microbatch: what persists of each GPU, over the same kernels.
+    void gpus_without_microbatches()
+    {
+        const GpuEffects gpus = gpu_effects(trace_);
+        result_.components = {gpus.component};
+        if (!gpus.component.unknown.empty()) {
+            return;
+        }
+        const std::string from = source("kernels of a GPU over those of the median GPU");
+        if (gpus_with_slow(gpus.effects, gpus.errors, from)) {
+            return;
+        }
+        std::vector<double> logs;
+        std::copy_if(gpus.effects.begin(), gpus.effects.end(), std::back_inserter(logs),
+                     [](double effect) { return std::isfinite(effect); });
+        constexpr std::size_t least = 4;  // fewer that are alike say little of others
+        if (gpus.component.present) {
+            add("gpu", fit_law(exponentials(with_variance(logs, gpus.component.variance)), from));
+        } else if (logs.size() >= least) {
+            add("gpu", constant_law(source("no spread between GPUs beyond chance")));
+        }
+    }
+
+    /// What the kernels of one step share, and those of one GPU in it.
+    void steps_without_microbatches()
+    {
+        const StepEffects steps = step_effects(trace_);
+        note_sometimes_slow(steps);
+        result_.components.insert(result_.components.begin(), steps.components.front());
+        result_.components.insert(result_.components.end(), steps.components.begin() + 1, steps.components.end());
+        result_.drift = fit_drift(steps.effects, steps.steps, step_s_);
+        add_part("common_compute", steps.components[0], "steps", [&] {
+            constexpr std::size_t least = 20;  // of fewer a pool would be all that is known
+            const std::string from = source("computing of a step over its mean, kernels by their time");
+            return steps.effects.size() < least
+                       ? lognormal(steps.components[0], from)
+                       : fit_law(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
+        });
+        add_part("stage", steps.components[1], "GPUs in a step",
+                 [&] { return lognormal(steps.components[1], source("computing of a GPU in one step")); });
+    }
+
+    std::string gpu_name(const Worker& worker) const
+    {
+        const bool stages =
+            std::any_of(trace_.workers.begin(), trace_.workers.end(), [](const Worker& w) { return w.stage > 0; });
+        return stages || !parts_.slots.empty()
+                   ? "GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage)
+                   : "GPU of rank " + std::to_string(worker.dp);
+    }
+
+    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the law is of the
+    /// others, with the slow ones as its slow mode; otherwise nothing is written.
+    bool gpus_with_slow(const std::vector<double>& effects, const std::vector<double>& standard_errors, const std::string& from)
+    {
+        std::map<int, std::vector<double>> stages;
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                stages[trace_.workers[w].stage].push_back(effects[w]);
+            }
+        }
+        std::vector<double> values;
+        std::vector<double> errors;
+        std::vector<std::size_t> who;
+        for (std::size_t w = 0; w < effects.size(); ++w) {
+            if (std::isfinite(effects[w])) {
+                values.push_back(effects[w] - median_of(stages[trace_.workers[w].stage]));
+                errors.push_back(standard_errors[w]);
+                who.push_back(w);
+            }
+        }
+        const std::vector<Outlier> found = outliers(values, errors);
+        std::vector<char> is_slow(values.size(), 0);
+        std::vector<double> slow;
+        for (const Outlier& outlier : found) {
+            is_slow[outlier.index] = 1;
+            slow.push_back(values[outlier.index]);
+            result_.slow.push_back(
+                {gpu_name(trace_.workers[who[outlier.index]]), std::expm1(values[outlier.index]), outlier.probability});
+        }
+        if (slow.empty()) {
+            return false;
+        }
+        std::map<int, std::vector<double>> usual_of;  // by stage
+        double noise = 0.0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (is_slow[i] == 0) {
+                usual_of[trace_.workers[who[i]].stage].push_back(values[i]);
+                noise += errors[i] * errors[i] / static_cast<double>(values.size() - slow.size());
+            }
+        }
+        std::vector<double> usual;
+        double squares = 0.0;
+        double freedom = 0.0;
+        for (const auto& [stage, of_stage] : usual_of) {
+            const double mean = mean_of(of_stage);
+            for (const double value : of_stage) {
+                usual.push_back(value - mean);
+                squares += (value - mean) * (value - mean);
+            }
+            freedom += static_cast<double>(of_stage.size() - 1);
+        }
+        const double variance = freedom > 0.0 ? std::max(0.0, squares / freedom - noise) : 0.0;
+        const LawFit fit = law_with_slow(with_variance(usual, variance), slow, from);
+        result_.notes.push_back(slow_advice("gpu", "GPU", slow.size(), values.size(), fit.law.slow.excess));
+        add("gpu", fit);
+        return true;
+    }
+
+    /// GPUs that throttle now and then.
+    void note_sometimes_slow(const StepEffects& steps)
+    {
+        std::vector<std::vector<double>> logs;
+        std::vector<std::size_t> who;
+        for (std::size_t w = 0; w < steps.workers.size(); ++w) {
+            if (!steps.workers[w].empty()) {
+                logs.push_back(steps.workers[w]);
+                who.push_back(w);
+            }
+        }
+        for (const SometimesSlow& slow : sometimes_slow(logs)) {
+            char text[80];
+            std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * slow.share, 100.0 * slow.excess);
+            result_.notes.push_back(gpu_name(trace_.workers[who[slow.index]]) + text);
+        }
+    }
+
+    /// Mean durations by stage of kinds with a microbatch, against the median stage. Of a stage's workers the median counts: one slow GPU
+    /// is no slow stage.
+    void name_long_stages()
+    {
+        std::map<std::pair<int, std::int32_t>, std::pair<double, double>> sums;  // kind, worker: sum, count
+        for (const TraceOp& op : trace_.ops) {
+            if (op.microbatch >= 0 && trace_.kinds[op.kind].role == OpRole::compute) {
+                auto& [sum, count] = sums[{op.kind, op.worker}];
+                sum += static_cast<double>(op.duration_s);
+                count += 1.0;
+            }
+        }
+        std::map<std::pair<int, int>, std::vector<double>> workers;  // kind, stage
+        for (const auto& [key, sum] : sums) {
+            workers[{key.first, trace_.workers[static_cast<std::size_t>(key.second)].stage}].push_back(sum.first / sum.second);
+        }
+        std::map<int, std::vector<std::pair<int, double>>> by_kind;
+        for (const auto& [key, means] : workers) {
+            by_kind[key.first].emplace_back(key.second, median_of(means));
+        }
+        constexpr double longer = 0.05;  // less is how layers divide
+        for (const auto& [kind, stages] : by_kind) {
+            std::vector<double> means(stages.size());
+            std::transform(stages.begin(), stages.end(), means.begin(), [](const auto& s) { return s.second; });
+            const double median = median_of(means);
+            for (const auto& [stage, mean] : stages) {
+                if (stages.size() > 2 && mean > (1.0 + longer) * median) {
+                    result_.slow.push_back(
+                        {"stage " + std::to_string(stage) + ", " + trace_.kinds[static_cast<std::size_t>(kind)].name,
+                         mean / median - 1.0, 0.0});
+                }
+            }
+        }
+    }
+
+    void communication_laws()
+    {
+        OperationLaws found = operation_laws(trace_, !parts_.slots.empty());
+        result_.signatures = std::move(found.signatures);
+        result_.communication = found.communication;
+        if (!found.communication.empty()) {
+            const Component& step = found.communication.front();
+            add_part("common_communication", step, "the communication of steps",
+                     [&] { return lognormal(step, source("communication of a step over its mean")); });
+        }
+        for (const KernelClassRow& row : kernel_class_rows) {
+            const auto k = static_cast<std::size_t>(row.kernel);
+            const std::string key = residual_key(row.kernel);
+            const bool known =
+                std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
+            if (known) {
+                continue;
+            }
+            if (has_own_law(row.kernel, found.pools)) {
+                add(key,
+                    fit_law(found.pools[k],
+                            source(found.positions_alike
+                                       ? "durations over the mean of their kind and stage in the one step: an upper limit where "
+                                         "its operations have not the same to do"
+                                       : "durations over the mean of their position, less what a step shares")));
+            } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
+                result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
+            }
+        }
+    }
+
+    const Trace& all_;
+    Trace trace_;  // steady steps
+    double step_s_ = 0.0;
+    ComputeParts parts_;
+    Calibration result_;
+};
+
+}  // namespace
+
+bool few_steps(const Calibration& calibration)
+{
+    constexpr std::size_t least = 10;
+    const std::size_t usual = calibration.steps.size() - calibration.others.size();
+    return !calibration.others.empty() && (usual < least || 2 * usual < calibration.steps.size());
+}
+
+void add_law(Calibration& calibration, const CalibratedLaw& law)
+{
+    std::erase_if(calibration.left, [&](const LeftToProfile& left) { return left.key == law.key; });
+    const auto there =
+        std::find_if(calibration.laws.begin(), calibration.laws.end(), [&](const CalibratedLaw& l) { return l.key == law.key; });
+    if (there == calibration.laws.end()) {
+        calibration.laws.push_back(law);
+        return;
+    }
+    // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes and without the job beside them.
+    const bool of_job = law.key.starts_with("residual.");
+    const bool more = !of_job && law.fit.values > there->fit.values;
+    const LawFit& other = more ? there->fit : law.fit;
+    const std::string instead = (of_job ? "; of the job, not of the " : "; of more values than the ") +
+                                std::to_string(other.values) + " of: " + other.law.source;
+    if (more) {
+        *there = law;
+    }
+    there->fit.law.source += instead;
+}
+
+Calibration calibrate(const Trace& trace) { return Calibrator(trace).make(); }
+
+}  // namespace prismopt

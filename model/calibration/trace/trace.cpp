@@ -1,0 +1,440 @@
+#include "model/calibration/trace/trace.hpp"
+
+#include "model/calibration/fit/goodness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+struct Word {
+    const char* part;
+    OpRole role;
+    KernelClass kernel;
+};
+
+/// The first that a name contains decides.
+constexpr std::array words{Word{"of a data-parallel group", OpRole::collective, KernelClass::dp_collective},
+                           Word{"-parallel group", OpRole::collective, KernelClass::tp_collective},
+                           Word{"tp-all", OpRole::collective, KernelClass::tp_collective},
+                           Word{"tp_all", OpRole::collective, KernelClass::tp_collective},
+                           Word{"sendrecv", OpRole::send, KernelClass::p2p},
+                           Word{"send", OpRole::send, KernelClass::p2p},
+                           Word{"recv", OpRole::receive, KernelClass::p2p},
+                           Word{"receive", OpRole::receive, KernelClass::p2p},
+                           Word{"all-reduce", OpRole::collective, KernelClass::dp_collective},
+                           Word{"all_reduce", OpRole::collective, KernelClass::dp_collective},
+                           Word{"allreduce", OpRole::collective, KernelClass::dp_collective},
+                           Word{"all-gather", OpRole::collective, KernelClass::dp_collective},
+                           Word{"all_gather", OpRole::collective, KernelClass::dp_collective},
+                           Word{"allgather", OpRole::collective, KernelClass::dp_collective},
+                           Word{"reduce-scatter", OpRole::collective, KernelClass::dp_collective},
+                           Word{"reduce_scatter", OpRole::collective, KernelClass::dp_collective},
+                           Word{"reducescatter", OpRole::collective, KernelClass::dp_collective},
+                           Word{"alltoall", OpRole::collective, KernelClass::tp_collective},
+                           Word{"all-to-all", OpRole::collective, KernelClass::tp_collective},
+                           Word{"all_to_all", OpRole::collective, KernelClass::tp_collective},
+                           Word{"broadcast", OpRole::collective, KernelClass::dp_collective},
+                           Word{"nccl", OpRole::collective, KernelClass::dp_collective},
+                           Word{"flash", OpRole::compute, KernelClass::attention},
+                           Word{"attention", OpRole::compute, KernelClass::attention},
+                           Word{"attn", OpRole::compute, KernelClass::attention},
+                           Word{"softmax", OpRole::compute, KernelClass::attention},
+                           Word{"gemm", OpRole::compute, KernelClass::gemm},
+                           Word{"matmul", OpRole::compute, KernelClass::gemm},
+                           Word{"nvjet", OpRole::compute, KernelClass::gemm},
+                           Word{"cutlass", OpRole::compute, KernelClass::gemm},
+                           Word{"forward", OpRole::compute, KernelClass::gemm},
+                           Word{"backward", OpRole::compute, KernelClass::gemm}};
+
+/// A part of a name, and what it says beyond the class that `words` gives.
+template <class Meaning>
+struct NamePart {
+    const char* part;
+    Meaning meaning;
+};
+template <class Meaning>
+NamePart(const char*, Meaning) -> NamePart<Meaning>;
+
+constexpr std::array narrower_words{NamePart{"grouped_gemm", KernelClass::grouped_gemm},  // torch._grouped_mm, Megatron-Core
+                                    NamePart{"groupedgemm", KernelClass::grouped_gemm},
+                                    NamePart{"gemmgrouped", KernelClass::grouped_gemm},        // CUTLASS 2
+                                    NamePart{"groupproblemshape", KernelClass::grouped_gemm},  // and 3
+                                    NamePart{"embedding", KernelClass::lookup},                // PyTorch
+                                    NamePart{"indexselect", KernelClass::lookup}};
+
+constexpr std::array group_words{NamePart{"of a data-parallel group", ProcessGroup::data},
+                                 NamePart{"of a tensor-parallel group", ProcessGroup::tensor},
+                                 NamePart{"of a context-parallel group", ProcessGroup::context},
+                                 NamePart{"of an expert-parallel group", ProcessGroup::expert},
+                                 NamePart{"tp-all", ProcessGroup::tensor},
+                                 NamePart{"tp_all", ProcessGroup::tensor}};
+
+constexpr std::array collective_words{NamePart{"allreduce", Collective::all_reduce},
+                                      NamePart{"allgather", Collective::all_gather},
+                                      NamePart{"reducescatter", Collective::reduce_scatter},
+                                      NamePart{"alltoall", Collective::all_to_all}};
+
+std::string lower_case(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+/// The narrowest class within `root` that the name tells: by the group and the kind of a collective, or by its words.
+KernelClass narrowed(KernelClass root, const std::string& lower)
+{
+    for (const auto& [part, narrower] : narrower_words) {
+        if (is_within(narrower, root) && lower.find(part) != std::string::npos) {
+            return narrower;
+        }
+    }
+    std::optional<ProcessGroup> group = root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
+    for (const auto& [part, named] : group_words) {
+        if (!group && root == KernelClass::tp_collective && lower.find(part) != std::string::npos) {
+            group = named;
+        }
+    }
+    if (!group) {
+        return root;
+    }
+    std::string letters = lower;
+    std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+    for (const auto& [part, kind] : collective_words) {
+        if (letters.find(part) != std::string::npos) {
+            return class_of(*group, kind);
+        }
+    }
+    const bool passed_on = letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;
+    return passed_on && group == ProcessGroup::context ? KernelClass::context_p2p : class_of(*group);
+}
+
+template <class Key, class Index>
+Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index fresh)
+{
+    const auto place =
+        std::lower_bound(order.begin(), order.end(), key, [](const auto& entry, const Key& k) { return entry.first < k; });
+    if (place != order.end() && place->first == key) {
+        return place->second;
+    }
+    order.emplace(place, key, fresh);
+    return fresh;
+}
+
+}  // namespace
+
+OpKind op_kind(const std::string& name)
+{
+    const std::string lower = lower_case(name);
+    for (const Word& word : words) {
+        if (lower.find(word.part) != std::string::npos) {
+            return {name, word.role,
+                    word.role == OpRole::send || word.role == OpRole::receive ? word.kernel : narrowed(word.kernel, lower)};
+        }
+    }
+    return {name, OpRole::compute, narrowed(KernelClass::elementwise, lower)};
+}
+
+void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }
+
+std::uint16_t Trace::kind_index(const std::string& name)
+{
+    const auto fresh = static_cast<std::uint16_t>(kinds.size());
+    const std::uint16_t index = index_in(kind_order_, name, fresh);
+    if (index == fresh) {
+        kinds.push_back(op_kind(name));
+    }
+    return index;
+}
+
+std::int32_t Trace::worker_index(Worker worker)
+{
+    const auto fresh = static_cast<std::int32_t>(workers.size());
+    const std::int32_t index = index_in(worker_order_, worker, fresh);
+    if (index == fresh) {
+        workers.push_back(worker);
+    }
+    return index;
+}
+
+void sort_by_start(Trace& trace)
+{
+    const auto order = [](const TraceOp& a, const TraceOp& b) {
+        return std::tie(a.step, a.worker, a.start_s, a.kind, a.sequence, a.line) <
+               std::tie(b.step, b.worker, b.start_s, b.kind, b.sequence, b.line);
+    };
+    if (!std::is_sorted(trace.ops.begin(), trace.ops.end(), order)) {
+        std::sort(trace.ops.begin(), trace.ops.end(), order);
+    }
+}
+
+std::size_t leave_out_absurd(Trace& trace)
+{
+    std::vector<double> steps;
+    for (const StepTime& time : busiest_worker_times(trace)) {
+        steps.push_back(time.seconds);
+    }
+    const double step_s = steps.empty() ? 0.0 : median_of(std::move(steps));
+    const double longest = longest_credible({}, step_s);
+    std::vector<std::vector<double>> usual(trace.kinds.size());
+    std::vector<bool> suspect(trace.kinds.size(), false);
+    for (const TraceOp& op : trace.ops) {
+        suspect[op.kind] = suspect[op.kind] || static_cast<double>(op.duration_s) > longest;
+    }
+    for (const TraceOp& op : trace.ops) {
+        if (suspect[op.kind]) {
+            usual[op.kind].push_back(static_cast<double>(op.duration_s));
+        }
+    }
+    std::vector<double> limits(trace.kinds.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t kind = 0; kind < limits.size(); ++kind) {
+        limits[kind] = suspect[kind] ? longest_credible(std::move(usual[kind]), step_s) : limits[kind];
+    }
+    const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
+    for (const TraceOp& op : trace.ops) {
+        if (absurd(op)) {
+            trace.fault("duration of more than 100 times the median of " + trace.kinds[op.kind].name +
+                            ", and 10 times that of a step",
+                        op.line);
+        }
+    }
+    const std::size_t before = trace.ops.size();
+    trace.ops.erase(std::remove_if(trace.ops.begin(), trace.ops.end(), absurd), trace.ops.end());
+    return before - trace.ops.size();
+}
+
+namespace {
+
+std::string milliseconds(double low_s, double high_s)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "%.4g to %.4g ms", 1e3 * low_s, 1e3 * high_s);
+    return text;
+}
+
+/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job that
+/// was changed between.
+std::vector<TraceProblem> seams(const Trace& trace)
+{
+    constexpr std::int32_t jump = 10;    // times the usual distance of steps
+    constexpr std::ptrdiff_t least = 8;  // steps on both sides
+    constexpr double longer = 1.5;       // one job's windows differ by less
+    std::vector<StepTime> times;         // of all operations of a step together
+    for (const TraceOp& op : trace.ops) {
+        if (times.empty() || times.back().step != op.step) {
+            times.push_back({op.step, 0.0});
+        }
+        times.back().seconds += static_cast<double>(op.duration_s);
+    }
+    std::vector<std::int32_t> gaps;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+        gaps.push_back(times[i].step - times[i - 1].step);
+    }
+    if (gaps.empty()) {
+        return {};
+    }
+    std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2), gaps.end());
+    const std::int64_t usual = std::max(1, gaps[gaps.size() / 2]);
+    const auto parted = [&](const StepTime& a, const StepTime& b) {
+        return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
+    };
+    const auto usual_range = [](auto from, auto to) {  // nine tenths of them: a first or last step may be cut off
+        std::vector<double> seconds;
+        std::transform(from, to, std::back_inserter(seconds), [](const StepTime& t) { return t.seconds; });
+        std::sort(seconds.begin(), seconds.end());
+        const std::size_t out = (seconds.size() + 19) / 20;
+        return std::pair{seconds[out], seconds[seconds.size() - 1 - out]};
+    };
+    std::vector<TraceProblem> found;
+    auto before = times.begin();
+    auto begin = std::adjacent_find(before, times.end(), parted);
+    while (begin != times.end()) {
+        ++begin;
+        const auto next = std::adjacent_find(begin, times.end(), parted);
+        const auto end = next == times.end() ? next : next + 1;
+        if (begin - before >= least && end - begin >= least) {
+            const auto [low, high] = usual_range(before, begin);
+            const auto [later_low, later_high] = usual_range(begin, end);
+            if (later_low > longer * high || low > longer * later_high) {
+                const std::int32_t step = begin->step;
+                const auto op =
+                    std::find_if(trace.ops.begin(), trace.ops.end(), [&](const TraceOp& o) { return o.step == step; });
+                found.push_back({op->line, "operations of steps " + std::to_string(step) + " to " +
+                                               std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
+                                               ", steps " + std::to_string(before->step) + " to " +
+                                               std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
+                                               " (two jobs in one file?); give each job a file and calibrate one"});
+            }
+        }
+        before = begin;
+        begin = next;
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<TraceProblem> problems(const Trace& trace)
+{
+    std::vector<TraceProblem> found = seams(trace);
+    constexpr std::size_t most = 10;
+    std::vector<TraceOp> of_worker;
+    for (auto begin = trace.ops.begin(); begin != trace.ops.end() && found.size() < most;) {
+        const auto end = std::find_if(begin, trace.ops.end(),
+                                      [&](const TraceOp& op) { return op.step != begin->step || op.worker != begin->worker; });
+        of_worker.assign(begin, end);
+        std::stable_sort(of_worker.begin(), of_worker.end(), [](const TraceOp& a, const TraceOp& b) {
+            return std::tie(a.kind, a.sequence) < std::tie(b.kind, b.sequence);
+        });
+        for (std::size_t i = 1; i < of_worker.size() && found.size() < most; ++i) {
+            const TraceOp& before = of_worker[i - 1];
+            const TraceOp& op = of_worker[i];
+            if (before.kind == op.kind && before.sequence == op.sequence) {
+                found.push_back(
+                    {std::max(op.line, before.line), trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
+                                                         std::to_string(op.step) + " is there twice for one worker, first in " +
+                                                         trace.rows + ' ' + std::to_string(std::min(op.line, before.line)) +
+                                                         " (two jobs in one file?); give each job a file and calibrate one"});
+            } else if (before.kind == op.kind && op.start_s < before.start_s) {
+                found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
+                                              std::to_string(op.step) + " starts before number " +
+                                              std::to_string(before.sequence) +
+                                              " (the clock runs backwards); leave the worker or the step out"});
+            }
+        }
+        begin = end;
+    }
+    return found;
+}
+
+std::vector<TraceProblem> clock_set_back(const Trace& trace)
+{
+    struct Start {
+        double seconds;
+        std::int32_t step;
+        std::uint32_t line;
+    };
+    std::vector<Start> starts;
+    for (const TraceOp& op : trace.ops) {
+        if (starts.empty() || starts.back().step != op.step) {
+            starts.push_back({op.start_s, op.step, op.line});
+        } else if (op.start_s < starts.back().seconds) {
+            starts.back() = {op.start_s, op.step, op.line};
+        }
+    }
+    std::vector<TraceProblem> found;
+    std::size_t follow = 0;
+    for (std::size_t i = 1; i < starts.size(); ++i) {
+        follow += starts[i].seconds > starts[i - 1].seconds ? 1 : 0;
+        if (starts[i].seconds < starts[i - 1].seconds) {
+            found.push_back({starts[i].line, "step " + std::to_string(starts[i].step) + " starts before step " +
+                                                 std::to_string(starts[i - 1].step) + " did (the clock was set back)"});
+        }
+    }
+    constexpr std::size_t mostly =
+        3;  // as many follow for each that does not; of starts that scatter about zero every other one does
+    return follow >= mostly * found.size() ? found : std::vector<TraceProblem>{};
+}
+
+std::vector<TraceProblem> without_microbatch(const Trace& trace)
+{
+    struct Count {
+        std::size_t with = 0;
+        std::size_t without = 0;
+        std::uint32_t first_line = 0;
+    };
+    std::vector<Count> counts(trace.kinds.size());
+    for (const TraceOp& op : trace.ops) {
+        Count& count = counts[op.kind];
+        if (op.microbatch >= 0) {
+            ++count.with;
+        } else {
+            count.first_line = count.without == 0 ? op.line : std::min(count.first_line, op.line);
+            ++count.without;
+        }
+    }
+    const auto of_microbatches = [&](std::size_t kind) {  // computing that each microbatch has
+        const std::string name = lower_case(trace.kinds[kind].name);
+        return trace.kinds[kind].role == OpRole::compute &&
+               (name.find("forward") != std::string::npos || name.find("backward") != std::string::npos);
+    };
+    bool any = false;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        any = any || (of_microbatches(kind) && counts[kind].with > 0);
+    }
+    std::vector<TraceProblem> found;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+        const Count& count = counts[kind];
+        const bool mixed = trace.kinds[kind].role == OpRole::compute && count.with > 0;
+        if (count.without > 0 && (mixed || (any && of_microbatches(kind)))) {
+            found.push_back({count.first_line, std::to_string(count.without) + " of " +
+                                                   std::to_string(count.with + count.without) + " " + trace.kinds[kind].name +
+                                                   " have no microbatch"});
+        }
+    }
+    return found;
+}
+
+std::vector<StepTime> step_times(const Trace& trace)
+{
+    std::vector<StepTime> times;
+    double first = 0.0;
+    double last = 0.0;
+    for (const TraceOp& op : trace.ops) {
+        if (times.empty() || times.back().step != op.step) {
+            times.push_back({op.step, 0.0});
+            first = std::numeric_limits<double>::infinity();
+            last = -first;
+        }
+        first = std::min(first, op.start_s);
+        last = std::max(last, op.start_s + static_cast<double>(op.duration_s));
+        times.back().seconds = last - first;
+    }
+    return times;
+}
+
+std::vector<StepTime> busiest_worker_times(const Trace& trace)
+{
+    std::vector<StepTime> times;
+    std::int32_t worker = -1;
+    double first = 0.0;
+    double last = 0.0;
+    for (const TraceOp& op : trace.ops) {
+        const bool fresh = times.empty() || times.back().step != op.step;
+        if (fresh) {
+            times.push_back({op.step, 0.0});
+        }
+        if (fresh || op.worker != worker) {
+            worker = op.worker;
+            first = op.start_s;  // the earliest: sorted
+            last = first;
+        }
+        last = std::max(last, op.start_s + static_cast<double>(op.duration_s));
+        times.back().seconds = std::max(times.back().seconds, last - first);
+    }
+    return times;
+}
+
+Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps)
+{
+    Trace part;
+    part.source = trace.source;
+    part.kinds = trace.kinds;
+    part.workers = trace.workers;
+    std::vector<std::int32_t> wanted = steps;
+    std::sort(wanted.begin(), wanted.end());
+    std::copy_if(trace.ops.begin(), trace.ops.end(), std::back_inserter(part.ops),
+                 [&](const TraceOp& op) { return std::binary_search(wanted.begin(), wanted.end(), op.step); });
+    return part;
+}
+
+}  // namespace prismopt

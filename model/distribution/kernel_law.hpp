@@ -1,0 +1,89 @@
+#pragma once
+
+/// A residual law of one kernel class, compiled for composing (model/distribution/grid_law.hpp).
+
+#include "model/distribution/quantile_table.hpp"
+#include "model/distribution/variability.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// A law of mean one in pieces of even density: quantiles at probabilities spaced by octave towards both tails, 16 a power of two, to
+/// 2^-45 (deeper than a QuantileTable: the op's tail is a kernel's much further out), and closer where the quantile function
+/// jumps. Mean and variance are the law's own. Plain numbers for broadcasting.
+class KernelLaw {
+public:
+    static constexpr double beyond = 0x1p-45;  // probability below the first knot, and above the last
+
+    /// Always one.
+    KernelLaw() = default;
+    explicit KernelLaw(const Quantile& quantile);
+
+    /// Sum of laws at one draw: its quantile is the sum of `of_all` times theirs. The shares sum to one.
+    struct Share {
+        double of_all;
+        const KernelLaw* law;
+    };
+    static KernelLaw of_one_draw(std::span<const Share> shares);
+
+    /// The law of min(factor, most), over its mean.
+    KernelLaw limited(double most) const;
+
+    bool operator==(const KernelLaw&) const = default;
+
+    double cv() const { return cv_; }
+    /// Half the distance of the quantiles at 16 and 84 %: what a grid must resolve. Between cv / 4 and cv.
+    double core() const { return core_; }
+    std::size_t pieces() const { return mass_.size(); }
+    double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
+    double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
+
+    /// Calls visit(number) for each number that it consists of, to write or to read it.
+    template <class Visit>
+    void for_numbers(Visit&& visit)
+    {
+        std::uint64_t count = pieces();
+        visit(count);
+        visit(cv_);
+        visit(core_);
+        mass_.resize(count);
+        quantile_.resize(count + 1);
+        for (auto* list : {&mass_, &quantile_}) {
+            for (double& x : *list) {
+                visit(x);
+            }
+        }
+    }
+
+private:
+    struct Sums {
+        double first = 0.0;  // of deviations from one
+        double second = 0.0;
+        void add(double mass, double x);
+        void add_chord(double mass, double from, double to);  // of even density between two quantiles
+        double deviation() const;
+    };
+    void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums);
+    void normalise(const Sums& law);
+
+    double cv_ = 0.0;
+    double core_ = 0.0;
+    std::vector<double> mass_;           // [piece]
+    std::vector<double> quantile_{1.0};  // [knot]
+};
+
+/// Load of the fullest member of an expert parallel group beyond the mean, over its own mean.
+struct ExpertImbalance {
+    KernelLaw law;
+    double correlation = 1.0;  // between layers
+};
+
+/// Of a scenario, by kernel class.
+using ResidualLaws = std::array<KernelLaw, kernel_classes>;
+
+}  // namespace prismopt

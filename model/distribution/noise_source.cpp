@@ -1,0 +1,127 @@
+#include "model/distribution/noise_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// Sources of one law each, with where it is and where its table is (null: none of that kind).
+struct Row {
+    NoiseKind kind;
+    const char* name;
+    Law Variability::*law;
+    QuantileTable NoiseTables::*table;
+};
+constexpr std::array<Row, 10> rows{{
+    {NoiseKind::common_step, "common_step", &Variability::common_step, nullptr},
+    {NoiseKind::common_compute, "common_compute", &Variability::common_compute, &NoiseTables::common_compute},
+    {NoiseKind::common_communication, "common_communication", &Variability::common_communication,
+     &NoiseTables::common_communication},
+    {NoiseKind::microbatch, "microbatch", &Variability::microbatch, &NoiseTables::microbatch},
+    {NoiseKind::operation, "operation", &Variability::operation, nullptr},
+    {NoiseKind::expert_imbalance, "expert_imbalance", &Variability::expert_imbalance, nullptr},
+    {NoiseKind::gpu, "gpu", &Variability::gpu, nullptr},
+    {NoiseKind::node, "node", &Variability::node, &NoiseTables::node},
+    {NoiseKind::stage, "stage", &Variability::stage, &NoiseTables::stage},
+    {NoiseKind::site, "site", &Variability::site, &NoiseTables::site},
+}};
+
+const Row& row_of(NoiseKind kind)
+{
+    return *std::find_if(rows.begin(), rows.end(), [kind](const Row& row) { return row.kind == kind; });
+}
+
+QuantileTable always_one()
+{
+    return QuantileTable([](double, bool) { return 1.0; });
+}
+
+/// Of the class and all within it.
+void remove_residual(NoiseTables& tables, KernelClass kind)
+{
+    for (const KernelClassRow& row : kernel_class_rows) {
+        if (is_within(row.kernel, kind)) {
+            tables.residual[static_cast<std::size_t>(row.kernel)] = KernelLaw();
+        }
+    }
+    for (const ExchangeTable& row : exchange_tables) {
+        if (is_within(row.kernel, kind)) {
+            tables.*row.table = always_one();
+        }
+    }
+    if (kind == KernelClass::p2p) {
+        tables.p2p = always_one();
+        tables.p2p_by_score = StandardLaw([](double, bool) { return 1.0; }, tables.node_probability);
+        tables.p2p_is_smooth = true;
+    }
+}
+
+}  // namespace
+
+std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
+{
+    std::vector<NoiseSource> sources;
+    for (const KernelClassRow& row : kernel_class_rows) {
+        sources.push_back({NoiseKind::residual, static_cast<std::size_t>(row.kernel), std::string(row.name)});
+    }
+    for (const Row& row : rows) {
+        sources.push_back({row.kind, 0, row.name});
+    }
+    for (std::size_t t = 0; t < tiers.size(); ++t) {
+        sources.push_back({NoiseKind::tier, t, tiers[t].name + ".variability"});
+    }
+    return sources;
+}
+
+const Law& law_of(const NoiseSource& source, const Variability& variability)
+{
+    static const Law constant;
+    switch (source.kind) {
+        case NoiseKind::residual: return residual_law(variability, static_cast<KernelClass>(source.index));
+        case NoiseKind::tier: return variability.tier.empty() ? constant : variability.tier[source.index];
+        default: return variability.*row_of(source.kind).law;
+    }
+}
+
+NoiseTables without(NoiseTables tables, const NoiseSource& source)
+{
+    switch (source.kind) {
+        case NoiseKind::residual: remove_residual(tables, static_cast<KernelClass>(source.index)); break;
+        case NoiseKind::tier:
+            if (!tables.tier.empty()) {
+                tables.tier[source.index] = always_one();
+            }
+            break;
+        case NoiseKind::common_step:
+            std::fill(tables.common_step.begin(), tables.common_step.end(), 1.0);
+            tables.step_varies = false;
+            break;
+        case NoiseKind::operation: tables.operation = KernelLaw(); break;
+        case NoiseKind::expert_imbalance: tables.expert_imbalance.law = KernelLaw(); break;
+        case NoiseKind::gpu:
+            for (auto& [width, laws] : tables.group) {
+                std::fill(laws.begin(), laws.end(), always_one());
+            }
+            break;
+        default: tables.*row_of(source.kind).table = always_one(); break;
+    }
+    tables.node_varies = tables.node_varies && source.kind != NoiseKind::node;
+    tables.stage_varies = tables.stage_varies && source.kind != NoiseKind::stage;
+    tables.microbatch_varies = tables.microbatch_varies && source.kind != NoiseKind::microbatch;
+    return tables;
+}
+
+bool is_of_graph(const NoiseSource& source)
+{
+    if (source.kind == NoiseKind::residual) {
+        const auto kind = static_cast<KernelClass>(source.index);
+        return kind != KernelClass::p2p && !is_within(kind, KernelClass::dp_collective);
+    }
+    return source.kind == NoiseKind::operation || source.kind == NoiseKind::expert_imbalance || source.kind == NoiseKind::gpu ||
+           source.kind == NoiseKind::common_step;
+}
+
+}  // namespace prismopt

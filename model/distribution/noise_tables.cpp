@@ -1,0 +1,252 @@
+#include "model/distribution/noise_tables.hpp"
+
+#include "model/distribution/group_law.hpp"
+
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/gamma.hpp>
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <type_traits>
+
+namespace prismopt {
+
+namespace {
+
+Quantile quantile_of(const Law& law)
+{
+    return [q = LawQuantile(law)](double p, bool upper) { return q(p, upper); };
+}
+
+/// Mean 0, deviation 1: gamma with shape 4 / skewness^2, shifted; normal at skewness zero.
+Quantile standard_law(double skewness)
+{
+    if (skewness == 0.0) {
+        return [](double p, bool upper) {
+            const boost::math::normal z;
+            return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
+        };
+    }
+    const double shape = 4.0 / (skewness * skewness);
+    // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.
+    using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+    return [shape, law = boost::math::gamma_distribution<double, Plain>(shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
+        const double x = upper ? boost::math::quantile(boost::math::complement(law, p)) : boost::math::quantile(law, p);
+        return x - std::sqrt(shape);
+    };
+}
+
+/// Whether the law by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both sides.
+bool follows(const StandardLaw& law, const NormalScores& scores, const QuantileTable& table)
+{
+    constexpr float tolerance = 2e-4F;
+    for (int octave = 0; octave < 31; ++octave) {
+        for (std::uint32_t place = 16; place < 32; ++place) {
+            const auto low = static_cast<std::uint32_t>((static_cast<std::uint64_t>(place) << octave) >> 4);
+            for (const std::uint32_t bits : {low, ~low}) {
+                const float exact = table(bits);
+                if (std::abs(law(scores(bits)) - exact) > tolerance * std::max(1.0F, exact)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/// Segment cv of a group law; the inverse of the position used by group_factor().
+double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
+
+/// Reads and writes the numbers of all tables in one order.
+template <class Visit>
+void visit(NoiseTables& tables, Visit&& number)
+{
+    const auto table = [&](QuantileTable& t) {
+        t.pieces().resize(2 * QuantileTable::segments);
+        for (std::uint64_t& piece : t.pieces()) {
+            number(piece);
+        }
+    };
+    for (KernelLaw& law : tables.residual) {
+        law.for_numbers(number);
+    }
+    tables.operation.for_numbers(number);
+    tables.expert_imbalance.law.for_numbers(number);
+    number(tables.expert_imbalance.correlation);
+    const auto pieces = [&](auto& p) {
+        for (auto& row : p.coefficient) {
+            for (float& c : row) {
+                number(c);
+            }
+        }
+    };
+    pieces(tables.scores.octave);
+    for (double& p : tables.node_probability) {
+        number(p);
+    }
+    tables.standard.resize(NoiseTables::standard_laws);
+    for (auto& t : tables.standard) {
+        pieces(t.piece);
+    }
+    for (auto& [degree, laws] : tables.group) {
+        laws.resize(NoiseTables::group_laws);
+        for (auto& t : laws) {
+            table(t);
+        }
+    }
+    for (auto* t :
+         {&tables.node, &tables.site, &tables.common_compute, &tables.common_communication, &tables.stage, &tables.microbatch,
+          &tables.p2p, &tables.dp_all_gather, &tables.dp_reduce_scatter, &tables.dp_all_reduce, &tables.exponential}) {
+        table(*t);
+    }
+    for (auto& regime : tables.tier) {
+        table(regime);
+    }
+    tables.common_step.resize(NoiseTables::step_node_probabilities().size());
+    for (double& value : tables.common_step) {
+        number(value);
+    }
+    number(tables.step_varies);
+    pieces(tables.p2p_by_score.piece);
+    number(tables.p2p_is_smooth);
+    number(tables.node_varies);
+    number(tables.stage_varies);
+    number(tables.microbatch_varies);
+}
+
+}  // namespace
+
+int NoiseTables::standard_index(double skewness)
+{
+    return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_laws - 1.0));
+}
+
+std::vector<TailProbability> NoiseTables::step_node_probabilities()
+{
+    constexpr int octaves = 31;
+    constexpr int per_octave = 8;
+    std::vector<TailProbability> nodes;
+    for (int k = 0; k <= octaves * per_octave; ++k) {
+        nodes.push_back({0.5 * std::exp2(static_cast<double>(k) / per_octave - octaves), false});
+    }
+    for (int k = octaves * per_octave - 1; k >= 0; --k) {
+        nodes.push_back({nodes[k].p, true});
+    }
+    return nodes;
+}
+
+QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
+{
+    const auto& laws = group.at(tensor_parallel_degree);
+    int above = 1;
+    while (above < group_laws - 1 && group_cv(above) < segment_cv) {
+        ++above;
+    }
+    const double low = group_cv(above - 1);
+    const double weight = std::clamp((segment_cv - low) / (group_cv(above) - low), 0.0, 1.0);
+    return {laws[above - 1], laws[above], weight};
+}
+
+NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
+{
+    NoiseTables tables;
+    for (const KernelClassRow& row : kernel_class_rows) {  // what a class is within comes before it
+        const auto k = static_cast<std::size_t>(row.kernel);
+        tables.residual[k] = variability.residual[k] ? KernelLaw(quantile_of(*variability.residual[k]))
+                                                     : tables.residual[static_cast<std::size_t>(row.within)];
+    }
+    tables.operation = KernelLaw(quantile_of(variability.operation));
+    tables.expert_imbalance = {KernelLaw(quantile_of(variability.expert_imbalance)), variability.expert_imbalance_correlation};
+    tables.scores = NormalScores(standard_law(0.0));
+    tables.node_probability = StandardLaw::node_probabilities();
+    for (int i = 0; i < NoiseTables::standard_laws; ++i) {
+        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness),
+                                     tables.node_probability);
+        tables.standard.back().standardise(tables.node_probability);
+    }
+    std::vector<GroupLaw> groups;
+    groups.reserve(NoiseTables::group_laws);
+    for (int i = 0; i < NoiseTables::group_laws; ++i) {
+        groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
+    }
+    for (const int width : tensor_parallel_degrees) {
+        for (const auto& group : groups) {
+            tables.group[width].emplace_back(group.factor(width));
+        }
+    }
+    const auto table = [](const Law& law) { return QuantileTable(quantile_of(law)); };
+    tables.node = table(variability.node);
+    tables.site = table(variability.site);
+    tables.common_compute = table(variability.common_compute);
+    tables.common_communication = table(variability.common_communication);
+    tables.stage = table(variability.stage);
+    tables.microbatch = table(variability.microbatch);
+    const Law& p2p = residual_law(variability, KernelClass::p2p);
+    tables.p2p = table(p2p);
+    tables.p2p_by_score = StandardLaw(quantile_of(p2p), tables.node_probability);
+    tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
+    for (const ExchangeTable& row : exchange_tables) {
+        tables.*row.table = table(residual_law(variability, row.kernel));
+    }
+    const auto varies = [](const Law& law) { return !LawQuantile(law).constant(); };
+    if (std::any_of(variability.tier.begin(), variability.tier.end(), varies)) {
+        std::transform(variability.tier.begin(), variability.tier.end(), std::back_inserter(tables.tier), table);
+    }
+    tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
+    const LawQuantile step(variability.common_step);
+    for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
+        tables.common_step.push_back(step(node.p, node.upper));
+    }
+    tables.step_varies = !step.constant();
+    tables.node_varies = !LawQuantile(variability.node).constant();
+    tables.stage_varies = !LawQuantile(variability.stage).constant();
+    tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();
+    return tables;
+}
+
+std::vector<std::byte> NoiseTables::encode() const
+{
+    std::vector<std::byte> bytes;
+    const auto put = [&bytes](const auto& number) {
+        const auto* raw = reinterpret_cast<const std::byte*>(&number);
+        bytes.insert(bytes.end(), raw, raw + sizeof number);
+    };
+    put(static_cast<std::int32_t>(group.size()));
+    for (const auto& row : group) {
+        put(static_cast<std::int32_t>(row.first));
+    }
+    put(static_cast<std::int32_t>(tier.size()));
+    NoiseTables copy = *this;
+    visit(copy, put);
+    return bytes;
+}
+
+NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
+{
+    NoiseTables tables;
+    const auto get = [&bytes](auto& number) {
+        if (bytes.size() < sizeof number) {
+            throw std::runtime_error("noise tables are cut short");
+        }
+        std::memcpy(&number, bytes.data(), sizeof number);
+        bytes = bytes.subspan(sizeof number);
+    };
+    std::int32_t widths = 0;
+    get(widths);
+    for (std::int32_t i = 0; i < widths; ++i) {
+        std::int32_t width = 0;
+        get(width);
+        tables.group[width] = {};
+    }
+    std::int32_t tiers = 0;
+    get(tiers);
+    tables.tier.resize(static_cast<std::size_t>(tiers));
+    visit(tables, get);
+    return tables;
+}
+
+}  // namespace prismopt

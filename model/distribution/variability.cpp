@@ -1,0 +1,86 @@
+#include "model/distribution/variability.hpp"
+
+#include "model/base/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+std::vector<const Law*> all_laws(const Variability& v)
+{
+    std::vector<const Law*> laws{
+        &v.gpu,   &v.node,       &v.site,      &v.common_step,     &v.common_compute, &v.common_communication,
+        &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance};
+    for (const std::optional<Law>& law : v.residual) {
+        if (law) {
+            laws.push_back(&*law);
+        }
+    }
+    for (const Law& law : v.tier) {
+        laws.push_back(&law);
+    }
+    return laws;
+}
+
+/// Uniform in (0, 1).
+double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 4294967296.0; }
+
+}  // namespace
+
+const Law& residual_law(const Variability& variability, KernelClass kernel)
+{
+    const std::optional<Law>& own = variability.residual[static_cast<std::size_t>(kernel)];
+    const KernelClass outer = row_of(kernel).within;
+    static const Law constant;
+    return own ? *own : outer == kernel ? constant : residual_law(variability, outer);
+}
+
+bool quantiles_reach_means(const Variability& variability, double probability)
+{
+    const std::vector<const Law*> laws = all_laws(variability);
+    return std::all_of(laws.begin(), laws.end(), [probability](const Law* law) {
+        const LawQuantile quantile(*law);
+        constexpr double rounding = 1e-9;
+        return quantile.constant() || quantile(1.0 - probability, true) >= 1.0 - rounding;
+    });
+}
+
+double largest_skewness(const Variability& variability)
+{
+    double largest = 0.0;
+    for (const Law* law : all_laws(variability)) {
+        const LawQuantile quantile(*law);
+        if (!quantile.constant()) {
+            const Moments moments = quantile.moments();
+            largest = std::max(largest, moments.third / (moments.variance * std::sqrt(moments.variance)));
+        }
+    }
+    return largest;
+}
+
+std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node, std::uint64_t seed)
+{
+    constexpr std::uint32_t fleet = 0;
+    constexpr std::uint32_t whom = step_replica(0, shared_by_replicas);
+    const LawQuantile gpu(variability.gpu);
+    const LawQuantile node(variability.node);
+    const auto draw = [&](const LawQuantile& law, std::uint32_t thing, Stream stream) {
+        const double u = uniform(philox(seed, {fleet, whom, thing / 4, use(stream, Purpose::search)})[thing % 4]);
+        return u < 0.5 ? law(u, false) : law(1.0 - u, true);
+    };
+    std::vector<double> factors;
+    for (int n = 0; n < nodes; ++n) {
+        double slowest = 0.0;
+        for (int g = 0; g < gpus_per_node; ++g) {
+            slowest = std::max(slowest, draw(gpu, static_cast<std::uint32_t>(n * gpus_per_node + g), Stream::gpu));
+        }
+        factors.push_back(slowest * draw(node, static_cast<std::uint32_t>(n), Stream::node));
+    }
+    return factors;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,57 @@
+#pragma once
+
+/// The model's tables in a register's worth of draws: each function here is one of model/distribution/polynomial_pieces.hpp, lane by lane.
+
+#include "model/base/registers.hpp"
+#include "model/distribution/polynomial_pieces.hpp"
+
+namespace prismopt {
+
+/// PolynomialPieces::operator().
+template <class R, int Degree>
+[[gnu::always_inline]] inline void evaluate(const PolynomialPieces<Degree>& pieces, const typename R::Int& piece,
+                                            const typename R::Float& within, typename R::Float& out)
+{
+    typename R::Float value;
+    R::pick(pieces.coefficient[Degree], piece, value);
+    for (int power = Degree - 1; power >= 0; --power) {
+        typename R::Float next;
+        R::pick(pieces.coefficient[power], piece, next);
+        R::multiply_add(value, within, next, value);
+    }
+    out = value;
+}
+
+/// StandardLaw::operator(): scores in, draws out.
+template <class R>
+[[gnu::always_inline]] inline void standard_draw(const StandardLaw& law, typename R::Float& score)
+{
+    using Float = typename R::Float;
+    const Float at = score * StandardLaw::pieces_per_unit;
+    const Float shifted = at + StandardLaw::rounding;
+    const Float within = at - (shifted - StandardLaw::rounding);
+    evaluate<R>(law.piece, reinterpret_cast<const typename R::Int&>(shifted), within, score);
+}
+
+/// NormalScores::operator().
+template <class R>
+[[gnu::always_inline]] inline void normal_score(const NormalScores& scores, const typename R::Word& bits, typename R::Float& out)
+{
+    using S = NormalScores;
+    using Float = typename R::Float;
+    using Int = typename R::Int;
+    using Word = typename R::Word;
+    const Word distance = bits ^ (0U - (bits >> 31));
+    const Float x = __builtin_convertvector(reinterpret_cast<const Int&>(distance), Float) + 0.5F;
+    const Float held = x < S::largest_distance ? x : Float{} + S::largest_distance;
+    const auto& pattern = reinterpret_cast<const Word&>(held);
+    const Word mantissa = (pattern & S::mantissa_mask) | S::one;
+    const Word octave = (pattern >> S::mantissa_bits) - S::first_exponent;
+    const Float within = reinterpret_cast<const Float&>(mantissa) - 1.5F;
+    Float score;
+    evaluate<R>(scores.octave, reinterpret_cast<const Int&>(octave), within, score);
+    const Word flipped = reinterpret_cast<const Word&>(score) ^ (bits & S::sign_bit);
+    out = reinterpret_cast<const Float&>(flipped);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,100 @@
+#include "model/knob.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// Share of the board limit that no clock saves: leakage, memory, links (assumption; boards idle at 10 to 20 %).
+constexpr double idle_share = 0.2;
+
+void scale_peaks(Accelerator& accelerator, double factor)
+{
+    for (FlopsPerSecond* peak :
+         {&accelerator.peak_bf16, &accelerator.peak_fp32, &accelerator.peak_tf32, &accelerator.peak_fp8, &accelerator.peak_fp4}) {
+        peak->si *= factor;
+    }
+}
+
+double clock_at(double share_of_limit) { return std::cbrt(std::max(share_of_limit - idle_share, 0.0) / (1.0 - idle_share)); }
+
+void turn(Hardware& hardware, const Knob& knob, double value)
+{
+    Cluster& cluster = hardware.cluster;
+    Accelerator& accelerator = cluster.accelerator;
+    switch (knob.target) {
+        case KnobTarget::bandwidth: cluster.tiers[knob.tier].bandwidth.si = value; break;
+        case KnobTarget::latency: cluster.tiers[knob.tier].latency.si = value; break;
+        case KnobTarget::oversubscription: cluster.tiers[knob.tier].oversubscription = value; break;
+        case KnobTarget::aggregate: cluster.tiers[knob.tier].aggregate.si = value; break;
+        case KnobTarget::group: {
+            const auto group = static_cast<int>(std::lround(value));
+            if (knob.tier == 0) {
+                const double larger = static_cast<double>(group) / cluster.gpus_per_node();
+                hardware.reliability.node_failure_rate.si *= larger;
+                for (Cause& cause : hardware.reliability.causes) {
+                    cause.rate.si *= cause.of == RateOf::node ? larger : 1.0;
+                }
+            }
+            cluster.tiers[knob.tier].group_gpus = group;
+            break;
+        }
+        case KnobTarget::memory: accelerator.memory.si = value; break;
+        case KnobTarget::memory_bandwidth: accelerator.memory_bandwidth.si = value; break;
+        case KnobTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
+        case KnobTarget::workload: break;
+        case KnobTarget::power:
+            scale_peaks(accelerator, clock_at(value / accelerator.power.si));
+            accelerator.power.si = value;
+            break;
+    }
+}
+
+bool nested(const Cluster& cluster)
+{
+    for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
+        const int inner = cluster.tiers[i - 1].group_gpus;
+        if (cluster.tiers[i].group_gpus <= inner || cluster.tiers[i].group_gpus % inner != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+double value_of(const Knob& knob, const Cluster& cluster)
+{
+    switch (knob.target) {
+        case KnobTarget::bandwidth: return cluster.tiers[knob.tier].bandwidth.si;
+        case KnobTarget::latency: return cluster.tiers[knob.tier].latency.si;
+        case KnobTarget::oversubscription: return cluster.tiers[knob.tier].oversubscription;
+        case KnobTarget::aggregate: return cluster.tiers[knob.tier].aggregate.si;
+        case KnobTarget::group: return cluster.tiers[knob.tier].group_gpus;
+        case KnobTarget::memory: return cluster.accelerator.memory.si;
+        case KnobTarget::memory_bandwidth: return cluster.accelerator.memory_bandwidth.si;
+        case KnobTarget::compute: return cluster.accelerator.peak_bf16.si;
+        case KnobTarget::power: return cluster.accelerator.power.si;
+        case KnobTarget::workload: break;
+    }
+    return 0.0;
+}
+
+std::optional<Hardware> turned(const Hardware& hardware, std::span<const Knob> knobs, std::span<const double> values)
+{
+    Hardware result = hardware;
+    for (std::size_t k = 0; k < knobs.size(); ++k) {
+        const double extra = values[k] - value_of(knobs[k], hardware.cluster);
+        result.cluster.gpu_price.si += extra * knobs[k].price_per_unit.si;
+        turn(result, knobs[k], values[k]);
+    }
+    const Accelerator& accelerator = result.cluster.accelerator;
+    const bool works = nested(result.cluster) && result.cluster.gpu_price.si > 0.0 && accelerator.peak_bf16.si > 0.0 &&
+                       accelerator.memory > accelerator.memory_reserved;
+    return works ? std::optional(std::move(result)) : std::nullopt;
+}
+
+}  // namespace prismopt

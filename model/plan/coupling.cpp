@@ -1,0 +1,23 @@
+#include "model/plan/coupling.hpp"
+
+#include <numeric>
+
+namespace prismopt {
+
+bool expert_groups_divide(const ParallelPlan& plan)
+{
+    return static_cast<std::int64_t>(plan.tp) * plan.cp * plan.dp % (static_cast<std::int64_t>(plan.ep) * plan.etp) == 0;
+}
+
+BarrierWidths barrier_widths(const ParallelPlan& plan)
+{
+    const int replica = plan.tp * plan.cp;
+    BarrierWidths widths{plan.tp, plan.cp};
+    widths.experts = std::lcm(replica, plan.ep * plan.etp) / replica;
+    if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
+        (plan.dp_overlap == DataParallelOverlap::on ? widths.pass : widths.layer) = plan.dp / widths.experts;
+    }
+    return widths;
+}
+
+}  // namespace prismopt

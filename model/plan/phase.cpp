@@ -1,0 +1,51 @@
+#include "model/plan/phase.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+void take_schedule(ParallelPlan& plan, Schedule schedule)
+{
+    plan.schedule = schedule;
+    plan.group = 0;
+    plan.post_validation = PostValidation::off;
+    plan.chunks = chunks_of(schedule) > 0 ? chunks_of(schedule) : std::max(2, plan.chunks);
+}
+
+void take_chunks(ParallelPlan& plan, int chunks)
+{
+    if (!runs_chunks(plan.schedule, chunks)) {
+        take_schedule(plan, chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b);
+    }
+    plan.chunks = chunks;
+}
+
+}  // namespace
+
+ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
+{
+    const PhasePlan& own = phase.own;
+    const int gpus = own.gpus > 0 ? own.gpus : plan.gpus();
+    const auto take = [](int& choice, int of_phase) { choice = of_phase > 0 ? of_phase : choice; };
+    take(plan.tp, own.tp);
+    take(plan.cp, own.cp);
+    take(plan.pp, own.pp);
+    take(plan.microbatch, own.microbatch);
+    if (own.pp == 1 && plan.schedule != Schedule::gpipe) {
+        take_schedule(plan, Schedule::one_f_one_b);
+    }
+    if (own.schedule) {
+        take_schedule(plan, *own.schedule);
+    }
+    if (own.chunks > 0) {
+        take_chunks(plan, own.chunks);
+    }
+    plan.recompute = own.recompute.value_or(plan.recompute);
+    const int replica = plan.tp * plan.cp * plan.pp;
+    plan.dp = gpus % replica == 0 ? gpus / replica : 0;
+    return plan;
+}
+
+}  // namespace prismopt

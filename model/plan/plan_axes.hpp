@@ -1,0 +1,143 @@
+#pragma once
+
+/// What a plan chooses along the axes of a space: one row per axis. Readers of scenarios, their schema, `--design`, the space of a search
+/// and the columns of its results go by this list.
+
+#include "model/base/units.hpp"
+#include "model/plan/plan.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace prismopt {
+
+/// Choices per axis of the design space. A design on the command line names them as here (`tp=8 pp=16 v=2 ...`).
+struct SpaceSettings {
+    std::vector<int> gpus;
+    std::vector<int> tp{1};
+    std::vector<int> cp{1};
+    std::vector<int> pp{1};
+    std::vector<int> ep{1};
+    std::vector<int> etp{1};
+    std::vector<int> v{1};
+    std::vector<int> microbatch{1};
+    std::vector<Schedule> schedule{Schedule::one_f_one_b};
+    std::vector<int> group{0};  // of interleaved; 0: pp
+    std::vector<PostValidation> post_validation{PostValidation::off};
+    std::vector<Recompute> recompute{Recompute::none};
+    std::vector<Sharding> sharding{Sharding::zero1};
+    std::vector<LayerSplit> split{LayerSplit::layers};
+    std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
+    std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<Crossing> crossing{Crossing::by_order};
+    std::vector<NodeOrder> node_order{NodeOrder::as_listed};
+    std::vector<int> recomputed_layers{0};  // 0: all
+    std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
+    std::vector<ContextExchange> context_exchange{ContextExchange::ring};
+    std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
+    std::vector<Offload> offload{Offload::none};
+    std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
+    std::vector<int> spares{as_configured};               // unless an axis: as [reliability] says
+};
+
+/// One axis. Values of a scenario: integers from `low` to `high`, names of an enumeration, or times.
+template <class T>
+struct PlanAxis {
+    std::string_view name;  // in [space], in --design and in results
+    T ParallelPlan::*choice;
+    std::vector<T> SpaceSettings::*values;
+    std::string_view help;
+    std::string_view example;  // one value, as a scenario would have it
+    int low = 1;
+    int high = 10'000;
+};
+
+/// In the order in which a space sets them, after the number of GPUs: what excludes most comes first.
+inline constexpr std::tuple plan_axes{
+    PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "GPUs of a tensor-parallel group", "8"},
+    PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "GPUs of a context-parallel group, which share a sequence", "2"},
+    PlanAxis<int>{"pp", &ParallelPlan::pp, &SpaceSettings::pp, "pipeline stages", "8"},
+    PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep,
+                  "GPUs of an expert-parallel group, which share the experts of a layer", "8", 1, 100'000},
+    PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "GPUs of a tensor-parallel group inside an expert", "1"},
+    PlanAxis<PlacementOrder>{"order", &ParallelPlan::order, &SpaceSettings::order,
+                             "order of the parallel dimensions over the GPUs, innermost first", "tp-pp-dp"},
+    PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
+                       "which dimension crosses buildings: as `order` has it, replicas, stages (in blocks or in turn), or none",
+                       "dp"},
+    PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences in a microbatch", "1", 1,
+                  1'000'000},
+    PlanAxis<Schedule>{"schedule", &ParallelPlan::schedule, &SpaceSettings::schedule, "pipeline schedule", "1f1b"},
+    PlanAxis<int>{"v", &ParallelPlan::chunks, &SpaceSettings::v, "model chunks per pipeline rank", "2"},
+    PlanAxis<int>{"group", &ParallelPlan::group, &SpaceSettings::group,
+                  "microbatches of a chunk in a row, of the schedule interleaved; unless given: pp", "8", 1, 65'535},
+    PlanAxis<LayerSplit>{
+        "split", &ParallelPlan::split, &SpaceSettings::split,
+        "how layers are divided over chunks: evenly (layers), with embedding and head counted as a layer each (slots), by their "
+        "times for the shortest busiest stage (balanced), or as `layout` says (given)",
+        "balanced"},
+    PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
+                        "selective"},
+    PlanAxis<int>{"recomputed_layers", &ParallelPlan::recomputed_layers, &SpaceSettings::recomputed_layers,
+                  "layers that recompute, of recompute = full; 0: all", "8", 0, 1'000'000},
+    PlanAxis<Sharding>{
+        "sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
+        "what is sharded over data-parallel replicas: nothing, the optimizer state, gradients as well, parameters as well",
+        "zero1"},
+    PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
+                                  "whether gradients and parameters are exchanged beside compute", "on"},
+    PlanAxis<TensorParallelOverlap>{"tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
+                                    "whether tensor-parallel collectives run beside the products next to them", "on"},
+    PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
+                              "how a context-parallel group exchanges keys and values", "ring"},
+    PlanAxis<ExpertOverlap>{"expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
+                            "what hides the exchanges of tokens with their experts: nothing, the shared experts, or passes of "
+                            "other microbatches",
+                            "shared-experts"},
+    PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in the host's memory", "none"},
+    PlanAxis<PostValidation>{"post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,
+                             "whether stages step before all gradients are checked, as zero-bubble schedules need", "on"},
+    PlanAxis<Seconds>{"checkpoint_interval", &ParallelPlan::checkpoint_interval, &SpaceSettings::checkpoint_interval,
+                      "productive time between checkpoints; unless given: as [reliability] says", "10 min"},
+    PlanAxis<NodeOrder>{"node_order", &ParallelPlan::node_order, &SpaceSettings::node_order,
+                        "where known slow nodes serve: as listed, packed into the first replica, spread over replicas, in the "
+                        "first or the last stage",
+                        "packed"},
+    PlanAxis<int>{"spares", &ParallelPlan::spares, &SpaceSettings::spares,
+                  "nodes that wait to replace failed ones; unless given: as [reliability] says", "16", 0, 1'000'000},
+};
+inline constexpr PlanAxis<int> gpus_axis{"gpus", nullptr, &SpaceSettings::gpus, "GPUs to use", "2048", 1, 10'000'000};
+
+/// Calls visit(row) for each axis but gpus, in order.
+template <class Visit>
+constexpr void for_each_axis(Visit&& visit)
+{
+    std::apply([&visit](const auto&... axis) { (visit(axis), ...); }, plan_axes);
+}
+
+/// Calls visit(name, plan's choice, values that the space allows) for each axis but gpus, in order.
+template <class Visit>
+void for_axes(ParallelPlan& plan, const SpaceSettings& space, Visit&& visit)
+{
+    for_each_axis([&](const auto& axis) { visit(axis.name, plan.*(axis.choice), space.*(axis.values)); });
+}
+
+/// Place of an axis in a point; the number of GPUs is at 0.
+template <class T>
+constexpr std::size_t place_of(T ParallelPlan::*choice)
+{
+    std::size_t place = 0;
+    std::size_t found = 0;
+    for_each_axis([&](const auto& axis) {
+        ++place;
+        if constexpr (std::is_same_v<decltype(axis.choice), T ParallelPlan::*>) {
+            found = axis.choice == choice ? place : found;
+        }
+    });
+    return found;
+}
+
+}  // namespace prismopt

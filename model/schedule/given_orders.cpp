@@ -1,0 +1,260 @@
+#include "model/schedule/given_orders.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace prismopt {
+
+namespace {
+
+Infeasible refused(const std::string& why) { return {Reason::given_orders, why, 0.0}; }
+
+std::string on_rank(std::size_t rank) { return "rank " + std::to_string(rank) + ": "; }
+
+/// What tasks make: the activations of a part's forward, the gradient of its input, the gradient of its weights.
+enum class Result { activations, input_gradient, weight_gradient };
+constexpr std::array results{Result::activations, Result::input_gradient, Result::weight_gradient};
+
+bool makes(Pass pass, Result result)
+{
+    switch (result) {
+        case Result::activations: return is_forward(pass);
+        case Result::input_gradient: return gives_input_gradient(pass);
+        case Result::weight_gradient: break;
+    }
+    return gives_weight_gradient(pass);
+}
+
+/// Where a task stands.
+struct Place {
+    int rank = -1;  // -1: nowhere
+    std::size_t at = 0;
+};
+
+class Checker {
+public:
+    Checker(const ScheduleShape& shape, const PartOrders& orders)
+        : shape_(shape), orders_(orders), parts_(network_parts(shape.schedule, shape.stages, shape.chunks)),
+          made_(results.size() * parts_ * shape.microbatches)
+    {
+    }
+
+    std::variant<TaskOrders, Infeasible> run()
+    {
+        if (orders_.size() != static_cast<std::size_t>(shape_.stages)) {
+            return refused("orders of " + std::to_string(orders_.size()) + " ranks, but pp=" + std::to_string(shape_.stages) +
+                           "; give one line a rank, or change pp");
+        }
+        TaskOrders on_stages(orders_.size());
+        for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
+            on_stages[rank].reserve(orders_[rank].size());
+            for (std::size_t at = 0; at < orders_[rank].size(); ++at) {
+                if (const std::string why = take(rank, at, on_stages[rank]); !why.empty()) {
+                    return refused(on_rank(rank) + task_name(orders_[rank][at]) + " " + why);
+                }
+            }
+        }
+        std::string why = missing();
+        if (why.empty()) {
+            why = circle();
+        }
+        return why.empty() ? std::variant<TaskOrders, Infeasible>(std::move(on_stages)) : refused(why);
+    }
+
+private:
+    Place& maker(Result result, int part, int microbatch)
+    {
+        return made_[(static_cast<std::size_t>(result) * parts_ + part) * shape_.microbatches + microbatch];
+    }
+
+    std::string plan_text() const
+    {
+        return "schedule=" + std::string(name(shape_.schedule)) + " pp=" + std::to_string(shape_.stages) +
+               " v=" + std::to_string(shape_.chunks);
+    }
+
+    /// The seat of a task, by the stage that is to hold it.
+    std::optional<Seat> seat_of(int part, int microbatch) const
+    {
+        for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
+            const MicrobatchRange range = microbatches_of(shape_, chunk);
+            if (microbatch < range.first || microbatch >= range.first + range.count) {
+                continue;
+            }
+            for (int stage = 0; stage < shape_.stages; ++stage) {
+                if (part_of_network(shape_, {stage, chunk}) == part) {
+                    return Seat{stage, chunk};
+                }
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// Notes a task; says why it cannot be there.
+    std::string take(std::size_t rank, std::size_t at, std::vector<Task>& order)
+    {
+        const PartTask& task = orders_[rank][at];
+        if (task.part < 0 || task.part >= parts_) {
+            return "is of stage " + std::to_string(task.part) + ", but " + plan_text() + " cuts the network in " +
+                   std::to_string(parts_) + " (0 .. " + std::to_string(parts_ - 1) + ")";
+        }
+        if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
+            return "is of microbatch " + std::to_string(task.microbatch) + ", but the plan has " +
+                   std::to_string(shape_.microbatches) + " (0 .. " + std::to_string(shape_.microbatches - 1) + ")";
+        }
+        int chunk = 0;
+        const auto held = [&] {
+            const MicrobatchRange range = microbatches_of(shape_, chunk);
+            return part_of_network(shape_, {static_cast<int>(rank), chunk}) == task.part && task.microbatch >= range.first &&
+                   task.microbatch < range.first + range.count;
+        };
+        while (chunk < shape_.chunks && !held()) {
+            ++chunk;
+        }
+        if (chunk == shape_.chunks) {
+            return "belongs to rank " + std::to_string(seat_of(task.part, task.microbatch)->stage) + " with " + plan_text() +
+                   "; choose the schedule whose stages sit as in the file (interleaved: in loops, zb_v: in a vee)";
+        }
+        if (task.pass == Pass::paired_backward &&
+            (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward || order.back().chunk == chunk)) {
+            return "overlaps a forward, which is modelled for stages of two chunks, one each; list them one after the other";
+        }
+        const std::vector<PartTask>& row = orders_[rank];
+        if (task.pass == Pass::paired_forward && (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
+            return "overlaps a backward that does not come next; list it right after";
+        }
+        for (const Result result : results) {
+            if (!makes(task.pass, result)) {
+                continue;
+            }
+            Place& place = maker(result, task.part, task.microbatch);
+            if (place.rank >= 0) {
+                const PartTask& before = orders_[place.rank][place.at];
+                return before.pass == task.pass ? "is there twice; leave one out"
+                                                : "does what " + task_name(before) + " did already; leave one out";
+            }
+            place = {static_cast<int>(rank), at};
+        }
+        order.push_back({task.pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(task.microbatch)});
+        return {};
+    }
+
+    std::string missing()
+    {
+        constexpr std::array passes{Pass::forward, Pass::input_gradient, Pass::weight_gradient};
+        for (const Result result : results) {
+            for (int part = 0; part < parts_; ++part) {
+                for (int microbatch = 0; microbatch < shape_.microbatches; ++microbatch) {
+                    if (maker(result, part, microbatch).rank < 0) {
+                        const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
+                        const int rank = seat_of(part, microbatch)->stage;
+                        return on_rank(rank) + task_name(task) + " is missing" +
+                               (result == Result::activations ? "" : ", and no B has it") + "; the plan has " +
+                               std::to_string(shape_.microbatches) +
+                               " microbatches, each with F, and B or I and W, on every stage";
+                    }
+                }
+            }
+        }
+        return {};
+    }
+
+    /// The tasks whose results a task needs.
+    std::vector<Place> inputs(const PartTask& task)
+    {
+        const auto [pass, part, microbatch] = task;
+        if (is_forward(pass)) {
+            return part > 0 ? std::vector{maker(Result::activations, part - 1, microbatch)} : std::vector<Place>{};
+        }
+        if (pass == Pass::weight_gradient) {
+            return {maker(Result::input_gradient, part, microbatch)};
+        }
+        std::vector<Place> needs{maker(Result::activations, part, microbatch)};
+        if (part + 1 < parts_) {
+            needs.push_back(maker(Result::input_gradient, part + 1, microbatch));
+        }
+        return needs;
+    }
+
+    /// Runs the orders; where they stand still, the circle of ranks that wait for each other.
+    std::string circle()
+    {
+        std::vector<std::size_t> next(orders_.size(), 0);
+        const auto waits_for = [&](std::size_t rank) -> std::optional<Place> {
+            for (const Place& need : inputs(orders_[rank][next[rank]])) {
+                // The forward of a pair ends with it.
+                const bool pair = orders_[need.rank][need.at].pass == Pass::paired_forward;
+                if (next[need.rank] <= need.at + (pair ? 1 : 0)) {
+                    return need;
+                }
+            }
+            return std::nullopt;
+        };
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
+                while (next[rank] < orders_[rank].size() && !waits_for(rank)) {
+                    ++next[rank];
+                    moved = true;
+                }
+            }
+        }
+        std::size_t rank = 0;
+        while (rank < orders_.size() && next[rank] == orders_[rank].size()) {
+            ++rank;
+        }
+        if (rank == orders_.size()) {
+            return {};
+        }
+        std::vector<bool> seen(orders_.size(), false);
+        while (!seen[rank]) {  // from any that stands still into the circle
+            seen[rank] = true;
+            rank = waits_for(rank)->rank;
+        }
+        std::string text = "tasks wait for each other in a circle";
+        const std::size_t first = rank;
+        do {
+            const Place need = *waits_for(rank);
+            const PartTask& at = orders_[need.rank][next[need.rank]];
+            text += (rank == first ? ": rank " : "; rank ") + std::to_string(rank) + "'s " +
+                    task_name(orders_[rank][next[rank]]) + " waits for rank " + std::to_string(need.rank) + "'s " +
+                    task_name(orders_[need.rank][need.at]) +
+                    (need.at == next[need.rank] ? "" : ", which is behind " + task_name(at));
+            rank = need.rank;
+        } while (rank != first);
+        return text + "; move one of them";
+    }
+
+    const ScheduleShape& shape_;
+    const PartOrders& orders_;
+    int parts_;
+    std::vector<Place> made_;  // [(result * parts + part) * m + microbatch]
+};
+
+}  // namespace
+
+std::string task_name(const PartTask& task)
+{
+    constexpr std::array letters{"F", "B", "I", "W", "F", "B"};
+    return std::to_string(task.part) + letters[static_cast<std::size_t>(task.pass)] + std::to_string(task.microbatch);
+}
+
+PartOrders part_orders(const Program& program)
+{
+    PartOrders orders(program.shape.stages);
+    for (const ProgramOp& op : program.ops) {
+        orders[op.stage].push_back({op.pass, part_of_network(program.shape, {op.stage, op.chunk}), op.microbatch});
+    }
+    return orders;
+}
+
+std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const PartOrders& orders)
+{
+    if (auto refusal = undefined(shape)) {
+        return *refusal;
+    }
+    return Checker(shape, orders).run();
+}
+
+}  // namespace prismopt

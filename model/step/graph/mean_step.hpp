@@ -1,0 +1,113 @@
+#pragma once
+
+/// The step with every duration at its mean.
+
+#include "model/step/graph/execution_graph.hpp"
+#include "model/step/graph/step_summary.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace prismopt {
+
+/// At most the mean of the step time: the step is convex in its durations, and factors are independent (Jensen).
+struct NoiseFreeStep {
+    double step_s = 0.0;
+    StepShares shares;
+};
+NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
+
+/// By how much later than its parameters are there each stage starts its first op: with every duration at its mean.
+std::vector<float> idle_before(const ExecutionGraph& graph);
+
+/// One run over the program with durations at their means; the recurrence that noise_free_step() and critical_paths() share.
+class MeanRun {
+public:
+    /// `slow_stage` works `slowness` times as long; -1: none. Of a replica whose nodes are known: as these work.
+    MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness, std::optional<int> replica = std::nullopt)
+        : graph_(graph)
+    {
+        const auto parts = static_cast<std::size_t>(graph.stages()) * graph.chunks();
+        duration_.resize(parts * graph.passes());
+        for (std::size_t i = 0; i < duration_.size(); ++i) {
+            const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
+            const double factor = replica ? graph.mean_factor(*replica, stage) : graph.group_mean;
+            duration_[i] = mean_duration(graph.law[i], factor * (stage == slow_stage ? slowness : 1.0));
+        }
+        gate_.resize(parts);
+        for (int stage = 0; stage < graph.stages(); ++stage) {
+            double gathered = 0.0;
+            for (int c = 0; c < graph.chunks(); ++c) {
+                gathered += static_cast<double>(graph.gathering[stage * graph.chunks() + c].exposed());
+                gate_[stage * graph.chunks() + c] = gathered;
+            }
+            if (graph.dp_overlap == DataParallelOverlap::off) {
+                std::fill_n(gate_.begin() + static_cast<std::ptrdiff_t>(stage) * graph.chunks(), graph.chunks(), gathered);
+            }
+        }
+    }
+
+    /// Calls step(op index, op, start, end, fed) for each op; `fed`: the input, not the stage, decided the start.
+    template <class Step>
+    void run(Step&& step)
+    {
+        stage_end_.assign(graph_.stages(), 0.0);
+        gradients_end_.assign(graph_.stages(), 0.0);
+        slot_end_.assign(graph_.program->slots, 0.0);
+        const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
+        for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
+            const ProgramOp& op = graph_.program->ops[i];
+            const std::size_t part = op.part;
+            double start = stage_end_[op.stage];
+            bool fed = false;
+            if (op.first_of_chunk) {
+                start = std::max(start, gate_[part]);
+            }
+            if (op.in != Program::start) {
+                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.law[op.law].transfer_s);
+                fed = arrival > start;
+                start = std::max(start, arrival);
+            }
+            const double end = start + duration_[op.law];
+            stage_end_[op.stage] = end;
+            slot_end_[op.out] = end;
+            if (op.last_of_chunk) {
+                const auto reduce = static_cast<double>(graph_.reduction[part].exposed());
+                gradients_end_[op.stage] =
+                    overlapped ? std::max(gradients_end_[op.stage], end) + reduce : gradients_end_[op.stage] + reduce;
+            }
+            step(i, op, start, end, fed);
+        }
+        if (!overlapped) {
+            for (int stage = 0; stage < graph_.stages(); ++stage) {
+                gradients_end_[stage] += stage_end_[stage];
+            }
+        }
+    }
+
+    double gradients_end(int stage) const { return gradients_end_[stage]; }
+    /// The stage's part of the step: until its gradients are there, from when its step began.
+    double step_end(int stage) const
+    {
+        return graph_.ahead_s.empty() ? gradients_end_[stage]
+                                      : gradients_end_[stage] - static_cast<double>(graph_.ahead_s[stage]);
+    }
+    double stage_end(int stage) const { return stage_end_[stage]; }
+    double gate(int part) const { return gate_[part]; }
+
+private:
+    static double mean_duration(const OpLaw& law, double factor)
+    {
+        return static_cast<double>(law.compute_s) * factor + static_cast<double>(law.communication_s);
+    }
+
+    const ExecutionGraph& graph_;
+    std::vector<double> duration_;  // [part * passes + pass]
+    std::vector<double> gate_;      // [part]: parameters gathered
+    std::vector<double> stage_end_;
+    std::vector<double> gradients_end_;  // [stage]: reduce-scatters done
+    std::vector<double> slot_end_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,292 @@
+#include "model/step/graph/searched_orders.hpp"
+
+#include "model/step/graph/mean_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Sums of shares are not exact.
+bool exceeds(double held, const HeldLimit& limit) { return held > limit.most + 1e-6; }
+
+/// Places weight gradients between forwards and input gradients whose order is given.
+class GapFiller {
+public:
+    GapFiller(const ExecutionGraph& graph, const HeldLimit& limit, double filled_gap)
+        : graph_(graph), shape_(graph.program->shape), limit_(limit), filled_gap_(filled_gap), stages_(shape_.stages),
+          orders_(shape_.stages)
+    {
+        const std::size_t ends = static_cast<std::size_t>(shape_.stages) * shape_.chunks * shape_.microbatches;
+        forward_end_.assign(ends, never);
+        gradient_end_.assign(ends, never);
+    }
+
+    TaskOrders run(const TaskOrders& given)
+    {
+        std::vector<std::size_t> next(given.size(), 0);
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int stage = 0; stage < shape_.stages; ++stage) {
+                while (next[stage] < given[stage].size()) {
+                    const Task& task = given[stage][next[stage]];
+                    const double arrival = arrival_of(stage, task);
+                    if (arrival == never) {
+                        break;
+                    }
+                    place(stage, task, arrival);
+                    ++next[stage];
+                    moved = true;
+                }
+            }
+        }
+        for (int stage = 0; stage < shape_.stages; ++stage) {
+            while (!stages_[stage].waiting.empty()) {
+                weight(stage);
+            }
+        }
+        return std::move(orders_);
+    }
+
+private:
+    struct StageState {
+        double free = 0.0;
+        double held = 0.0;
+        std::deque<Task> waiting;  // weight gradients
+    };
+
+    int part(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
+    double& end_of(bool forward, const Seat& at, int microbatch)
+    {
+        return (forward ? forward_end_
+                        : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches + microbatch];
+    }
+    const OpLaw& law(int stage, const Task& task) const { return graph_.law[graph_.law_at(part(stage, task.chunk), task.pass)]; }
+    double seconds(int stage, const Task& task) const
+    {
+        return static_cast<double>(law(stage, task).compute_s) * graph_.group_mean +
+               static_cast<double>(law(stage, task).communication_s);
+    }
+
+    double arrival_of(int stage, const Task& task)
+    {
+        const Seat at{stage, task.chunk};
+        const bool forward = is_forward(task.pass);
+        const double own = forward ? 0.0 : end_of(true, at, task.microbatch);
+        const auto from = neighbour(shape_, at, forward ? -1 : 1);
+        return from ? std::max(own, end_of(forward, *from, task.microbatch) + static_cast<double>(law(stage, task).transfer_s))
+                    : own;
+    }
+
+    void place(int stage, const Task& task, double arrival)
+    {
+        StageState& own = stages_[stage];
+        while (!own.waiting.empty() && arrival - own.free >= filled_gap_ * seconds(stage, own.waiting.front())) {
+            weight(stage);
+        }
+        const bool forward = is_forward(task.pass);
+        while (forward && exceeds(own.held + 1.0, limit_) && !own.waiting.empty()) {
+            weight(stage);
+        }
+        own.free = std::max(own.free, arrival) + seconds(stage, task);
+        end_of(forward, {stage, task.chunk}, task.microbatch) = own.free;
+        orders_[stage].push_back(task);
+        if (forward) {
+            own.held += 1.0;
+        } else {
+            own.held -= 1.0 - limit_.for_weights;
+            own.waiting.push_back({Pass::weight_gradient, task.chunk, task.microbatch});
+        }
+    }
+
+    void weight(int stage)
+    {
+        StageState& own = stages_[stage];
+        own.free += seconds(stage, own.waiting.front());
+        orders_[stage].push_back(own.waiting.front());
+        own.waiting.pop_front();
+        own.held -= limit_.for_weights;
+    }
+
+    const ExecutionGraph& graph_;
+    const ScheduleShape& shape_;
+    const HeldLimit& limit_;
+    double filled_gap_;
+    std::vector<StageState> stages_;
+    TaskOrders orders_;
+    std::vector<double> forward_end_;   // [(stage * v + chunk) * m + microbatch]
+    std::vector<double> gradient_end_;  // of inputs
+};
+
+constexpr std::array vees{Schedule::zb_v, Schedule::v_half, Schedule::v_min};
+
+/// A rule's forwards and input gradients.
+TaskOrders without_weights(ScheduleShape shape, Schedule rule)
+{
+    shape.schedule = rule;
+    TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
+    for (auto& order : orders) {
+        std::erase_if(order, [](const Task& task) { return task.pass == Pass::weight_gradient; });
+    }
+    return orders;
+}
+
+/// Those of one chunk, `ahead` forwards before the first input gradient.
+std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
+{
+    std::vector<Task> order;
+    for (int k = 0; k < microbatches + ahead; ++k) {
+        if (k < microbatches) {
+            order.push_back({Pass::forward, 0, static_cast<std::uint16_t>(k)});
+        }
+        if (k >= ahead) {
+            order.push_back({Pass::input_gradient, 0, static_cast<std::uint16_t>(k - ahead)});
+        }
+    }
+    return order;
+}
+
+/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a share for the weight gradient.
+template <class Visit>
+void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& visit)
+{
+    double held = 0.0;
+    for (const Task& task : order) {
+        held += is_forward(task.pass) ? 1.0 : 0.0;
+        visit(task, held);
+        held -= task.pass == Pass::input_gradient ? 1.0 - for_weights : task.pass == Pass::weight_gradient ? for_weights : 0.0;
+    }
+}
+
+/// The most that a rank holds.
+double peak(const TaskOrders& orders, double for_weights)
+{
+    double most = 0.0;
+    for (const auto& order : orders) {
+        for_each_held(order, for_weights, [&most](const Task&, double held) { most = std::max(most, held); });
+    }
+    return most;
+}
+
+/// Of all rules of these chunks the orders that hold least; weight gradients come as soon as they can.
+TaskOrders orders_that_hold_least(const ScheduleShape& shape)
+{
+    if (shape.chunks == 1) {
+        return TaskOrders(shape.stages, one_forward_one_gradient(shape.microbatches, 0));
+    }
+    TaskOrders least = without_weights(shape, vees.front());
+    for (const Schedule rule : vees) {
+        TaskOrders orders = without_weights(shape, rule);
+        if (peak(orders, 0.0) < peak(least, 0.0)) {
+            least = std::move(orders);
+        }
+    }
+    return least;
+}
+
+/// The first forward for which a rank of these orders would hold more than it may, nothing kept for weight gradients.
+std::string first_beyond(const TaskOrders& orders, int most)
+{
+    std::string text;
+    for (std::size_t rank = 0; rank < orders.size() && text.empty(); ++rank) {
+        for_each_held(orders[rank], 0.0, [&](const Task& task, double held) {
+            if (text.empty() && held > most) {
+                text = "rank " + std::to_string(rank) + " cannot run the forward of chunk " + std::to_string(task.chunk) +
+                       ", microbatch " + std::to_string(task.microbatch);
+            }
+        });
+    }
+    return text;
+}
+
+/// The same plan with its tasks in another order.
+ExecutionGraph reordered(ExecutionGraph graph, const TaskOrders& orders)
+{
+    graph.program = std::get<std::shared_ptr<const Program>>(compile_program(graph.program->shape, orders));
+    if (!graph.ahead_s.empty()) {
+        graph.ahead_s = idle_before(graph);
+    }
+    return graph;
+}
+
+}  // namespace
+
+int least_held(const ScheduleShape& shape) { return static_cast<int>(peak(orders_that_hold_least(shape), 0.0)); }
+
+TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags)
+{
+    const ScheduleShape& shape = graph.program->shape;
+    TaskOrders orders = without_weights(shape, shape.chunks == 1 ? shape.schedule : flags.rule);
+    for (int stage = 0; shape.chunks == 1 && stage < shape.stages; ++stage) {
+        const int wanted = static_cast<int>(flags.ahead * (shape.stages - stage - 1)) + flags.more_ahead;
+        orders[stage] = one_forward_one_gradient(shape.microbatches, std::min({wanted, limit.most - 1, shape.microbatches - 1}));
+    }
+    return GapFiller(graph, limit, flags.filled_gap).run(orders);
+}
+
+std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit)
+{
+    const ScheduleShape& shape = graph.program->shape;
+    const std::string schedule(name(shape.schedule));
+    if (!splits_backward(shape.schedule)) {
+        return Infeasible{
+            Reason::schedule_undefined,
+            "orders are searched for schedules that split every backward (zb_h1, zb_h2, zb_v, v_half, v_min), not " + schedule,
+            0.0};
+    }
+    if (const int least = least_held(shape); limit.most < least) {
+        return Infeasible{Reason::held_limit,
+                          first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
+                              std::to_string(limit.most) + ", but with " + schedule + " pp=" + std::to_string(shape.stages) +
+                              " one holds " + std::to_string(least) +
+                              " at least (microbatches of a chunk between forward and weight gradient); raise the limit to that",
+                          static_cast<double>(least - limit.most)};
+    }
+    std::shared_ptr<const Program> best;
+    double shortest = never;
+    const auto consider = [&](const ExecutionGraph& other) {
+        const double step_s = noise_free_step(other).step_s;
+        if (step_s < shortest) {
+            shortest = step_s;
+            best = other.program;
+        }
+    };
+    ScheduleShape ruled = shape;
+    for (const Schedule rule :
+         shape.chunks == 1 ? std::vector{Schedule::zb_h1, Schedule::zb_h2} : std::vector(vees.begin(), vees.end())) {
+        ruled.schedule = rule;
+        const TaskOrders orders = std::get<TaskOrders>(task_orders(ruled));
+        if (!exceeds(peak(orders, limit.for_weights), limit)) {
+            consider(reordered(graph, orders));
+        }
+    }
+    std::vector<GreedyFlags> choices;
+    if (shape.chunks == 1) {
+        for (const double ahead : {1.0, 1.5, 2.0, 2.5}) {
+            for (const int more : {0, 1, 2}) {
+                choices.push_back({ahead, more});
+            }
+        }
+    } else {
+        for (const Schedule rule : vees) {
+            if (!exceeds(peak(without_weights(shape, rule), 0.0), limit)) {
+                choices.push_back({1.0, 0, rule});
+            }
+        }
+    }
+    for (GreedyFlags flags : choices) {
+        for (const double gap : {1e-9, 0.25, 0.5, 0.75, 1.0}) {
+            flags.filled_gap = gap;
+            consider(reordered(graph, greedy_orders(graph, limit, flags)));
+        }
+    }
+    return part_orders(*best);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,90 @@
+#pragma once
+
+/// 64 fleets in one of their steps: factors of the GPUs, nodes, stages and microbatches, and collectives between replicas, which
+/// plans share.
+
+#include "model/distribution/noise_tables.hpp"
+#include "model/step/sample/lane_kernels.hpp"
+#include "model/step/sample/sampler.hpp"
+
+#include <array>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// How many of each thing the plans of a lot have at most; and the keys that they share.
+struct LotExtent {
+    int stages = 1;
+    int replicas = 1;
+    int nodes = 1;
+    int microbatches = 1;
+    bool groups_vary = false;               // some plan's tensor parallel groups do
+    bool knows_nodes = false;               // some plan's nodes have known factors
+    bool exchanges = false;                 // some plan has collectives of gradients or parameters
+    bool all_reduces = false;               // all-reduces among them
+    bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
+    std::vector<std::uint16_t> first_slot;  // [part]
+
+    /// Takes a plan into the lot, which has the same keys.
+    void cover(const LotExtent& plan);
+};
+
+/// 64 fleets in one of their steps: all that plans share but for the ops' own draws. Made once for a lot.
+class BlockStep {
+public:
+    BlockStep(const NoiseTables& noise, const SamplerOptions& options, LotExtent extent);
+
+    /// The block of fleets from `first_fleet`, in their step `step`.
+    void begin(int first_fleet, int step);
+
+    const Floats& stage_factor(int replica, int stage) const
+    {
+        return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
+    }
+
+    /// Factors of the microbatches of one replica, or of another replica in each lane. `out`: [microbatch].
+    void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
+    void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
+    /// Four words for an event of one replica, or of all (who: step_replica()), not stratified.
+    void draw(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+
+    const NoiseTables& noise;
+    const SamplerOptions& options;
+    bool factors_vary;  // some factor of fleets, steps, stages or microbatches is not always one
+    std::uint32_t step = 0;
+    Words fleet;
+    FleetPhilox philox;
+    Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
+    Floats communication;                 // step-common regime of communication
+    std::vector<Words> group_words;       // [group]: of the persistent factor of a tensor parallel group
+    std::vector<Floats> node;             // [node]: its persistent factor
+    std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
+    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
+    std::vector<Floats> all_reduce;       // [part]; empty where no plan has any
+    std::vector<Floats> all_gather;       // [part]
+    std::vector<Floats> regime;           // [tier]; empty where no tier's varies
+
+    /// Factors of transfers by the tier that they cross.
+    const Floats* transfers() const { return regime.empty() ? &communication : transfer_.data(); }
+
+private:
+    /// The same for an event that is stratified over the block.
+    void draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    template <class Draw>
+    void look_up_microbatches(std::span<Floats> out, Draw&& draw) const;
+    void draw_common();
+    void draw_tiers();
+    void draw_persistent();
+    void draw_stages();
+    void draw_mean_microbatches();
+    void draw_collectives();
+
+    LotExtent extent_;
+    std::uint32_t block_ = 0;
+    std::vector<Floats> transfer_;  // [tier]: its regime times that of all communication
+    std::vector<Floats> stage_;     // [replica * stages + stage]; empty when the law is constant
+};
+
+}  // namespace prismopt

@@ -1,0 +1,55 @@
+#pragma once
+
+/// The sampler's inner loops: 64 draws side by side, plain arithmetic, compiled for several vector widths.
+
+#include "model/base/random.hpp"
+#include "model/distribution/quantile_table.hpp"
+#include "model/step/graph/exchange.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace prismopt {
+
+using Floats = Lanes<float>;
+using Ints = Lanes<std::int32_t>;
+
+/// out = table(bits), or out *= table(bits).
+void look_up(const QuantileTable& table, const Words& bits, Floats& out);
+void multiply_by(const QuantileTable& table, const Words& bits, Floats& out);
+
+/// out = mean * factor * table(bits): a collective or transfer with its own law of mean one.
+void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out);
+
+/// out = max(out, a).
+void wait_for(const Floats& a, Floats& out);
+/// out = max(out, rows[which[0]], rows[which[1]], ...).
+void wait_for_all(const Floats* rows, std::span<const std::int32_t> which, Floats& out);
+/// out = max(out, a * row).
+void wait_for_scaled(float a, const Floats& row, Floats& out);
+/// out += a.
+void add(const Floats& a, Floats& out);
+/// out = a * row.
+void scale(float a, const Floats& row, Floats& out);
+/// out = (1 - share) a + share b, which is exact where a and b are equal.
+void mix(const Floats& a, const Floats& b, float share, Floats& out);
+
+/// out = what is waited for of the exchange; `regime` of its network may be null.
+void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
+/// out *= a.
+void multiply(const Floats& a, Floats& out);
+
+/// out[lane * stride] = row[lane].
+void store(const Floats& row, std::ptrdiff_t stride, double* out);
+
+/// Deals the words of one event out over the strata of its block (see stratified()); keys[lane] are equal where the event is.
+void stratify(const Words& keys, Words& words);
+void stratify(std::uint32_t key, Words& words);
+
+/// out = max(out, shared + sum over n of weight[i] * factor[i]): length of one path.
+void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);
+
+/// Keeps the `kept` largest values and their owners, largest first; a new value goes behind equal ones.
+void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints* owners);
+
+}  // namespace prismopt

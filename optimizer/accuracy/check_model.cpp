@@ -1,0 +1,134 @@
+#include "optimizer/accuracy/check_model.hpp"
+
+#include "io/measured/published_runs.hpp"
+#include "model/network/network.hpp"
+#include "model/predictor.hpp"
+#include "model/step/graph/mean_step.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+/// Op-draws spent on a run. The mean of 256 steps is good to some 0.1 %, of 16 to 0.5 %: long pipelines get fewer.
+constexpr double most_op_draws = 2e7;
+constexpr int most_fleets = 128;
+constexpr int steps_a_fleet = 2;
+constexpr int replicas_simulated = 4;
+
+MeasuredRun from_catalog(const PublishedRun& published)
+{
+    MeasuredRun run;
+    run.source = published.source.substr(0, published.source.find(", table"));  // the paper, without table and row
+    run.row = published.name;
+    run.assumed = published.assumed;
+    run.workload = published.scenario.workload;
+    run.phase = published.scenario.phases.front();
+    run.cluster = published.scenario.cluster;
+    run.plan = parse_design(published.design, published.scenario);
+    run.plan.sequence_parallel = published.sequence_parallel;
+    run.measured_s = published.step_time.si;
+    if (run.measured_s == 0.0) {
+        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase.sequence) * run.phase.global_batch;
+        run.measured_s = flops / run.plan.gpus() / published.compute_rate.si;
+    }
+    return run;
+}
+
+std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
+{
+    const Setting setting{run.workload, run.phase, run.cluster, noise, -1e3};  // no memory limit
+    PlanCompiler compiler(setting);
+    auto compiled = compiler.compile(run.plan);
+    if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        return *refusal;
+    }
+    const auto& plan = std::get<CompiledPlan>(compiled);
+    const NoiseFreeStep noise_free = noise_free_step(plan.graph);
+    const double ops = static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
+    const int blocks = static_cast<int>(most_op_draws / (ops * steps_a_fleet * block_fleets));
+    const int fleets = block_fleets * std::clamp(blocks, 1, std::max(1, most_fleets / block_fleets));
+    const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_a_fleet},
+                                    SamplerOptions{1, Purpose::confirm, replicas_simulated});
+    CheckedRun checked;
+    checked.run = run;
+    checked.noise_free_s = noise_free.step_s;
+    checked.predicted_s = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
+    checked.memory_bytes = plan.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
+    checked.bubble = noise_free.shares.bubble;
+    checked.exposed_communication = noise_free.shares.exposed_communication;
+    checked.interval = model_interval(setting, run.plan, fit);
+    return checked;
+}
+
+}  // namespace
+
+MeasuredRuns shipped_runs()
+{
+    MeasuredRuns result;
+    for (const PublishedRun& published : published_runs()) {
+        result.runs.push_back(from_catalog(published));
+    }
+    return result;
+}
+
+MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
+{
+    MeasuredRuns result = read_measured_runs(folder);
+    const auto in_folder = [&result](const MeasuredRun& run) {
+        return std::any_of(result.runs.begin(), result.runs.end(), [&run](const MeasuredRun& other) {
+            return other.workload.layers() == run.workload.layers() && other.workload.hidden == run.workload.hidden &&
+                   other.plan.gpus() == run.plan.gpus() && std::abs(other.measured_s / run.measured_s - 1.0) < 1e-3;
+        });
+    };
+    std::erase_if(shipped.runs, in_folder);
+    result.runs.insert(result.runs.begin(), shipped.runs.begin(), shipped.runs.end());
+    return result;
+}
+
+std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs)
+{
+    std::map<std::string, std::set<int>> widths;
+    for (const MeasuredRun& run : runs) {
+        widths[run.variability].insert(run.plan.tp * run.plan.cp);
+    }
+    std::map<std::string, NoiseTables> tables;
+    for (const auto& [profile, list] : widths) {
+        tables.emplace(profile, build_noise_tables(catalog_variability(profile), std::vector<int>(list.begin(), list.end())));
+    }
+    return tables;
+}
+
+void check_collectives(const std::string& folder, CheckedModel& checked)
+{
+    MeasuredCollectives measured = read_measured_collectives(folder);
+    for (MeasuredCollective& row : measured.rows) {
+        const double seconds = collective_time(row.kind, row.message, {row.cluster.gpus, 1}, row.cluster).time.si;
+        checked.collectives.push_back({std::move(row), seconds});
+    }
+    checked.skipped_collectives = std::move(measured.skipped);
+}
+
+CheckedModel check_model(const MeasuredRuns& runs)
+{
+    const auto noise = noise_of(runs.runs);
+    const FittedModel fit = fitted_model();
+    CheckedModel result;
+    result.skipped = runs.skipped;
+    for (const MeasuredRun& run : runs.runs) {
+        auto checked = check(run, noise.at(run.variability), fit);
+        if (auto* refusal = std::get_if<Infeasible>(&checked)) {
+            result.skipped.push_back({run.source, run.row, refusal->text()});
+        } else {
+            result.runs.push_back(std::move(std::get<CheckedRun>(checked)));
+        }
+    }
+    return result;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,165 @@
+#include "optimizer/commands/chosen_plan.hpp"
+
+#include "io/results/hdf5_file.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "io/toml/nearest.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// The scenario on the hardware that its knobs make at these values, which stays the only one.
+Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Variant variant)
+{
+    scenario.cluster = std::move(variant.hardware.cluster);
+    scenario.reliability = std::move(variant.hardware.reliability);
+    scenario.workload = std::move(variant.workload);
+    scenario.hardware = {values};
+    return scenario;
+}
+
+/// Takes the words that name knobs out of a design: "hardware node.bandwidth=900GB/s".
+std::string take_hardware_words(std::string& design, const Scenario& scenario)
+{
+    std::string hardware;
+    std::string rest;
+    std::istringstream words(design);
+    for (std::string word; words >> word;) {
+        const std::string name = word.substr(0, word.find('='));
+        const bool knob =
+            std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [&](const Knob& k) { return k.name == name; });
+        if (word != "hardware") {
+            std::string& side = knob ? hardware : rest;
+            side += (side.empty() ? "" : " ") + word;
+        }
+    }
+    design = rest;
+    return hardware;
+}
+
+ChosenPlan by_design(Scenario scenario, std::string design)
+{
+    const Scenario as_written = scenario;
+    ChosenPlan chosen{std::move(scenario), {}, {}, gpu_price_text(as_written)};
+    if (!as_written.knobs.empty()) {
+        chosen.hardware = take_hardware_words(design, as_written);
+    }
+    if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
+        throw InputError(
+            fmt::format("--design: the scenario has several networks; name one and all other choices of variants, for example {}",
+                        hardware_text(as_written.knobs, as_written.hardware.front())));
+    }
+    if (!chosen.hardware.empty()) {
+        const auto values = hardware_values(as_written.knobs, chosen.hardware);
+        const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
+        if (!variant) {
+            std::vector<double> first;
+            for (const Knob& knob : as_written.knobs) {
+                first.push_back(knob.levels.front());
+            }
+            throw InputError(fmt::format(
+                "--design: {} is not a variant of this study; name the value of each [[knob]] (and the workload) in order, "
+                "as reports write it, for example {}",
+                chosen.hardware, hardware_text(as_written.knobs, first)));
+        }
+        chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
+        chosen.scenario = on_hardware(as_written, *values, *variant);
+    }
+    chosen.plan = parse_design(design, chosen.scenario);
+    return chosen;
+}
+
+ChosenPlan by_point(const po::variables_map& values, const Results& results)
+{
+    StoredStudy study(results);
+    const Point point = study.space().point(chosen_point(values, results, study));
+    const Scenario& scenario = study.scenario();
+    ChosenPlan chosen{scenario, study.plan(point), {}, gpu_price_text(scenario)};
+    if (!scenario.knobs.empty()) {
+        const std::vector<double> at = study.knob_values(point);
+        const auto variant = variant_at(scenario, at);
+        chosen.hardware = hardware_text(scenario.knobs, at);
+        chosen.price = gpu_price_text(scenario, variant->hardware.cluster);
+        chosen.scenario = on_hardware(scenario, at, *variant);
+    }
+    return chosen;
+}
+
+}  // namespace
+
+void add_plan_options(po::options_description& options)
+{
+    options.add_options()(
+        "design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
+        "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\", or as "
+        "reports write it");
+    options.add_options()(
+        "point", po::value<std::int64_t>()->value_name("ID"),
+        "a plan of a results file, given in place of the scenario, as reports number them (default: the first of "
+        "the front)");
+}
+
+ChosenPlan chosen_plan(const po::variables_map& values)
+{
+    const std::string path = values["SCENARIO"].as<std::string>();
+    const bool of_point = values.count("point") > 0;
+    const auto& design = values["design"].as<std::string>();
+    if (of_point && !design.empty()) {
+        throw InputError("--design and --point both name the plan; leave one out");
+    }
+    if (!is_hdf5(path)) {
+        if (of_point) {
+            throw InputError(
+                fmt::format("--point numbers the plans of a results file, and {} is none; give the .h5 file of a search", path));
+        }
+        return by_design(read_scenario(path), design);
+    }
+    const Results results = open_results(path);
+    if (design.empty()) {
+        return by_point(values, results);
+    }
+    Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+    scenario.seed = results.study.seed;
+    return by_design(std::move(scenario), design);
+}
+
+std::uint64_t chosen_point(const po::variables_map& values, const Results& results, const StoredStudy& study)
+{
+    std::vector<std::string> front;
+    for (const FrontPoint& point : results.front) {
+        front.push_back(std::to_string(point.index));
+    }
+    if (values.count("point") == 0) {
+        if (results.front.empty()) {
+            throw InputError("the front is empty, and there is no --point: name one of the space");
+        }
+        return results.front.front().index;
+    }
+    const auto index = values["point"].as<std::int64_t>();
+    const Space& space = study.space();
+    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size()) {
+        throw InputError(fmt::format("--point {} is not in this space, which has 0 to {}; those of its front are {}", index,
+                                     space.size() - 1, listed(front)));
+    }
+    const auto chosen = static_cast<std::uint64_t>(index);
+    for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
+        if (rejected.count > 0) {
+            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); those of its front are {}", index,
+                                         rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
+        }
+    }
+    return chosen;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,53 @@
+#include "optimizer/parallel/stop.hpp"
+
+#include <csignal>
+
+namespace prismopt {
+
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+
+extern "C" void remember(int signal) { caught = signal; }
+
+}  // namespace
+
+void catch_stop_signals()
+{
+    struct sigaction action = {};
+    action.sa_handler = remember;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team) : team_(team)
+{
+    if (max_time) {
+        deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(*max_time);
+    }
+}
+
+std::optional<std::string> StopRequest::reason() const
+{
+    if (team_.rank() != 0) {
+        if (signal_ == 0 && caught != 0) {
+            signal_ = caught;
+            team_.pass_on(signal_);
+        }
+        return std::nullopt;
+    }
+    if (signal_ == 0) {
+        signal_ = caught != 0 ? static_cast<int>(caught) : team_.passed_on().value_or(0);
+    }
+    if (signal_ != 0) {
+        return signal_ == SIGUSR1 ? "SIGUSR1" : "SIGTERM";
+    }
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
+        return "--max-time";
+    }
+    return std::nullopt;
+}
+
+}  // namespace prismopt

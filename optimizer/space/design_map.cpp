@@ -1,0 +1,366 @@
+#include "optimizer/space/design_map.hpp"
+
+#include "io/export/trainer.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "model/plan/layout.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "model/plan_rules.hpp"
+#include "model/schedule/schedule.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+Axis axis_of(std::string name, const std::vector<int>& values)
+{
+    Axis result{std::move(name), true, {}};
+    for (const int value : values) {
+        result.labels.push_back(std::to_string(value));
+    }
+    return result;
+}
+
+Axis axis_of(std::string name, const std::vector<Seconds>& values)
+{
+    Axis result{std::move(name), true, {}};
+    for (const Seconds value : values) {
+        result.labels.push_back(seconds_text(value));
+    }
+    return result;
+}
+
+template <class Enum>
+Axis axis_of(std::string axis, const std::vector<Enum>& values)
+{
+    Axis result{std::move(axis), false, {}};
+    for (const Enum value : values) {
+        result.labels.emplace_back(name(value));
+    }
+    return result;
+}
+
+std::vector<Axis> axes(const SpaceSettings& s)
+{
+    std::vector<Axis> all{axis_of(std::string(gpus_axis.name), s.gpus)};
+    ParallelPlan any;
+    for_axes(any, s,
+             [&all](std::string_view axis, auto&, const auto& values) { all.push_back(axis_of(std::string(axis), values)); });
+    return all;
+}
+
+/// The plan as far as the point is set; the other choices keep their defaults. Without replicas where the GPUs do not divide.
+ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
+{
+    ParallelPlan plan;
+    std::size_t place = 0;  // of the number of GPUs
+    for_axes(plan, s, [&](std::string_view, auto& choice, const auto& values) {
+        ++place;
+        if (place < point.size()) {
+            choice = values[point[place]];
+        }
+    });
+    if (point.size() > place_of(&ParallelPlan::pp)) {
+        const int gpus = s.gpus[point.front()];
+        const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.cp * plan.pp;
+        plan.dp = gpus % replica == 0 ? static_cast<int>(gpus / replica) : 0;
+    }
+    if (plan.schedule != Schedule::interleaved) {
+        plan.group = 0;  // others have none
+    }
+    if (!can_validate_later(plan)) {
+        plan.post_validation = PostValidation::off;
+    }
+    return plan;
+}
+
+/// A job of one building is the same whatever would cross.
+bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return plan.gpus() <= cluster.building_gpus(); }
+
+/// Microbatches of a chunk in a row, for plans that interleave; nothing where no such order is defined.
+std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& phase)
+{
+    if (plan.schedule != Schedule::interleaved) {
+        return 0;
+    }
+    if (!schedule_defined(plan, phase)) {
+        return std::nullopt;
+    }
+    return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
+}
+
+/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan costs: a balanced split that
+/// happens to be one of the others is a plan of its own.
+std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
+{
+    if (plan.split == LayerSplit::balanced && network_parts(plan.schedule, plan.pp, plan.chunks) > 1) {
+        return std::nullopt;
+    }
+    const auto chunks = layout(workload.layers(), plan, workload.layouts);
+    if (std::holds_alternative<Infeasible>(chunks)) {
+        return std::nullopt;
+    }
+    std::vector<int> layers;
+    for (const Chunk& chunk : std::get<std::vector<Chunk>>(chunks)) {
+        layers.push_back(chunk.layers);
+    }
+    return layers;
+}
+
+/// Layers that recompute all.
+std::optional<int> recomputed_in_full(const ParallelPlan& plan, const Workload& workload)
+{
+    if (plan.recompute != Recompute::full) {
+        return 0;
+    }
+    return plan.recomputed_layers > 0 ? plan.recomputed_layers : workload.layers();
+}
+
+/// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.
+std::vector<std::vector<double>> factors_by_place(const ParallelPlan& plan, const std::vector<Phase>& phases,
+                                                  const Cluster& cluster)
+{
+    std::vector<std::vector<double>> all;
+    for (const Phase& phase : phases) {
+        std::vector<double>& factors = all.emplace_back();
+        for (const int node : nodes_in_order(plan_in_phase(plan, phase), cluster)) {
+            factors.push_back(cluster.node_factors[node]);
+        }
+    }
+    return all;
+}
+
+/// Whether no earlier order puts nodes that are as slow in the same places.
+bool first_order_of_its_kind(const ParallelPlan& plan, const std::vector<NodeOrder>& orders, const std::vector<Phase>& phases,
+                             const Cluster& cluster)
+{
+    if (plan.node_order == orders.front()) {
+        return true;
+    }
+    const auto factors = factors_by_place(plan, phases, cluster);
+    const auto same = [&](NodeOrder other) {
+        ParallelPlan renamed = plan;
+        renamed.node_order = other;
+        return factors_by_place(renamed, phases, cluster) == factors;
+    };
+    return std::none_of(orders.begin(), std::find(orders.begin(), orders.end(), plan.node_order), same);
+}
+
+/// What the trainer that [search] names cannot run in some phase.
+std::vector<Constraint> trainer_constraints(const Scenario& scenario)
+{
+    const SpaceSettings& s = scenario.space;
+    const std::vector<Axis> all = axes(s);
+    std::vector<Constraint> constraints;
+    for (const TrainerRule& rule : trainer_rules(scenario.search.runnable_by)) {
+        const auto axis = std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
+        constraints.push_back(
+            {fmt::format("{} cannot: {}", scenario.search.runnable_by, rule.reason),
+             static_cast<std::size_t>(axis - all.begin()) + 1,
+             [s, rule, workload = scenario.workload, phases = scenario.phases,
+              cluster = scenario.cluster](std::span<const int> point) {
+                 return in_every_phase(partial_plan(s, point), phases, [&](const ParallelPlan& plan, const Phase& phase) {
+                     return plan.dp == 0 || rule.why({plan, workload, phase, cluster}).empty();
+                 });
+             }});
+    }
+    return constraints;
+}
+
+/// The rules of all plans, in each phase: at their last axis, and where that excludes more at once, at an earlier one.
+void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
+{
+    struct Judge {
+        SpaceSettings space;
+        std::vector<Phase> phases;
+        Workload workload;
+        Cluster cluster;
+    };
+    const auto judge = std::make_shared<const Judge>(Judge{scenario.space, scenario.phases, scenario.workload, scenario.cluster});
+    for (const PlanRule& rule : plan_rules()) {
+        for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
+            const auto holds = [judge, i, holds = rule.holds](std::span<const int> point) {
+                const Phase& phase = judge->phases[i];
+                return holds({plan_in_phase(partial_plan(judge->space, point), phase), phase, judge->workload, judge->cluster});
+            };
+            const std::string reason = category(rule.reason, static_cast<int>(i) + 1);
+            for (const std::size_t axis : std::set{rule.early_axis, rule.last_axis}) {
+                all.push_back({reason, axis + 1, holds});
+            }
+        }
+    }
+    // Before the group is set: some group must do.
+    for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
+        all.push_back({category(Reason::schedule_undefined, static_cast<int>(i) + 1), place_of(&ParallelPlan::chunks) + 1,
+                       [judge, i](std::span<const int> point) {
+                           ParallelPlan plan = partial_plan(judge->space, point);
+                           return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
+                               plan.group = plan.schedule == Schedule::interleaved ? size : 0;
+                               return schedule_defined(plan_in_phase(plan, judge->phases[i]), judge->phases[i]);
+                           });
+                       }});
+    }
+}
+
+/// Of choices that make no difference the first name stays.
+void add_names(const Scenario& scenario, std::vector<Constraint>& all)
+{
+    const SpaceSettings& s = scenario.space;
+    const std::vector<Phase>& phases = scenario.phases;
+    const auto names = [&all](std::size_t axis, std::function<bool(std::span<const int>)> first) {
+        all.push_back({std::string(name(Reason::same_plan)), axis + 1, std::move(first)});
+    };
+    // All values of an axis are the same unless `makes_a_difference` in some phase.
+    const auto first_unless = [&](auto choice, auto makes_a_difference) {
+        const std::size_t axis = place_of(choice);
+        names(axis, [s, phases, axis, makes_a_difference](std::span<const int> point) {
+            return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
+        });
+    };
+    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase. Those without an effect (nothing)
+    // are left to other rules.
+    const auto first_of_its_effect = [&](auto choice, const auto& values, auto effect) {
+        const std::size_t axis = place_of(choice);
+        names(axis, [s, phases, axis, choice, values, effect](std::span<const int> point) {
+            const ParallelPlan plan = partial_plan(s, point);
+            return std::none_of(values.begin(), values.begin() + point[axis], [&](const auto& earlier) {
+                ParallelPlan other = plan;
+                other.*choice = earlier;
+                return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+                    const auto own = effect(plan_in_phase(plan, phase), phase);
+                    return own && own == effect(plan_in_phase(other, phase), phase);
+                });
+            });
+        });
+    };
+    const auto sums_gradients = [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; };
+    first_unless(&ParallelPlan::order, [node = scenario.cluster.gpus_per_node()](const ParallelPlan& plan, const Phase&) {
+        return plan.gradient_gpus() > 1 && plan.pp > 1 && plan.gpus() > node;  // GPUs of a node are alike
+    });
+    first_unless(&ParallelPlan::crossing,
+                 [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return !stays_in_one(plan, cluster); });
+    // With one microbatch it does not matter which of the plain schedules runs.
+    names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
+        const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
+        const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
+        const auto no_matter = [plain](const ParallelPlan& plan, const Phase& phase) {
+            return phase.own.schedule || !plain(plan.schedule) || one_microbatch(plan, phase);
+        };
+        return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
+               std::none_of(s.schedule.begin(), chosen, plain);
+    });
+    first_of_its_effect(&ParallelPlan::group, s.group, microbatches_in_a_row);
+    first_of_its_effect(&ParallelPlan::split, s.split, [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+        return layers_of_chunks(plan, workload);
+    });
+    first_of_its_effect(&ParallelPlan::recomputed_layers, s.recomputed_layers,
+                        [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
+                            return recomputed_in_full(plan, workload);
+                        });
+    first_unless(&ParallelPlan::sharding, sums_gradients);
+    first_unless(&ParallelPlan::dp_overlap, sums_gradients);
+    first_unless(&ParallelPlan::tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; });
+    first_unless(&ParallelPlan::expert_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.exchanges_tokens(); });
+    first_unless(&ParallelPlan::context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; });
+    first_unless(&ParallelPlan::post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
+    names(place_of(&ParallelPlan::spares), [s, phases, cluster = scenario.cluster](std::span<const int> point) {
+        return first_order_of_its_kind(partial_plan(s, point), s.node_order, phases, cluster);
+    });
+}
+
+std::vector<Constraint> constraints(const Scenario& scenario)
+{
+    std::vector<Constraint> all;
+    add_rules(scenario, all);
+    add_names(scenario, all);
+    for (Constraint& constraint : trainer_constraints(scenario)) {
+        all.push_back(std::move(constraint));
+    }
+    return all;
+}
+
+/// The kinds of hardware as the first axis, in front of those of the plan, whose rules depend on the hardware.
+Space space_of_hardware(const Scenario& scenario)
+{
+    std::vector<Axis> all = axes(scenario.space);
+    all.insert(all.begin(), {"hardware", false, {}});
+    std::vector<std::vector<Constraint>> rules;  // [hardware]: in the same order for each
+    for (const std::vector<double>& values : scenario.hardware) {
+        all.front().labels.push_back(hardware_text(scenario.knobs, values));
+        Scenario variant = scenario;
+        Variant chosen = *variant_at(scenario, values);
+        variant.cluster = std::move(chosen.hardware.cluster);
+        variant.workload = std::move(chosen.workload);
+        rules.push_back(constraints(variant));
+    }
+    std::vector<Constraint> joint = rules.front();
+    for (std::size_t r = 0; r < joint.size(); ++r) {
+        ++joint[r].depth;
+        std::vector<std::function<bool(std::span<const int>)>> by_hardware;
+        by_hardware.reserve(rules.size());
+        for (const std::vector<Constraint>& of_variant : rules) {
+            by_hardware.push_back(of_variant[r].allows);
+        }
+        joint[r].allows = [by_hardware](std::span<const int> point) { return by_hardware[point.front()](point.subspan(1)); };
+    }
+    return {std::move(all), std::move(joint)};
+}
+
+}  // namespace
+
+DesignMap::DesignMap(const Scenario& scenario)
+    : choices_(scenario.space), knobs_(!scenario.knobs.empty()),
+      space_(knobs_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
+{
+}
+
+std::vector<int> layer_groups(const Scenario& scenario)
+{
+    const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
+        return !scenario.knobs.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
+    };
+    const std::vector<const Workload*> all = networks(scenario);
+    std::set<int> sizes;
+    for (const Phase& phase : scenario.phases) {
+        for (const int tensor : scenario.space.tp) {
+            for (const int context : scenario.space.cp) {
+                ParallelPlan plan;
+                plan.tp = tensor;
+                plan.cp = context;
+                plan = plan_in_phase(plan, phase);
+                const auto holds = [&](const PlanRule& rule) {
+                    const auto of = [&](const Workload* network) {
+                        return rule.holds({plan, phase, *network, scenario.cluster});
+                    };
+                    return rule.last_axis > place_of(&ParallelPlan::cp) || may_change(rule) ||
+                           std::any_of(all.begin(), all.end(), of);
+                };
+                const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
+                if (size <= scenario.cluster.gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
+                    sizes.insert(static_cast<int>(size));
+                }
+            }
+        }
+    }
+    return {sizes.begin(), sizes.end()};
+}
+
+ParallelPlan DesignMap::plan(std::span<const int> point) const
+{
+    return partial_plan(choices_, knobs_ ? point.subspan(1) : point);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,313 @@
+#include "optimizer/space/design_text.hpp"
+
+#include "io/report/plan_words.hpp"
+#include "io/toml/quantity.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "model/plan_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+int parse_value(const std::string& key, const std::string& value, int)
+{
+    int number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    constexpr std::array<std::string_view, 4> from_zero{"recomputed_layers", "spares", "group", "shard_gpus"};
+    const int least = std::find(from_zero.begin(), from_zero.end(), key) != from_zero.end() ? 0 : 1;
+    if (error != std::errc{} || end != value.data() + value.size() || number < least) {
+        throw InputError("--design: " + key + "=" + value + " is not a whole number from " + std::to_string(least) +
+                         "; write for example " + key + "=8");
+    }
+    return number;
+}
+
+Seconds parse_value(const std::string& key, const std::string& value, Seconds)
+{
+    const auto parsed = parse_quantity<Seconds>(value, "300 s");
+    const auto* time = std::get_if<Seconds>(&parsed);
+    if (time == nullptr || !(time->si >= 0.0)) {
+        throw InputError("--design: " + key + "=" + value + " is not a time; write for example " + key + "=300s");
+    }
+    return *time;
+}
+
+template <class Enum>
+Enum parse_value(const std::string& key, const std::string& value, Enum)
+{
+    if (const auto parsed = parse<Enum>(value)) {
+        return *parsed;
+    }
+    throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
+}
+
+/// The only choice of an axis, or the plan's own default.
+template <class T>
+void take_single(T& target, const std::vector<T>& values)
+{
+    if (values.size() == 1) {
+        target = values.front();
+    }
+}
+
+/// Whether there is an axis of that name; the plan then has the value.
+bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan, const SpaceSettings& space)
+{
+    bool found = false;
+    for_axes(plan, space, [&](std::string_view axis, auto& choice, const auto&) {
+        if (key == axis) {
+            choice = parse_value(key, value, choice);
+            found = true;
+        }
+    });
+    return found;
+}
+
+/// Names beside those of the axes: degrees that follow from others, or that no space searches.
+constexpr std::array<std::string_view, 3> other_names{"gpus", "dp", "shard_gpus"};
+
+bool is_name(const std::string& word, const SpaceSettings& space)
+{
+    bool found = std::find(other_names.begin(), other_names.end(), word) != other_names.end();
+    ParallelPlan any;
+    for_axes(any, space, [&](std::string_view axis, auto&, const auto&) { found = found || word == axis; });
+    return found;
+}
+
+std::string axis_names(const SpaceSettings& space)
+{
+    std::string names = "gpus";
+    ParallelPlan any;
+    for_axes(any, space, [&names](std::string_view axis, auto&, const auto&) { names.append(" ").append(axis); });
+    return names + " dp shard_gpus";
+}
+
+template <class T>
+bool is_value(const std::string& word, const T&)
+{
+    if constexpr (std::is_enum_v<T>) {
+        return parse<T>(word).has_value();
+    } else {
+        return false;
+    }
+}
+
+/// Axes that have a value of this name.
+std::vector<std::string> axes_with(const std::string& word, const SpaceSettings& space)
+{
+    std::vector<std::string> axes;
+    ParallelPlan any;
+    for_axes(any, space, [&](std::string_view axis, const auto& choice, const auto&) {
+        if (is_value(word, choice)) {
+            axes.emplace_back(axis);
+        }
+    });
+    return axes;
+}
+
+bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse<KnobTarget>(name); }
+
+struct NamedValue {
+    std::string name;
+    std::string value;
+};
+
+/// The words of a design as names and values: "tp=4", "tp 4", or the value alone where only one axis has it ("interleaved").
+std::vector<NamedValue> named_values(const std::string& text, const SpaceSettings& space)
+{
+    std::vector<NamedValue> all;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const auto equals = word.find('=');
+        const std::string name = axis_of_word(word.substr(0, equals));
+        NamedValue& named = all.emplace_back();
+        named.name = name;
+        if (equals != std::string::npos) {
+            named.value = word.substr(equals + 1);
+        } else if (is_name(name, space)) {
+            words >> named.value;
+        } else if (const auto axes = axes_with(word, space); axes.size() == 1) {
+            named = {axes.front(), word};
+        } else if (!axes.empty()) {
+            throw InputError("--design: " + word + " is a value of several names; write for example " + axes.front() + "=" +
+                             word);
+        }
+        if (!is_name(named.name, space)) {
+            if (is_hardware(named.name)) {  // as [[knob]] names them
+                throw InputError("--design: " + named.name +
+                                 " is hardware, not part of a plan; write its value into [cluster] of the scenario, " +
+                                 "without the [[knob]], and leave it out here");
+            }
+            throw InputError("--design: unknown name '" + named.name + "'; names are " + axis_names(space));
+        }
+        if (std::count_if(all.begin(), all.end(), [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
+            throw InputError("--design: " + named.name + " is given twice; remove one of the two");
+        }
+    }
+    return all;
+}
+
+/// Choices without an effect on the plan, which a space may give it, unless they are named.
+void drop_idle_choices(ParallelPlan& plan, const std::set<std::string>& named)
+{
+    if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
+        plan.group = 0;
+    }
+    if (!can_validate_later(plan) && !named.contains("post_validation")) {
+        plan.post_validation = PostValidation::off;
+    }
+}
+
+struct GpuCount {
+    int gpus = 0;
+    bool named = false;
+    int cluster = 0;
+};
+
+/// Data parallel replicas: those asked for (0: not named), or as many as the GPUs hold.
+int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
+{
+    if (count.gpus > count.cluster) {
+        throw InputError(
+            fmt::format("--design: gpus={} is more than the cluster's {}; name at most that many", count.gpus, count.cluster));
+    }
+    const int most = count.named || asked == 0 ? count.gpus : count.cluster;
+    for (const auto& [key, degree] :
+         {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}, {"dp", asked}}) {
+        if (degree > most) {
+            throw InputError(fmt::format("--design: {}={} is more than gpus={}; name at most that many", key, degree, most));
+        }
+    }
+    if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
+        throw InputError(fmt::format("--design: ep*etp = {} is more than gpus={}; lower one of them",
+                                     static_cast<std::int64_t>(plan.ep) * plan.etp, most));
+    }
+    const double replica = static_cast<double>(plan.tp) * plan.pp * plan.cp;
+    const std::string product = fmt::format("tp*pp{} = {:.0f}", plan.cp > 1 ? "*cp" : "", replica);
+    if (asked == 0) {
+        if (std::fmod(count.gpus, replica) != 0.0) {
+            throw InputError(fmt::format("--design: {} does not divide gpus={}; change one of them", product, count.gpus));
+        }
+        return static_cast<int>(count.gpus / replica);
+    }
+    if (count.named && asked * replica != count.gpus) {
+        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked, product,
+                                     asked * replica, count.gpus));
+    }
+    if (asked * replica > count.cluster) {
+        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, more than the cluster's {}; lower one of them",
+                                     asked, product, asked * replica, count.cluster));
+    }
+    return asked;
+}
+
+}  // namespace
+
+ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
+{
+    const SpaceSettings& s = scenario.space;
+    int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
+    int replicas = 0;  // 0: as many as the GPUs hold
+    ParallelPlan plan;
+    for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
+    std::set<std::string> named;
+    for (const auto& [key, value] : named_values(text, s)) {
+        named.insert(key);
+        if (key == "gpus") {
+            gpu_count = parse_value(key, value, gpu_count);
+        } else if (key == "dp") {
+            replicas = parse_value(key, value, replicas);
+        } else if (key == "shard_gpus") {
+            plan.shard_gpus = parse_value(key, value, plan.shard_gpus);
+        } else {
+            take_named(key, value, plan, s);
+        }
+    }
+    plan.dp = replicas_of(plan, replicas, {gpu_count, named.contains("gpus"), scenario.cluster.gpus});
+    drop_idle_choices(plan, named);
+    return plan;
+}
+
+std::string seconds_text(Seconds time)
+{
+    std::ostringstream text;
+    text.precision(15);
+    text << time.si << 's';
+    return text.str();
+}
+
+namespace {
+
+std::string value_text(int value) { return std::to_string(value); }
+std::string value_text(Seconds value) { return seconds_text(value); }
+template <class Enum>
+std::string value_text(Enum value)
+{
+    return std::string(name(value));
+}
+
+struct AxisText {
+    std::string name;
+    std::string value;
+    std::string otherwise;  // what parse_design() takes where the axis is not named
+};
+
+/// As for_axes() visits them.
+std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& space)
+{
+    std::vector<AxisText> all;
+    ParallelPlan plan = of;
+    for_axes(plan, space, [&](std::string_view axis, const auto& choice, const auto&) {
+        all.push_back({std::string(axis), value_text(choice), ""});
+    });
+    ParallelPlan unnamed;
+    for_axes(unnamed, space, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
+    unnamed.pp = of.pp;
+    unnamed.schedule = of.schedule;
+    drop_idle_choices(unnamed, {});
+    std::size_t at = 0;
+    for_axes(unnamed, space,
+             [&](std::string_view, const auto& choice, const auto&) { all[at++].otherwise = value_text(choice); });
+    return all;
+}
+
+}  // namespace
+
+std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
+{
+    constexpr std::array<std::string_view, 10> always{"tp",        "pp",       "v",     "microbatch", "schedule",
+                                                      "recompute", "sharding", "split", "dp_overlap", "order"};
+    std::string text = fmt::format("gpus={}", plan.gpus());
+    const std::vector<AxisText> axes = axis_texts(plan, space);
+    for (const std::string_view name : always) {
+        const auto axis = std::find_if(axes.begin(), axes.end(), [name](const AxisText& a) { return a.name == name; });
+        text += fmt::format(" {}={}", axis->name, axis->value);
+    }
+    for (const AxisText& axis : axes) {
+        const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();
+        const bool matters = axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.cp > 1);
+        if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
+            text += fmt::format(" {}={}", axis.name, axis.value);
+        }
+    }
+    if (plan.shard_gpus > 0) {
+        text += fmt::format(" shard_gpus={}", plan.shard_gpus);
+    }
+    return text;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,321 @@
+#include "optimizer/study/evaluator.hpp"
+
+#include "model/plan/phase.hpp"
+#include "optimizer/parallel/work_item.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "search/strategies/kept_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// Fleets and most points of one work item: items are small, and large enough that points share the making of draws. Where
+/// few points are asked for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
+constexpr int item_fleets = block_fleets;
+constexpr std::size_t most_item_points = 16;
+constexpr std::size_t items_of_a_rank = 4;
+
+/// Raw tuples between two pauses where none is feasible: some tenths of a second.
+constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
+
+Problem problem_of(const Scenario& s, NoiseTables tables)
+{
+    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables), nullptr, s.power, s.deadline};
+}
+
+void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)
+{
+    const std::string reason = why.category();
+    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
+    if (found == rejected.end()) {
+        rejected.push_back({reason, 0, std::numeric_limits<double>::infinity(), {}});
+        found = rejected.end() - 1;
+    }
+    ++found->count;
+    if (why.miss < found->miss) {
+        found->miss = why.miss;
+        found->nearest = why.detail + " (" + std::move(where) + ")";
+    }
+}
+
+/// Counts of a further range, which has the same reasons in the same order.
+void add(std::vector<Rejected>& sum, std::vector<Rejected> more)
+{
+    if (sum.empty()) {
+        sum = std::move(more);
+        return;
+    }
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        sum[i].count += more[i].count;
+    }
+}
+
+}  // namespace
+
+NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
+
+NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
+{
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    return build_noise_tables(scenario.variability, groups);
+}
+
+StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
+    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
+{
+    for (const std::string& objective : of.objectives) {
+        const Objective* found = find_objective(objective);
+        objectives.push_back(found);
+        bounded.push_back(found->bound != nullptr &&
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+    }
+    skewness = largest_skewness(of.variability);
+}
+
+std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double safe) const
+{
+    const bool too_few = fleets < clusters_for_mean_limits(skewness, safe);
+    std::vector<Estimate> values;
+    for (const Objective* objective : objectives) {
+        Estimate value = objective->value(prediction);
+        if (objective->of_mean && too_few) {
+            value.safe_low = -std::numeric_limits<double>::infinity();
+            value.safe_high = std::numeric_limits<double>::infinity();
+        }
+        values.push_back(value);
+    }
+    return values;
+}
+
+SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
+
+Message Worker::operator()(const Message& bytes)
+{
+    const WorkItem item = decode_item(bytes);
+    if (const auto* range = std::get_if<SweepRange>(&item)) {
+        return encode(Answer{sweep(*range)});
+    }
+    const auto& block = std::get<DrawBlock>(item);
+    std::vector<ParallelPlan> plans;
+    for (const std::uint64_t point : block.points) {
+        plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
+    }
+    Predictor& predictor = bench_.of(model_.designs.hardware(model_.designs.space().point(block.points.front())));
+    return encode(predictor.sample(plans, block.range, model_.sampler(block.purpose)));
+}
+
+Sweep Worker::sweep(const SweepRange& range)
+{
+    Sweep result;
+    KeptBounds kept(range);
+    std::vector<Rejected> by_model;
+    const auto judge = [&](std::uint64_t index, std::span<const int> point) {
+        pause_();
+        const ParallelPlan plan = model_.designs.plan(point);
+        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan);
+        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+            count(by_model, *refusal, design_text(plan));
+            return;
+        }
+        std::vector<double> objectives;
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound))
+                                                   : -std::numeric_limits<double>::infinity());
+        }
+        kept.add({index, std::move(objectives)});
+    };
+    std::uint64_t begin = range.begin;
+    do {
+        pause_();
+        const std::uint64_t end = begin + std::min(tuples_at_once, range.end - begin);
+        add(result.rejected, model_.designs.space().enumerate(begin, end, judge));
+        begin = end;
+    } while (begin < range.end);
+    kept.move_to(result);
+    result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
+    if (range.end - range.begin == 1) {  // one of many: keep its answer short
+        std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
+    }
+    return result;
+}
+
+Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
+    : model_(model), crew_(crew), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
+{
+    confidence_.reported = 0.95;
+    compare_at_once(1);
+}
+
+void Evaluator::compare_at_once(std::uint64_t points)
+{
+    // Both limits of an interval are used: the upper of one point against the lower of another.
+    const auto intervals =
+        static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
+    confidence_.safe = 1.0 - (1.0 - model_.confidence()) / intervals;
+}
+
+int Evaluator::fleets_for_limits(std::uint64_t points) const
+{
+    // The largest of n draws lies above the quantile q but for a probability q^n, which must not exceed half of what one interval
+    // may fail by.
+    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points) * rungs_.size() * model_.objectives.size());
+    const double miss = 0.5 * (1.0 - model_.confidence()) / intervals;
+    double fleets = 0.0;
+    for (const Objective* objective : model_.objectives) {
+        if (objective->quantile > 0.0) {
+            fleets = std::max(fleets, std::log(miss) / std::log(objective->quantile));
+        }
+        if (objective->of_mean) {
+            fleets = std::max(fleets, clusters_for_mean_limits(model_.skewness, 1.0 - 2.0 * miss));
+        }
+    }
+    constexpr double most = 1 << 30;  // more than anyone draws
+    return static_cast<int>(std::ceil(std::min(fleets, most) / block_fleets)) * block_fleets;
+}
+
+void Evaluator::submit(std::span<const Request> requests)
+{
+    std::vector<Need> needs;
+    for (const Request& request : requests) {
+        if (const auto* range = std::get_if<SweepRange>(&request)) {
+            submit_draws(needs, Purpose::search, drawn_);
+            needs.clear();
+            crew_.submit(encode(WorkItem{*range}));
+        } else {
+            const auto& point = std::get<PointRequest>(request);
+            const Rung& rung = rungs_[point.rung - 1];
+            const PhaseDraws& draws = drawn_[point.index].draws;
+            const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
+            needs.push_back({point.index, have, rung});
+        }
+        pending_.push_back(request);
+    }
+    submit_draws(needs, Purpose::search, drawn_);
+}
+
+/// Points that lack the same fleets and have the same hardware and schedule go together, those with the first point first: so the
+/// answers, which come in the order of the points, can be made while others draw.
+void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
+{
+    using Key = std::tuple<std::size_t, int, int, std::vector<ScheduleShape>, LayerSplit>;
+    std::map<Key, std::size_t> place;
+    std::vector<std::vector<const Need*>> alike;
+    std::size_t point_blocks = 0;
+    for (const Need& need : needs) {
+        const Point point = model_.designs.space().point(need.point);
+        const ParallelPlan plan = model_.designs.plan(point);
+        std::vector<ScheduleShape> shapes;
+        for (const Phase& phase : model_.problem.phases) {
+            shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
+        }
+        const Key key{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shapes, plan.split};
+        const auto [found, is_new] = place.emplace(key, alike.size());
+        if (is_new) {
+            alike.emplace_back();
+        }
+        alike[found->second].push_back(&need);
+        point_blocks += static_cast<std::size_t>(std::max(0, need.rung.fleets - need.from_fleet) / item_fleets);
+    }
+    const std::size_t ranks = crew_.accounts().size();
+    const std::size_t item_points = std::clamp(point_blocks / (items_of_a_rank * ranks), std::size_t{1}, most_item_points);
+    for (const auto& list : alike) {
+        for (std::size_t first = 0; first < list.size(); first += item_points) {
+            DrawBlock block;
+            block.purpose = purpose;
+            for (std::size_t i = first; i < std::min(list.size(), first + item_points); ++i) {
+                block.points.push_back(list[i]->point);
+            }
+            const Rung& rung = list[first]->rung;
+            for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
+                block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
+                crew_.submit(encode(WorkItem{block}));
+                submitted_.push_back(block.points);
+                for (const std::uint64_t point : block.points) {
+                    ++drawn[point].awaited;
+                }
+            }
+        }
+    }
+}
+
+/// Takes results in the order of the items until the point has all of its draws.
+void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
+{
+    while (drawn[point].awaited > 0) {
+        const std::vector<PhaseDraws> more = decode_draws(crew_.next());
+        const std::vector<std::uint64_t> points = std::move(submitted_.front());
+        submitted_.pop_front();
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            Drawn& of_point = drawn[points[i]];
+            of_point.draws.resize(more[i].size());
+            for (std::size_t phase = 0; phase < more[i].size(); ++phase) {
+                of_point.draws[phase].insert(of_point.draws[phase].end(), more[i][phase].begin(), more[i][phase].end());
+            }
+            --of_point.awaited;
+            draws_made_ += more[i].front().size();
+        }
+    }
+}
+
+std::optional<Answer> Evaluator::next()
+{
+    const Request request = pending_.front();
+    pending_.pop_front();
+    try {
+        if (std::holds_alternative<SweepRange>(request)) {
+            return decode_answer(crew_.next());
+        }
+        const auto& point = std::get<PointRequest>(request);
+        collect_draws(point.index, drawn_);
+        return summarise(point);
+    } catch (const Stopped&) {
+        return std::nullopt;
+    }
+}
+
+Answer Evaluator::summarise(const PointRequest& request)
+{
+    const Point point = model_.designs.space().point(request.index);
+    const int steps = rungs_.front().steps;
+    prediction_ = bench_.of(model_.designs.hardware(point))
+                      .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps, model_.sampler(Purpose::search),
+                                 confidence_);
+    const int fleets = rungs_.at(static_cast<std::size_t>(request.rung - 1)).fleets;
+    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_, fleets, confidence_.safe)};
+}
+
+std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)
+{
+    const Rung& rung = model_.scenario.search.confirm;
+    std::vector<Need> needs;
+    for (const std::uint64_t index : points) {
+        needs.push_back({index, 0, rung});
+    }
+    DrawnPoints drawn;
+    submit_draws(needs, Purpose::confirm, drawn);
+    std::vector<Prediction> predictions;
+    try {
+        for (const std::uint64_t index : points) {
+            collect_draws(index, drawn);
+            const Point point = model_.designs.space().point(index);
+            predictions.push_back(bench_.of(model_.designs.hardware(point))
+                                      .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,
+                                                 model_.sampler(Purpose::confirm), confidence_));
+        }
+    } catch (const Stopped&) {
+        return std::nullopt;
+    }
+    return predictions;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,42 @@
+#include "optimizer/study/hardware_bench.hpp"
+
+#include "io/scenario/hardware_variants.hpp"
+
+namespace prismopt {
+
+namespace {
+
+/// Each has its own copy of the noise tables and its own compiled schedules.
+constexpr std::size_t most_stands = 24;
+
+}  // namespace
+
+HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
+{
+    if (const auto found = stands_.find(variant); found != stands_.end()) {
+        return found->second;
+    }
+    if (stands_.size() >= most_stands) {
+        stands_.clear();
+    }
+    if (scenario_.knobs.empty()) {
+        return stands_.emplace(variant, Stand{nullptr, Predictor(base_)}).first->second;
+    }
+    auto problem = std::make_shared<Problem>(base_);
+    Variant chosen = *variant_at(scenario_, scenario_.hardware[variant]);
+    problem->cluster = std::move(chosen.hardware.cluster);
+    problem->reliability = std::move(chosen.hardware.reliability);
+    problem->workload = std::move(chosen.workload);
+    Predictor predictor(*problem);
+    return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor)}).first->second;
+}
+
+Predictor& HardwareBench::of(std::size_t variant) { return stand(variant).predictor; }
+
+const Problem& HardwareBench::problem(std::size_t variant)
+{
+    const Stand& found = stand(variant);
+    return found.own ? *found.own : base_;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,111 @@
+#include "optimizer/study/progress.hpp"
+
+#include "optimizer/commands/log.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double bar_interval_s = 0.2;
+constexpr double line_interval_s = 5.0;
+
+std::vector<double> values_of(const Evaluation& evaluation)
+{
+    std::vector<double> values;
+    for (const Estimate& objective : evaluation.objectives) {
+        values.push_back(objective.value);
+    }
+    return values;
+}
+
+}  // namespace
+
+Progress::Progress() : start_(std::chrono::steady_clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+double Progress::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+/// Share of the box between the best bound and the worst front member of the first evaluations, in each objective.
+double Progress::hypervolume_of_front(const Archive& archive)
+{
+    std::vector<std::vector<double>> points;
+    for (const std::uint64_t index : archive.front()) {
+        points.push_back(values_of(archive.evaluations().at(index)));
+    }
+    if (low_.empty()) {
+        low_.assign(points.front().size(), INFINITY);
+        high_.assign(points.front().size(), 0.0);
+        for (std::size_t k = 0; k < low_.size(); ++k) {
+            for (const Bound& bound : archive.bounds()) {
+                low_[k] = std::min(low_[k], bound.objectives[k]);
+            }
+            for (const auto& point : points) {
+                high_[k] = std::max(high_[k], 1.1 * point[k]);
+            }
+            low_[k] = std::isfinite(low_[k]) ? low_[k] : 0.0;
+        }
+    }
+    for (auto& point : points) {
+        for (std::size_t k = 0; k < point.size(); ++k) {
+            point[k] = (point[k] - low_[k]) / (high_[k] - low_[k]);
+        }
+    }
+    return hypervolume(points, std::vector<double>(low_.size(), 1.0));
+}
+
+void Progress::record(const Archive& archive)
+{
+    const std::size_t evaluated = archive.evaluations().size();
+    if (evaluated > 0) {
+        curve_.push_back({evaluated, archive.draws(), hypervolume_of_front(archive), elapsed()});
+    }
+}
+
+bool Progress::due() const { return elapsed() - shown_s_ >= (terminal_ ? bar_interval_s : line_interval_s); }
+
+void Progress::show(const Archive& archive, const State& state)
+{
+    const double now = elapsed();
+    shown_s_ = now;
+    const bool sweeping = archive.evaluations().empty();
+    const std::uint64_t waiting = state.asked - state.answered;
+    if (sweeping != sweeping_) {
+        sweeping_ = sweeping;
+        time_left_ = {};
+    }
+    std::string text = fmt::format("{} found feasible, ", archive.feasible());
+    if (sweeping) {
+        text += fmt::format("{} of {} parts of the space looked at", state.answered, state.asked);
+    } else {
+        text += fmt::format("{} excluded by their bound, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
+                            state.pruned, state.evaluated, state.open, archive.front().size(),
+                            curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
+    }
+    text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
+    text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);
+    if (terminal_) {
+        const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
+        const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);
+        const auto filled = static_cast<std::size_t>(20.0 * done);
+        const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
+        std::fputs(fmt::format("\r\033[K[{}] {:.0f} s  {}", bar, now, text).c_str(), stderr);
+    } else {
+        log_info(fmt::format("{:.0f} s: {}", now, text));
+    }
+}
+
+void Progress::finish() const
+{
+    if (terminal_) {
+        std::fputs("\r\033[K", stderr);
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,55 @@
+#pragma once
+
+/// What a running search shows: a bar on a terminal, dated lines in a batch log; and the curve that goes into results.
+
+#include "io/results/results.hpp"
+#include "optimizer/study/time_left.hpp"
+#include "search/archive.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+class Progress {
+public:
+    Progress();
+
+    /// What is shown beside the archive.
+    struct State {
+        std::uint64_t draws = 0;  // made
+        // Of the feasible plans, each in one of these, as in Outcome:
+        std::uint64_t evaluated = 0;
+        std::uint64_t pruned = 0;
+        std::uint64_t open = 0;
+        std::uint64_t answered = 0;  // requests
+        std::uint64_t asked = 0;     // requests
+        double idle_share = 0.0;     // of the ranks
+    };
+
+    /// Adds a point to the curve: the state after a batch of answers.
+    void record(const Archive& archive);
+    /// Whether it is time to show something, which is at most every few seconds (a bar: several times a second).
+    bool due() const;
+    void show(const Archive& archive, const State& state);
+    void finish() const;
+
+    const std::vector<ProgressPoint>& curve() const { return curve_; }
+
+private:
+    double hypervolume_of_front(const Archive& archive);
+    double elapsed() const;
+
+    std::chrono::steady_clock::time_point start_;
+    double shown_s_ = -1e9;
+    bool sweeping_ = true;
+    TimeLeft time_left_;
+    bool terminal_;
+    std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
+    std::vector<double> high_;
+    std::vector<ProgressPoint> curve_;
+};
+
+}  // namespace prismopt

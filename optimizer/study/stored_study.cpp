@@ -1,0 +1,72 @@
+#include "optimizer/study/stored_study.hpp"
+
+#include "io/results/results_file.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "optimizer/commands/log.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+/// Axes with one choice, which versions of the program may add, do not change the numbers of points.
+std::vector<Axis> with_choices(std::vector<Axis> axes)
+{
+    std::erase_if(axes, [](const Axis& axis) { return axis.labels.size() == 1; });
+    return axes;
+}
+
+bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
+}
+
+/// The scenario with the kinds of hardware that the search had tuned, which only the labels of that axis tell.
+Scenario scenario_of(const Results& results)
+{
+    Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+    scenario.seed = results.study.seed;
+    if (scenario.knobs.empty() || results.axes.empty()) {
+        return scenario;
+    }
+    const std::vector<std::string>& labels = results.axes.front().labels;
+    for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
+        const auto values = hardware_values(scenario.knobs, labels[kind]);
+        if (!values || !variant_at(scenario, *values)) {
+            break;  // not this program's, which the axes tell
+        }
+        scenario.hardware.push_back(*values);
+    }
+    return scenario;
+}
+
+}  // namespace
+
+Results open_results(const std::string& path)
+{
+    Results results = read_results(path);
+    if (!results.sealed) {
+        log_warning(path + " has no checksum, so damage may go unnoticed: an older prismopt or another program wrote it");
+    }
+    return results;
+}
+
+StoredStudy::StoredStudy(const Results& results)
+    : scenario_(scenario_of(results)), model_(scenario_), bench_(scenario_, model_.problem)
+{
+    if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
+        throw InputError(
+            results.study.scenario_path +
+            ": its space is not that of the results, which are of another version of the program; search again, or use the "
+            "version that wrote them");
+    }
+}
+
+std::vector<double> StoredStudy::knob_values(std::span<const int> point) const
+{
+    return scenario_.knobs.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
+}
+
+}  // namespace prismopt

@@ -1,0 +1,92 @@
+#include "optimizer/study/study_front.hpp"
+
+#include "io/report/front_columns.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/parallel/bytes.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+#include "search/archive.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Prediction& prediction)
+{
+    FrontPoint point;
+    point.index = index;
+    point.point = model.designs.space().point(index);
+    point.prediction = prediction;
+    for (const Objective* objective : model.objectives) {
+        point.objectives.push_back(objective->value(prediction));
+    }
+    return point;
+}
+
+void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front)
+{
+    const FittedModel fitted = fitted_model();
+    HardwareBench bench(model.scenario, model.problem);
+    for (FrontPoint& point : front) {
+        const ModelInterval interval =
+            model_interval(bench.problem(model.designs.hardware(point.point)), model.designs.plan(point.point), fitted);
+        point.model_low = interval.low;
+        point.model_high = interval.high;
+        point.model_fitted = interval.fitted ? 1.0 : 0.0;
+    }
+}
+
+void put_in_order(std::vector<FrontPoint>& front)
+{
+    std::vector<std::vector<double>> values;
+    for (const FrontPoint& point : front) {
+        values.emplace_back();
+        for (const Estimate& objective : point.objectives) {
+            values.back().push_back(objective.value);
+        }
+    }
+    for (std::size_t i = 0; i < front.size(); ++i) {
+        front[i].dominated = std::any_of(values.begin(), values.end(),
+                                         [&](const std::vector<double>& other) { return dominates(other, values[i]); });
+    }
+    std::stable_sort(front.begin(), front.end(), [](const FrontPoint& a, const FrontPoint& b) {
+        return a.objectives.front().value < b.objectives.front().value;
+    });
+}
+
+/// The columns of results files, which are all that is told of a point.
+Message encode(const FrontPoint& point)
+{
+    Packer out;
+    out << point.index << point.point << point.objectives << point.prediction.draws << point.prediction.gpus
+        << point.prediction.memory.stage;
+    for (const auto& column : front_estimates()) {
+        out << column.in(point);
+    }
+    for (const auto& column : front_numbers()) {
+        out << column.in(point);
+    }
+    for (const auto& column : front_quantiles()) {
+        out << column.in(point);
+    }
+    return out.take();
+}
+
+FrontPoint decode_front_point(std::span<const std::byte> bytes)
+{
+    Unpacker in(bytes);
+    FrontPoint point;
+    in >> point.index >> point.point >> point.objectives >> point.prediction.draws >> point.prediction.gpus >>
+        point.prediction.memory.stage;
+    for (const auto& column : front_estimates()) {
+        in >> column.of(point);
+    }
+    for (const auto& column : front_numbers()) {
+        in >> column.of(point);
+    }
+    for (const auto& column : front_quantiles()) {
+        in >> column.of(point);
+    }
+    return point;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,348 @@
+#include "optimizer/study/study_journal.hpp"
+
+#include "io/results/results_file.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "optimizer/commands/log.hpp"
+#include "optimizer/commands/program.hpp"
+#include "optimizer/parallel/bytes.hpp"
+#include "optimizer/parallel/work_item.hpp"
+#include "optimizer/study/draw_store.hpp"
+#include "optimizer/study/study_front.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::string_view journal_suffix = ".journal";
+
+/// What a record says of itself, and which of its kind it is: answers are numbered as their requests are.
+enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer };
+
+struct Record {
+    RecordKind kind = RecordKind::study;
+    std::uint64_t number = 0;
+    Message content;
+};
+
+Message encode(RecordKind kind, std::uint64_t number, const Message& content)
+{
+    return (Packer() << static_cast<std::uint8_t>(kind) << number << content).take();
+}
+
+Record decode_record(std::span<const std::byte> bytes)
+{
+    std::uint8_t kind = 0;
+    Record record;
+    Unpacker(bytes) >> kind >> record.number >> record.content;
+    record.kind = static_cast<RecordKind>(kind);
+    return record;
+}
+
+/// Calls `use(record, begin)` for each record that is one of ours.
+template <class Use>
+void for_each_record(const JournalContents& contents, const Use& use)
+{
+    for (std::size_t i = 0; i < contents.records.size(); ++i) {
+        try {
+            use(decode_record(contents.records[i]), contents.begins[i]);
+        } catch (const std::runtime_error&) {  // another program appended it
+        }
+    }
+}
+
+}  // namespace
+
+std::uint64_t study_hash(const Scenario& scenario)
+{
+    std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
+                                      scenario.search.part, scenario.search.parts);
+    for (const std::vector<double>& values : scenario.hardware) {
+        options += hardware_text(scenario.knobs, values) + ' ';
+    }
+    return study_hash(scenario.text, scenario.seed, release() + options + commit());
+}
+
+namespace {
+
+/// Throws InputError when a file is no results file, or that of a search which had not finished.
+void check_finished(const std::string& path)
+{
+    const std::string remedy =
+        fmt::format("give the --out of a search that was stopped, or its journal, {}", journal_path("OUT"));
+    bool provisional = false;
+    try {
+        provisional = read_results(path).provisional;
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("nothing to resume: {}\n{}", error.what(), remedy));
+    }
+    if (provisional) {
+        throw InputError(
+            fmt::format("{}: its search was stopped, and its journal {} is not there to resume from; copy the journal "
+                        "beside it, or search again with --force",
+                        path, journal_path(path)));
+    }
+}
+
+std::optional<Results> readable_results(const std::string& path)
+{
+    if (!file_exists(path)) {
+        return std::nullopt;
+    }
+    try {
+        return read_results(path);
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
+bool answers(const Answer& answer, const Request& request)
+{
+    if (const auto* sweep = std::get_if<Sweep>(&answer)) {
+        const auto* range = std::get_if<SweepRange>(&request);
+        return range != nullptr && range->begin == sweep->range.begin && range->end == sweep->range.end;
+    }
+    const auto& evaluation = std::get<Evaluation>(answer);
+    const auto* point = std::get_if<PointRequest>(&request);
+    return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung;
+}
+
+}  // namespace
+
+bool is_journal(const std::string& path) { return path.ends_with(journal_suffix); }
+
+std::string results_path_of(const std::string& path)
+{
+    return is_journal(path) ? path.substr(0, path.size() - journal_suffix.size()) : path;
+}
+
+std::string journal_path(const std::string& out) { return out + std::string(journal_suffix); }
+
+void remove_journal(const std::string& out)
+{
+    std::error_code ignored;
+    std::filesystem::remove(journal_path(out), ignored);
+    std::filesystem::remove(draws_path(journal_path(out)), ignored);
+}
+
+bool file_exists(const std::string& path)
+{
+    std::error_code error;
+    const bool found = std::filesystem::exists(path, error);
+    if (error) {
+        throw InputError(fmt::format("{}: {}; name another file", path, error.message()));
+    }
+    return found;
+}
+
+Message study_record(const Scenario& scenario)
+{
+    Packer out;
+    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations
+        << scenario.search.part << scenario.search.parts << static_cast<std::uint64_t>(scenario.hardware.size());
+    for (const std::vector<double>& values : scenario.hardware) {
+        out << values;
+    }
+    return out.take();
+}
+
+Scenario scenario_from(std::span<const std::byte> record)
+{
+    Unpacker in(record);
+    std::string path;
+    std::string text;
+    std::uint64_t seed = 0;
+    SearchSettings search;
+    std::uint64_t variants = 0;
+    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> search.part >> search.parts >> variants;
+    std::vector<std::vector<double>> hardware(variants);
+    for (std::vector<double>& values : hardware) {
+        in >> values;
+    }
+    Scenario scenario = parse_scenario(text, path);
+    scenario.seed = seed;
+    scenario.search.strategy = search.strategy;
+    scenario.search.max_evaluations = search.max_evaluations;
+    scenario.search.part = search.part;
+    scenario.search.parts = search.parts;
+    scenario.hardware = std::move(hardware);
+    return scenario;
+}
+
+std::optional<Scenario> journaled_scenario(const std::string& path)
+{
+    const std::string journal = journal_path(results_path_of(path));
+    if (!file_exists(journal)) {
+        if (file_exists(results_path_of(path))) {
+            check_finished(results_path_of(path));
+            return std::nullopt;
+        }
+        throw InputError(
+            fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
+                        "stopped",
+                        path, journal));
+    }
+    std::optional<Message> study;
+    for_each_record(read_journal(journal), [&](Record record, std::uint64_t) {
+        if (record.kind == RecordKind::study && !study) {
+            study = std::move(record.content);
+        }
+    });
+    if (!study) {
+        throw InputError(fmt::format(
+            "{} holds no study (the records of it are missing or damaged); start the search again with --force", journal));
+    }
+    return scenario_from(*study);
+}
+
+void refuse_results_of_another_study(const Scenario& journaled, const std::string& out)
+{
+    const std::optional<Results> results = readable_results(out);
+    if (!results) {
+        return;
+    }
+    const StudyInfo& there = results->study;
+    const std::string& strategy = journaled.search.strategy;
+    const bool named = strategy != "auto" && strategy != "nlopt";  // results hold what these chose
+    std::string differs;
+    if (there.scenario_text != journaled.text) {
+        differs = fmt::format("scenario (\"{}\" in the journal, \"{}\" in the results)", journaled.name, there.scenario_name);
+    } else if (there.seed != journaled.seed) {
+        differs = fmt::format("seed ({} in the journal, {} in the results)", journaled.seed, there.seed);
+    } else if (there.parts != journaled.search.parts || there.held != std::vector{journaled.search.part}) {
+        differs = fmt::format("part of the space ({}/{} in the journal, {}/{} in the results)", journaled.search.part,
+                              journaled.search.parts, fmt::join(there.held, ","), there.parts);
+    } else if (named && there.strategy != strategy) {
+        differs = fmt::format("strategy ({} in the journal, {} in the results)", strategy, there.strategy);
+    } else {
+        return;
+    }
+    throw InputError(
+        fmt::format("{} and {} are of different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
+                    "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
+                    journal_path(out), out, differs, out));
+}
+
+JournalCount count_records(const JournalContents& contents)
+{
+    JournalCount count;
+    std::set<std::uint64_t> numbers;
+    for_each_record(contents, [&](const Record& record, std::uint64_t) {
+        count.tuning += record.kind == RecordKind::tuning_step || record.kind == RecordKind::tuned_hardware ? 1 : 0;
+        if (record.kind == RecordKind::answer) {
+            numbers.insert(record.number);
+        }
+    });
+    count.answers = numbers.size();
+    count.lost = numbers.empty() ? 0 : *numbers.rbegin() + 1 - numbers.size();
+    return count;
+}
+
+StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume) : path_(path)
+{
+    if (resume) {
+        const JournalContents contents = read_journal(path);
+        for_each_record(contents, [this](Record record, std::uint64_t begin) {
+            if (record.kind == RecordKind::answer) {
+                known_.emplace(record.number, Known{std::move(record.content), begin});
+            } else if (record.kind == RecordKind::tuning_step) {
+                std::string question;
+                Message answer;
+                Unpacker(record.content) >> question >> answer;
+                tuning_.answers.emplace(std::move(question), std::move(answer));
+            } else if (record.kind == RecordKind::tuned_hardware) {
+                Unpacker(record.content) >> tuning_.hardware.emplace();
+            }
+        });
+        if (!contents.damage.empty()) {
+            const JournalCount count = count_records(contents);
+            log_warning(fmt::format("{}: {}; {} answers are used, {} that are missing between them are computed again", path,
+                                    contents.damage, count.answers, count.lost));
+        }
+    }
+    try {
+        writer_ = std::make_unique<JournalWriter>(path, study_hash(scenario));
+    } catch (const FileError& error) {
+        throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
+    }
+    if (!resume) {
+        for (const std::uint64_t copy : {0, 1}) {  // without it no other record is of use
+            writer_->append(encode(RecordKind::study, copy, study_record(scenario)));
+        }
+        writer_->sync();
+    }
+}
+
+KnownTuning StudyJournal::take_tuning() { return std::move(tuning_); }
+
+void StudyJournal::append_tuning(const std::string& question, const Message& answer)
+{
+    append(encode(RecordKind::tuning_step, 0, (Packer() << question << answer).take()));
+}
+
+void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
+{
+    append(encode(RecordKind::tuned_hardware, 0, (Packer() << hardware).take()));
+}
+
+KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
+{
+    const auto node = known_.extract(number);
+    const Known& record = node.mapped();
+    KnownAnswer known;
+    try {
+        Message answer;
+        Message drawn;
+        Unpacker(record.content) >> answer >> drawn;
+        known.answer = decode_answer(answer);
+        if (!drawn.empty()) {
+            known.drawn = decode_front_point(drawn);
+        }
+    } catch (const std::runtime_error&) {
+        refuse_record(number, record.begin);
+    }
+    if (!answers(known.answer, request)) {
+        refuse_record(number, record.begin);
+    }
+    return known;
+}
+
+/// Its checksum matches, so no crash left it.
+void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) const
+{
+    throw InputError(fmt::format(
+        "{}: the record at byte {} is no answer to what the study asks as number {}, so someone put it there; the records before "
+        "it "
+        "are good and nothing was changed\nto go on from them: truncate -s {} {}, then prismopt resume {}; or start again with "
+        "--force",
+        path_, begin, number, begin, path_, results_path_of(path_)));
+}
+
+void StudyJournal::append(std::uint64_t number, const Answer& sweep)
+{
+    append(encode(RecordKind::answer, number, (Packer() << encode(sweep) << Message{}).take()));
+}
+
+void StudyJournal::append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn)
+{
+    append(encode(RecordKind::answer, number, (Packer() << encode(evaluation) << encode(drawn)).take()));
+}
+
+void StudyJournal::append(const Message& record)
+{
+    writer_->append(record);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - synced_ > std::chrono::seconds(1)) {
+        writer_->sync();
+        synced_ = now;
+    }
+}
+
+}  // namespace prismopt

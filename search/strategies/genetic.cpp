@@ -1,0 +1,340 @@
+#include "search/strategies/genetic.hpp"
+
+#include "search/archive.hpp"
+#include "search/strategies/answers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace prismopt {
+namespace {
+
+constexpr int child_tries = 64;                      // until a child is new
+constexpr std::uint64_t usual_evaluations = 20'000;  // without a limit by the user
+
+/// Evenly spread labels, ends included; one: the middle.
+std::vector<int> thinned(int labels, int keep)
+{
+    if (keep == 1) return {labels / 2};
+    std::vector<int> chosen;
+    chosen.reserve(static_cast<std::size_t>(keep));
+    for (int i = 0; i < keep; ++i) {
+        chosen.push_back(static_cast<int>(std::lround(static_cast<double>(i) * (labels - 1) / (keep - 1))));
+    }
+    return chosen;
+}
+
+/// Labels by axis such that there are at most so many tuples: the longest axes lose half of theirs first.
+std::vector<std::vector<int>> coarse_grid(const std::vector<Axis>& axes, std::size_t most)
+{
+    std::vector<int> keep;
+    double tuples = 1.0;
+    for (const Axis& axis : axes) {
+        keep.push_back(static_cast<int>(axis.labels.size()));
+        tuples *= keep.back();
+    }
+    while (tuples > static_cast<double>(most)) {
+        const auto longest = std::max_element(keep.begin(), keep.end());
+        const int half = (*longest + 1) / 2;
+        tuples *= static_cast<double>(half) / *longest;
+        *longest = half;
+    }
+    std::vector<std::vector<int>> labels;
+    for (std::size_t a = 0; a < axes.size(); ++a) labels.push_back(thinned(static_cast<int>(axes[a].labels.size()), keep[a]));
+    return labels;
+}
+
+}  // namespace
+
+Genetic::Genetic(const Space& space, StudyGoal goal, Selection selection, GeneticOptions options)
+    : space_(space), goal_(std::move(goal)), selection_(std::move(selection)), options_(options), moves_(space),
+      bounds_hold_(std::find(goal_.bounded.begin(), goal_.bounded.end(), true) != goal_.bounded.end()),
+      race_({.top_rung = goal_.top_rung})
+{
+    if (goal_.max_evaluations == 0) goal_.max_evaluations = usual_evaluations;
+    if (!bounds_hold_) options_.screened = 1;
+}
+
+std::optional<std::vector<Request>> Genetic::ask()
+{
+    if (batches_.empty()) advance();
+    if (ready_.empty() && awaited_.empty() && climbing_.empty()) return std::nullopt;
+    return std::exchange(ready_, {});
+}
+
+/// All that can be asked now. Called after each answer, so how answers are batched has no influence.
+void Genetic::advance()
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (std::size_t b = merged_; b < batches_.size(); ++b) {
+            if (!batches_[b].draws_asked && batches_[b].swept == batches_[b].proposed.size()) ask_draws(b);
+        }
+        while (merged_ < batches_.size() && batches_[merged_].draws_asked &&
+               batches_[merged_].told == batches_[merged_].drawn.size()) {
+            merge(batches_[merged_]);
+        }
+        if (end_.empty() && batches_.size() - merged_ < (merged_ == 0 ? 1 : options_.lag)) more = ask_sweeps();
+    }
+    if (merged_ < batches_.size() || !climbing_.empty()) return;
+    const std::vector<PointRequest> next = race_.next();
+    climbing_.assign(next.begin(), next.end());
+    ready_.insert(ready_.end(), next.begin(), next.end());
+}
+
+/// Starts a batch; false when there is nothing left to try.
+bool Genetic::ask_sweeps()
+{
+    const std::size_t number = batches_.size();
+    Batch batch;
+    batch.proposed = number == 0 ? first_proposals() : proposals();
+    if (batch.proposed.empty() && reserve_.empty()) {
+        end_ = "every child was known";
+        return false;
+    }
+    for (const Member& member : batch.proposed) {
+        ready_.emplace_back(SweepRange{member.index, member.index + 1});
+        awaited_.push_back({Kind::sweep, number});
+    }
+    batches_.push_back(std::move(batch));
+    return true;
+}
+
+std::vector<Point> Genetic::coarse_points() const
+{
+    const auto labels = coarse_grid(space_.axes(), options_.coarse_grid);
+    std::vector<Point> points;
+    std::vector<std::size_t> at(labels.size(), 0);
+    while (true) {
+        Point point;
+        for (std::size_t a = 0; a < labels.size(); ++a) point.push_back(labels[a][at[a]]);
+        if (space_.allows_all(point)) points.push_back(std::move(point));
+        std::size_t axis = labels.size();
+        while (axis > 0 && at[axis - 1] + 1 == labels[axis - 1].size()) at[--axis] = 0;
+        if (axis == 0) return points;
+        ++at[axis - 1];
+    }
+}
+
+bool Genetic::add_if_new(const Point& point, std::vector<Member>& to)
+{
+    const std::uint64_t index = space_.index(point);
+    if (!known_.insert(index).second) return false;
+    to.push_back({index, point, false, 0.0, {}, {}});
+    return true;
+}
+
+std::vector<Genetic::Member> Genetic::first_proposals()
+{
+    std::vector<Member> first;
+    if (bounds_hold_) {
+        for (const Point& point : coarse_points()) add_if_new(point, first);
+    }
+    for (std::size_t tries = 0; first.size() < options_.population && tries < child_tries * options_.population; ++tries) {
+        Dice dice(goal_.seed, children_++);
+        if (const auto point = moves_.repaired(moves_.any(dice))) add_if_new(*point, first);
+    }
+    return first;
+}
+
+const Point& Genetic::parent(Dice& dice) const
+{
+    if (!front_points_.empty() && dice.chance(options_.elite)) return front_points_[dice.below(front_points_.size())];
+    std::size_t chosen = dice.below(population_.size());
+    if (selection_.tournament) chosen = std::min(chosen, dice.below(population_.size()));
+    return population_[chosen].point;
+}
+
+std::vector<Genetic::Member> Genetic::proposals()
+{
+    std::vector<Member> children;
+    for (std::size_t i = 0; i < options_.batch * options_.screened; ++i) {
+        Dice dice(goal_.seed, children_++);
+        if (auto made = child(dice)) children.push_back(std::move(*made));
+    }
+    return children;
+}
+
+std::optional<Genetic::Member> Genetic::child(Dice& dice)
+{
+    const double rate = 1.0 / static_cast<double>(space_.axes().size());
+    for (int tries = 0; tries < child_tries; ++tries) {
+        Point point;
+        if (population_.empty() || tries > child_tries / 2) {
+            point = moves_.any(dice);
+        } else {
+            point = parent(dice);
+            const bool crossed = dice.chance(options_.crossover);
+            if (crossed) point = moves_.cross(point, parent(dice), dice);
+            const bool enough = crossed && tries < child_tries / 4 && dice.chance(options_.pure);
+            if (!enough && !(dice.chance(options_.shift) && moves_.shift_factor(point, dice))) moves_.mutate(point, rate, dice);
+        }
+        const auto allowed = moves_.repaired(point);
+        std::vector<Member> made;
+        if (allowed && add_if_new(*allowed, made)) return std::move(made.front());
+    }
+    return std::nullopt;
+}
+
+/// The best bounds among the proposals and those that were passed over before; what drawn points dominate is dropped.
+void Genetic::choose_draws(Batch& batch)
+{
+    std::vector<Member> candidates = std::move(reserve_);
+    reserve_.clear();
+    for (Member& member : batch.proposed) {
+        if (member.feasible) {
+            candidates.push_back(std::move(member));
+        } else {
+            population_.push_back(std::move(member));  // survives where the feasible are few
+        }
+    }
+    excluded_ += std::erase_if(candidates, [this](const Member& member) {
+        return std::any_of(front_.begin(), front_.end(), [&](const Values& value) { return dominates(value, member.bound); });
+    });
+    std::vector<Values> bounds;
+    bounds.reserve(candidates.size());
+    for (const Member& member : candidates) bounds.push_back(member.bound);
+    const std::uint64_t left = goal_.max_evaluations - std::min(drawn_, goal_.max_evaluations);
+    const std::uint64_t most = std::min<std::uint64_t>(left, merged_ == 0 ? options_.population : options_.batch);
+    for (const std::size_t position : best_first(bounds)) {
+        std::vector<Member>& to = batch.drawn.size() < most ? batch.drawn : reserve_;
+        to.push_back(std::move(candidates[position]));
+    }
+    if (!bounds_hold_) reserve_.clear();
+    drawn_ += batch.drawn.size();
+}
+
+void Genetic::ask_draws(std::size_t number)
+{
+    Batch& batch = batches_[number];
+    batch.draws_asked = true;
+    choose_draws(batch);
+    for (const Member& member : batch.drawn) {
+        ready_.emplace_back(PointRequest{member.index, 1});
+        awaited_.push_back({Kind::draw, number});
+    }
+}
+
+void Genetic::tell(std::span<const Answer> answers)
+{
+    for (const Answer& answer : answers) {
+        if (awaited_.empty()) {
+            race_.add(expected(answer, climbing_));
+        } else {
+            const Awaited awaited = awaited_.front();
+            awaited_.pop_front();
+            take(answer, awaited);
+        }
+        advance();
+    }
+}
+
+void Genetic::take(const Answer& answer, const Awaited& awaited)
+{
+    Batch& batch = batches_[awaited.batch];
+    if (awaited.kind == Kind::sweep) {
+        Member& member = batch.proposed[batch.swept++];
+        const Sweep& sweep = expected(answer, {member.index, member.index + 1});
+        member.feasible = !sweep.feasible.empty();
+        feasible_ += member.feasible ? 1 : 0;
+        if (member.feasible) member.bound = usable(sweep.feasible.front(), goal_);
+        for (const Rejected& rejected : sweep.rejected) member.miss = rejected.count > 0 ? rejected.miss : member.miss;
+    } else {
+        Member& member = batch.drawn[batch.told++];
+        std::deque<PointRequest> request{{member.index, 1}};
+        const Evaluation& evaluation = expected(answer, request);
+        member.value = values_of(evaluation);
+        race_.add(evaluation);
+    }
+}
+
+void Genetic::merge(Batch& batch)
+{
+    for (Member& member : batch.drawn) {
+        note_front(member);
+        population_.push_back(std::move(member));
+    }
+    survive();
+    measure_gain();
+    batch = {};
+    batch.draws_asked = true;
+    ++merged_;
+    if (drawn_ >= goal_.max_evaluations) {
+        end_ = grouped(drawn_) + " were to be drawn";
+    } else if (idle_batches_ >= options_.patience) {
+        end_ = "the last " + grouped(options_.patience) + " batches gained nothing";
+    }
+}
+
+void Genetic::note_front(const Member& member)
+{
+    for (const Values& value : front_) {
+        if (dominates(value, member.value)) return;
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < front_.size(); ++i) {
+        if (dominates(member.value, front_[i])) continue;
+        std::swap(front_[kept], front_[i]);
+        std::swap(front_points_[kept++], front_points_[i]);
+    }
+    front_.resize(kept);
+    front_points_.resize(kept);
+    front_.push_back(member.value);
+    front_points_.push_back(member.point);
+}
+
+/// Feasible members by the kind's own rule, then infeasible ones by how little they miss.
+void Genetic::survive()
+{
+    const auto infeasible =
+        std::stable_partition(population_.begin(), population_.end(), [](const Member& member) { return member.feasible; });
+    std::stable_sort(infeasible, population_.end(), [](const Member& a, const Member& b) { return a.miss < b.miss; });
+    std::vector<Values> values;
+    for (auto member = population_.begin(); member != infeasible; ++member) values.push_back(member->value);
+    std::vector<Member> survivors;
+    for (const std::size_t position : selection_.survivors(values, options_.population)) {
+        survivors.push_back(population_[position]);
+    }
+    for (auto member = infeasible; member != population_.end() && survivors.size() < options_.population; ++member) {
+        survivors.push_back(*member);
+    }
+    population_ = std::move(survivors);
+}
+
+void Genetic::measure_gain()
+{
+    ++idle_batches_;
+    if (front_.empty()) return;
+    if (reference_.empty()) {
+        reference_ = front_.front();
+        for (const Member& member : population_) {
+            for (std::size_t k = 0; k < member.value.size(); ++k) reference_[k] = std::max(reference_[k], member.value[k]);
+        }
+        for (double& coordinate : reference_) coordinate += 0.1 * std::abs(coordinate);
+    }
+    const double grown = hypervolume(front_, reference_);
+    if (grown > hypervolume_ * (1.0 + options_.gain)) {
+        hypervolume_ = grown;
+        idle_batches_ = 0;
+    }
+}
+
+Outcome Genetic::outcome() const
+{
+    const bool done = !end_.empty() && race_.over();
+    Outcome outcome;
+    outcome.confidence = goal_.confidence;
+    outcome.pruned = excluded_;
+    outcome.evaluated = race_.settled();
+    outcome.open = feasible_ - outcome.pruned - outcome.evaluated;
+    outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
+                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(feasible_) +
+                   " of them feasible, " + grouped(excluded_) + " excluded by their bound, " + grouped(drawn_) + " drawn, " +
+                   grouped(race_.front().size()) + " on the front" + (end_.empty() ? "" : "; stopped because " + end_);
+    return outcome;
+}
+
+std::vector<std::uint64_t> Genetic::front() const { return race_.front(); }
+
+}  // namespace prismopt

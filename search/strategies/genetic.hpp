@@ -1,0 +1,125 @@
+#pragma once
+
+/// The evolutionary search behind nsga2 and nsga3, which differ in who survives and who becomes a parent.
+
+#include "search/ranking.hpp"
+#include "search/strategies/moves.hpp"
+#include "search/strategies/race.hpp"
+#include "search/strategy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace prismopt {
+
+struct GeneticOptions {
+    std::size_t population = 24;     // few: parents improve quickly, and the front is kept beside them
+    std::size_t batch = 16;          // points drawn at once
+    std::size_t lag = 2;             // batches under way: batch b is made from the results of batches up to b - lag
+    std::size_t screened = 4;        // proposals looked at without noise for each point drawn, where bounds hold
+    double elite = 0.2;              // probability per parent, of any non-dominated point instead of one of the population
+    double crossover = 0.9;          // probability per child
+    double pure = 0.8;               // of leaving a crossed child as it is, for the first quarter of the tries to make it new
+    double shift = 0.25;             // otherwise, of moving a factor between two degrees instead of mutating
+    std::size_t coarse_grid = 4096;  // tuples of the grid whose front the search starts from, at most
+    std::size_t patience = 60;       // batches in a row without gain before it stops
+    double gain = 1e-5;              // relative growth of the hypervolume that counts as one
+};
+
+/// How a kind of evolutionary search chooses among points of equal feasibility.
+struct Selection {
+    std::string name;
+    /// Positions of those that survive, the best first.
+    std::function<std::vector<std::size_t>(std::span<const Values>, std::size_t keep)> survivors;
+    bool tournament = true;  // parents are the better of two; otherwise any survivor
+};
+
+/// Steady state with a fixed lag, so that ranks need not wait for the slowest of a generation and yet nothing depends on timing.
+///
+/// A child is repaired to meet the rules of the space and is none that was looked at before. It is then bounded without noise:
+/// where a drawn point's values dominate its bound it is not drawn, and the best bounds of several proposals are drawn first.
+/// Feasible goes before infeasible, and nearly feasible before far from it. At the end a race up the rungs decides the front.
+class Genetic : public Strategy {
+public:
+    /// The space must outlive the search.
+    Genetic(const Space& space, StudyGoal goal, Selection selection, GeneticOptions options);
+
+    std::optional<std::vector<Request>> ask() final;
+    void tell(std::span<const Answer> answers) final;
+    Outcome outcome() const final;
+    std::vector<std::uint64_t> front() const final;
+
+private:
+    struct Member {
+        std::uint64_t index = 0;
+        Point point;
+        bool feasible = false;
+        double miss = 0.0;  // of an infeasible one
+        Values bound;
+        Values value;
+    };
+    struct Batch {
+        std::vector<Member> proposed;
+        std::size_t swept = 0;  // of proposed, told
+        std::vector<Member> drawn;
+        std::size_t told = 0;  // of drawn
+        bool draws_asked = false;
+    };
+    enum class Kind { sweep, draw };
+    struct Awaited {
+        Kind kind;
+        std::size_t batch;
+    };
+
+    std::vector<Point> coarse_points() const;
+    std::vector<Member> first_proposals();
+    std::vector<Member> proposals();
+    std::optional<Member> child(Dice& dice);
+    bool add_if_new(const Point& point, std::vector<Member>& to);
+    const Point& parent(Dice& dice) const;
+
+    void advance();
+    bool ask_sweeps();
+    void ask_draws(std::size_t number);
+    void take(const Answer& answer, const Awaited& awaited);
+    void choose_draws(Batch& batch);
+    void merge(Batch& batch);
+    void survive();
+    void note_front(const Member& member);
+    void measure_gain();
+
+    const Space& space_;
+    StudyGoal goal_;
+    Selection selection_;
+    GeneticOptions options_;
+    Moves moves_;
+    bool bounds_hold_;
+
+    std::unordered_set<std::uint64_t> known_;
+    std::vector<Member> population_;  // the best first; feasible before infeasible
+    std::vector<Member> reserve_;     // feasible, bounded, not drawn yet
+    std::vector<Point> front_points_;
+    std::vector<Values> front_;    // values of the drawn that no other drawn dominates
+    std::vector<Batch> batches_;   // merged ones are emptied
+    std::size_t merged_ = 0;       // batches
+    std::deque<Awaited> awaited_;  // in the order of the requests
+    std::vector<Request> ready_;   // to be asked
+    std::uint32_t children_ = 0;
+    std::uint64_t drawn_ = 0;
+    std::uint64_t feasible_ = 0;  // of known_, told
+    std::uint64_t excluded_ = 0;
+    std::size_t idle_batches_ = 0;  // in a row, without gain
+    Values reference_;              // of the hypervolume; from the first population
+    double hypervolume_ = 0.0;
+    std::string end_;  // why no more children are made
+    Race race_;
+    std::deque<PointRequest> climbing_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Racing: every feasible point is drawn a little, and what is not confidently dominated a little more, up to the highest rung.
+
+#include "search/space.hpp"
+#include "search/strategies/bound_layers.hpp"
+#include "search/strategies/race.hpp"
+#include "search/strategy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// Sweeps the space as the exact search does, then races the points with the best bounds.
+class Racing final : public Strategy {
+public:
+    Racing(const Space& space, const StudyGoal& goal);
+
+    std::optional<std::vector<Request>> ask() override;
+    void tell(std::span<const Answer> answers) override;
+    Outcome outcome() const override;
+    std::vector<std::uint64_t> front() const override { return race_.front(); }
+
+private:
+    std::vector<Request> entrants();
+
+    StudyGoal goal_;
+    std::vector<SweepRange> ranges_;
+    std::size_t swept_ = 0;
+    bool started_ = false;
+    bool entered_ = false;
+    BoundLayers feasible_;
+    std::uint64_t left_out_ = 0;  // feasible, with bounds that were not kept
+    Race race_;
+    std::deque<PointRequest> awaited_;
+};
+
+}  // namespace prismopt

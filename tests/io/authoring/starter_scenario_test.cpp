@@ -1,0 +1,73 @@
+#include "io/authoring/starter_scenario.hpp"
+
+#include "io/report/shell_word.hpp"
+#include "io/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+StarterChoice choice(const std::string& workload, const std::string& accelerator, int gpus)
+{
+    StarterChoice made;
+    made.workload = workload;
+    made.accelerator = accelerator;
+    made.gpus = gpus;
+    return made;
+}
+
+double failures_a_day(const StarterChoice& made)
+{
+    return parse_scenario(starter_scenario(made), "x.toml").reliability.node_failure_rate.si * 86400.0;
+}
+
+/// As many failures of 1,152 GPUs in nodes of 72 as in nodes of 8: 0.936 a day.
+TEST(StarterScenario, HasAsManyFailuresForAsManyGpus)
+{
+    EXPECT_NEAR(failures_a_day(choice("llama3-70b", "h100-sxm", 1152)) * (1152.0 / 8), 0.936, 1e-9);
+    EXPECT_NEAR(failures_a_day(choice("llama3-70b", "gb200", 1152)) * (1152.0 / 72), 0.936, 1e-9);
+    EXPECT_THAT(starter_scenario(choice("llama3-70b", "gb200", 1152)),
+                HasSubstr("# 9 times that of nodes of 8 GPUs (6.5e-3 /day: "));
+    EXPECT_NEAR(failures_a_day(choice("llama3-8b", "gb200", 36)), 0.0065 * 36 / 8, 1e-9);  // half a node
+    EXPECT_NEAR(failures_a_day(choice("llama3-8b", "h100-sxm", 4)), 0.0065, 1e-12);
+}
+
+TEST(StarterScenario, SharesLongSequences)
+{
+    StarterChoice made = choice("llama3-70b", "h100-sxm", 1024);
+    EXPECT_THAT(starter_scenario(made), Not(HasSubstr("\ncp = ")));
+    made.sequence = 32768;
+    EXPECT_THAT(parse_scenario(starter_scenario(made), "x.toml").space.cp, ElementsAre(1, 2, 4, 8));
+    made.sequence = 131072;
+    EXPECT_THAT(parse_scenario(starter_scenario(made), "x.toml").space.cp, ElementsAre(1, 2, 4, 8, 16));
+    made.sequence = 1'000'000;  // 15,625 times 64, and halves of a share must be whole
+    EXPECT_THAT(parse_scenario(starter_scenario(made), "x.toml").space.cp, ElementsAre(1, 2, 4, 8, 16, 32));
+}
+
+TEST(StarterScenario, SaysHowManyTokensAStepHas)
+{
+    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 1024)), HasSubstr("global_batch = 1024   # sequences in an "
+                                                                                   "optimizer step: 4.19 million tokens\n"));
+    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 100000)), HasSubstr("global_batch = 3125   # sequences in an "
+                                                                                     "optimizer step: 12.8 million tokens\n"));
+}
+
+TEST(StarterScenario, HasCommandsThatAShellTakes)
+{
+    StarterChoice made = choice("llama3-8b", "h100-sxm", 8);
+    made.name = "my study";
+    EXPECT_THAT(starter_scenario(made), HasSubstr("#   prismopt validate 'my study.toml'\n"));
+    EXPECT_EQ(shell_word("runs/my_study-2.toml"), "runs/my_study-2.toml");
+    EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(shell_word("$HOME;ls"), "'$HOME;ls'");
+}
+
+}  // namespace
+}  // namespace prismopt

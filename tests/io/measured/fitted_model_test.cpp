@@ -1,0 +1,52 @@
+#include "io/measured/fitted_model.hpp"
+
+#include "io/scenario/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+TEST(FittedModel, NamesEntriesOfTheCatalog)
+{
+    const FittedModel model = fitted_model();
+    std::vector<std::string> known = catalog_accelerators();
+    for (const auto& more : {catalog_stacks(), catalog_links()}) {
+        known.insert(known.end(), more.begin(), more.end());
+    }
+    EXPECT_GE(model.constants.size(), 24U);
+    EXPECT_LE(model.constants.size(), 72U);  // a few dozen
+    for (const FittedConstant& constant : model.constants) {
+        EXPECT_FALSE(constant.entries.empty());
+        for (const std::string& entry : constant.entries) {
+            EXPECT_NE(std::find(known.begin(), known.end(), entry), known.end()) << entry;
+        }
+    }
+}
+
+/// A covariance: symmetric, and no correlation beyond one (entries are written with three digits).
+TEST(FittedModel, HasACovariance)
+{
+    const FittedModel model = fitted_model();
+    const std::size_t n = model.constants.size();
+    ASSERT_EQ(model.covariance.size(), n * n);
+    for (std::size_t i = 0; i < n; ++i) {
+        EXPECT_GT(model.covariance[i * n + i], 0.0);
+        for (std::size_t j = 0; j < i; ++j) {
+            EXPECT_EQ(model.covariance[i * n + j], model.covariance[j * n + i]);
+            EXPECT_LE(std::abs(model.covariance[i * n + j]),
+                      1.01 * std::sqrt(model.covariance[i * n + i] * model.covariance[j * n + j]));
+        }
+    }
+    ASSERT_EQ(model.scatter.size(), static_cast<std::size_t>(run_kinds));
+    for (const double scatter : model.scatter) {
+        EXPECT_GT(scatter, 0.0);
+        EXPECT_LT(scatter, 0.5);
+    }
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,173 @@
+#include "io/measured/measured_runs.hpp"
+
+#include "io/measured/measured_collectives.hpp"
+#include "io/measured/measured_tables.hpp"
+#include "tests/io/temporary_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* header =
+    "row_id,model,layers,hidden,heads,ffn,vocab,seq,gpu,n_gpus,tp,pp,vpp,cp,micro_batch,global_batch,recompute,precision,"
+    "schedule,"
+    "zero_fsdp,step_time_s,step_time_basis,tflops_per_gpu,notes\n";
+
+class MeasuredRunsOf : public testing::Test {
+protected:
+    void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.file(name)) << text; }
+    MeasuredRuns read() const { return read_measured_runs(folder_.file("")); }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(MeasuredRunsOf, RowsBecomePlansOnAMachine)
+{
+    write("vtrain_a100_multinode.csv",
+          std::string(header) + "1,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,measured,,\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 1U);
+    const MeasuredRun& run = runs.runs.front();
+    EXPECT_EQ(run.workload.layers(), 30);
+    EXPECT_EQ(run.workload.find<AttentionBlock>()->kv_heads, 32);  // not printed: multi-head attention
+    EXPECT_FALSE(run.workload.fuses_attention());
+    EXPECT_EQ(run.plan.tp, 2);
+    EXPECT_EQ(run.plan.pp, 4);
+    EXPECT_EQ(run.plan.dp, 8);
+    EXPECT_EQ(run.plan.recompute, Recompute::full);
+    EXPECT_FALSE(run.plan.sequence_parallel);
+    EXPECT_EQ(run.cluster.accelerator.name, "a100-sxm-80gb");
+    EXPECT_EQ(run.cluster.stack.name, "megatron-deepspeed-2023");
+    EXPECT_EQ(run.cluster.tiers.back().group_gpus, 64);
+    EXPECT_DOUBLE_EQ(run.measured_s, 3.5);
+    EXPECT_THAT(run.assumed, HasSubstr("plain attention"));
+}
+
+/// Tables of step series have a median in place of a step time, and layers of plain PyTorch are another stack.
+TEST_F(MeasuredRunsOf, SeriesOfStepsCountByTheirMedian)
+{
+    write("megatron_lm_ci_iteration_times.csv",
+          "test_case,gpu,n_gpus,layers,hidden,heads,seq,tp,pp,micro_batch,global_batch,precision,flash,median_s\n"
+          "bert_mcore_tp2_pp2,H100,8,24,1024,16,512,2,2,4,128,bf16,attention-backend unfused,0.95\n"
+          "bert_mcore_tp2_pp2_local_spec,H100,8,24,1024,16,512,2,2,4,128,bf16,attention-backend local,0.8\n"
+          "t5_11b_mcore_tp4_pp1,H100,8,,4096,64,,4,1,4,8,bf16,,0.4\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 2U);
+    EXPECT_DOUBLE_EQ(runs.runs[0].measured_s, 0.95);
+    EXPECT_EQ(runs.runs[0].cluster.stack.name, "megatron-lm");
+    EXPECT_EQ(runs.runs[1].cluster.stack.name, "megatron-lm-local");
+    EXPECT_EQ(runs.runs[0].workload.vocabulary, 28'996);
+    ASSERT_EQ(runs.skipped.size(), 1U);
+    EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoders"));
+}
+
+TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
+{
+    const std::string good = "GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,measured,,\n";
+    write("vtrain_a100_multinode.csv",
+          std::string(header) + "1," + good + "2," + good +
+              "3,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,,,,\n"      // no time
+              "4,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,,512,full,fp16,1F1B,,3.5,m,,\n"   // no microbatch
+              "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,5,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"  // 20 of 64
+              "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,7,512,full,fp16,1F1B,,3.5,m,,\n"  // 56 of 512
+              "7,GPT 3.6B,30,3072,32,12288,50257,2048,T4,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"    // no such machine
+              "8,GPT 3.6B,,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,m,,\n"    // no layers
+              "9,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,1e300,m,,\n");
+    write("of_somebody.csv", std::string(header) + "1," + good);
+    const MeasuredRuns runs = read();
+    EXPECT_EQ(runs.runs.size(), 1U);
+    std::vector<std::string> reasons;
+    for (const SkippedRow& row : runs.skipped) {
+        reasons.push_back(row.row + ": " + row.reason);
+    }
+    const std::string table = "vtrain_a100_multinode row ";
+    EXPECT_THAT(reasons,
+                testing::ElementsAre(table + "2: repeats another row", table + "3: no step time", table + "4: no microbatch",
+                                     table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
+                                     table + "6: dp*microbatch = 56 does not divide the global batch 512",
+                                     table + "7: no description of T4", table + "8: no layers (no model card in the catalog)",
+                                     table + "9: a step time of 1e+300 s is not plausible",
+                                     "of_somebody: no description of this table (1 rows)"));
+}
+
+TEST_F(MeasuredRunsOf, WhatIsBlankIsFilledAndSaid)
+{
+    // The layers that make the printed rate: 4 x 2 FLOPs a token and parameter, 12 h^2 parameters a layer.
+    const double rate = 8.0 * 2048 * 64 * 12.0 * 72 * 8192.0 * 8192.0 / (384 * 100.0) / 1e12;
+    write("bigscience_a100_topology.csv",
+          std::string(header) + "1,GPT,,8192,64,32768,250000,2048,A100,384,8,12,1,1,1,64,full,bf16,1F1B,ZeRO-1,100,m," +
+              std::to_string(rate) + ",max memory 47GB\n");
+    write("paper_megatron_sc21.csv",
+          std::string(header) + "5,GPT 76.1B,60,10240,80,40960,51200,2048,A100,1024,8,4,,1,,1792,full,fp16,,,16.0,m,,\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 2U);
+    EXPECT_EQ(runs.runs[0].workload.layers(), 72);
+    EXPECT_THAT(runs.runs[0].assumed, HasSubstr("layers = 72"));
+    EXPECT_DOUBLE_EQ(runs.runs[0].memory_bytes, 47e9);
+    EXPECT_EQ(runs.runs[0].plan.sharding, Sharding::zero1);
+    EXPECT_EQ(runs.runs[1].plan.microbatch, 2);  // of Megatron-LM's script for this table
+    EXPECT_EQ(runs.runs[1].plan.chunks, 3);
+    EXPECT_EQ(runs.runs[1].plan.schedule, Schedule::interleaved);
+    EXPECT_THAT(runs.runs[1].assumed, HasSubstr("micro_batch = 2"));
+}
+
+TEST_F(MeasuredRunsOf, AFolderWithoutTablesIsWrongInput)
+{
+    EXPECT_THROW(read(), InputError);
+    EXPECT_THROW(read_measured_runs("/no/such/folder"), InputError);
+}
+
+TEST(MeasuredTables, NameEntriesOfTheCatalog)
+{
+    const auto tables = measured_tables();
+    EXPECT_GE(tables.size(), 14U);
+    for (const MeasuredTable& table : tables) {
+        for (const TableMachine& machine : table.machines) {
+            EXPECT_NO_THROW(catalog_accelerator(machine.accelerator)) << table.name;
+            EXPECT_NO_THROW(catalog_stack(machine.stack)) << table.name;
+            for (const std::string& link : machine.links) {
+                EXPECT_NO_THROW(catalog_link(link)) << table.name;
+            }
+        }
+        for (const auto& model : table.models) {
+            EXPECT_NO_THROW(catalog_workload(model.second)) << table.name;
+        }
+    }
+}
+
+/// The table of runs on one node replaces what its recompute column says, and names it as assumed.
+TEST_F(MeasuredRunsOf, AssumptionsOfATableMayReplaceAColumn)
+{
+    write("vtrain_a100_singlenode.csv",
+          "row_id,model,layers,hidden,heads,vocab,seq,gpu,n_gpus,tp,pp,micro_batch,global_batch,recompute,step_time_s\n"
+          "1,GPT,24,2048,16,50257,1024,A100,4,1,2,4,16,full (config),0.41\n");
+    const MeasuredRuns runs = read_measured_runs(folder_.file(""));
+    ASSERT_EQ(runs.runs.size(), 1U);
+    EXPECT_EQ(runs.runs.front().plan.recompute, Recompute::none);
+    EXPECT_THAT(runs.runs.front().assumed, HasSubstr("recompute = none"));
+}
+
+TEST_F(MeasuredRunsOf, CollectivesHaveALinkAndASize)
+{
+    write("collectives_bandwidth.csv",
+          "gpu,n_gpus,inter_node,collective,size_bytes,time_us,notes\nA100,8,,all_reduce,134217728,1328,\n"
+          "A100,8,,all_reduce,1024,40,\nH100,8,,all_reduce,134217728,613,NVLS\nB200 HGX,16,NDR,alltoall,1048576,78,\n");
+    const MeasuredCollectives measured = read_measured_collectives(folder_.file(""));
+    ASSERT_EQ(measured.rows.size(), 3U);
+    EXPECT_EQ(measured.rows[0].cluster.tiers.front().name, "nvlink3");
+    EXPECT_DOUBLE_EQ(measured.rows[0].measured_s, 1328e-6);
+    EXPECT_GT(measured.rows[1].cluster.tiers.front().in_network, 0.0);
+    EXPECT_EQ(measured.rows[2].kind, Collective::all_to_all);
+    EXPECT_EQ(measured.rows[2].cluster.tiers.size(), 2U);
+    EXPECT_EQ(measured.skipped.size(), 1U);
+    EXPECT_TRUE(read_measured_collectives("/no/such/folder").rows.empty());
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,79 @@
+#include "io/report/report_json.hpp"
+
+#include "io/report/front_columns.hpp"
+#include "tests/io/sample_results.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace prismopt {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(ReportJson, HoldsTheFront)
+{
+    const Json json = Json::parse(report_json(sample_results(), "sample.h5"));
+    EXPECT_EQ(json["format"], "prismopt report");
+    EXPECT_EQ(json["format_version"], 1);
+    EXPECT_EQ(json["provenance"]["file"], "sample.h5");
+    EXPECT_EQ(json["provenance"]["seed"], 18446744073709551615U);
+    EXPECT_EQ(json["search"]["proved"], true);
+    EXPECT_EQ(json["space"]["rejected"][0]["count"], 28);
+    EXPECT_EQ(json["named"]["best"], 30);
+    ASSERT_EQ(json["front"].size(), 2U);
+    const Json& point = json["front"][0];
+    EXPECT_EQ(point["point"], 30);
+    EXPECT_EQ(point["plan"]["gpus"], 16384);
+    EXPECT_EQ(point["plan"]["schedule"], "interleaved");
+    EXPECT_EQ(point["gpus"], 16384);
+    EXPECT_DOUBLE_EQ(point["estimates"]["training_time_p99"]["value"], 58.4 * 86400.0);
+    EXPECT_DOUBLE_EQ(point["objectives"]["training_time_p99"]["low"], 57.4 * 86400.0);
+    EXPECT_TRUE(point["estimates"]["cost"]["high"].is_null());  // the draws support no limit
+    EXPECT_DOUBLE_EQ(point["completion"]["p90"]["seconds"], 57.5 * 86400.0);
+    EXPECT_TRUE(point["completion"]["p99"]["date"].is_null());  // the scenario has no start
+    EXPECT_TRUE(json["job"]["model"].is_null());                // and is not one that this program reads
+    EXPECT_EQ(json["front"][1]["dominated"], true);
+}
+
+TEST(ReportJson, DescribesEachColumn)
+{
+    const Json json = Json::parse(report_json(sample_results(), "sample.h5"));
+    for (const auto& column : front_estimates()) {
+        EXPECT_EQ(json["columns"][std::string(column.name)]["units"], column.units);
+        EXPECT_TRUE(json["front"][0]["estimates"].contains(std::string(column.name))) << column.name;
+    }
+    for (const auto& column : front_numbers()) {
+        EXPECT_EQ(json["columns"][std::string(column.name)]["units"], column.units);
+        EXPECT_TRUE(json["front"][0]["numbers"].contains(std::string(column.name))) << column.name;
+    }
+    EXPECT_EQ(json["probabilities"].size(), json["front"][0]["quantiles"]["step_time_quantile"].size());
+}
+
+TEST(ReportJson, WritesNullForWhatIsNotThere)
+{
+    Results results = sample_results();
+    results.front.front().model_low = std::numeric_limits<double>::quiet_NaN();
+    results.front.front().prediction.step.quantiles.clear();
+    const Json point = Json::parse(report_json(results, "x"))["front"][0];
+    EXPECT_TRUE(point["numbers"]["model_low"].is_null());
+    EXPECT_TRUE(point["quantiles"]["step_time_quantile"].is_null());
+    results.front.clear();
+    const Json empty = Json::parse(report_json(results, "x"));
+    EXPECT_TRUE(empty["front"].is_array() && empty["front"].empty());
+    EXPECT_TRUE(empty["named"]["best"].is_null());
+}
+
+TEST(SummaryJson, CountsTheFront)
+{
+    const Json json = Json::parse(summary_json(sample_results(), "sample.h5"));
+    EXPECT_EQ(json["format"], "prismopt results summary");
+    EXPECT_EQ(json["front_points"], 2);
+    EXPECT_EQ(json["space"]["feasible"], 3);
+    EXPECT_FALSE(json.contains("front"));
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,289 @@
+#include "io/report/report.hpp"
+#include "io/report/space_counts.hpp"
+
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// The sample without its axis of labels that need quotes and more than one byte a character.
+Results plain()
+{
+    Results results = sample_results();
+    results.axes.pop_back();
+    for (FrontPoint& point : results.front) {
+        point.point.pop_back();
+    }
+    results.study.seed = 7;
+    return results;
+}
+
+std::vector<std::string> lines(const std::string& text)
+{
+    std::vector<std::string> all;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        all.push_back(line);
+    }
+    return all;
+}
+
+TEST(TextReport, TellsTheWholeStudy)
+{
+    EXPECT_EQ(text_report(plain()),
+              R"(Study sample: front of 2 points, minimising training_time_p99, gpus
+Quantiles are taken over this cluster (its slow nodes are known).
+
+Best training time p99: point 30 on 16384 GPUs
+  training time   p50 55.2 days, p90 57.5 days, p99 58.4 days
+  cost            123.4 M USD; energy 2.50 GWh
+  sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
+  model error     p99 53.7 to 63.1 days (95 % prediction interval from the fit to measured runs)
+
+point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
+                                                              days (95 %)  M USD             s  free %     %     %
+   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12  41.3  90.5
+  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
+* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose it.
+
+Space: 32 plans, 3 feasible (9.4 %); infeasible:
+  28  87.5 %  out of memory
+   1   3.1 %  dp does not divide the batch
+
+Search: proved complete
+  strategy exact; 2 points drawn, 1 excluded by their lower bounds, 0 open; 2176 step draws, 16384 more to confirm the front
+  seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z, job 42
+)");
+}
+
+TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
+{
+    Results results = plain();
+    results.front.clear();
+    results.evaluations.clear();
+    results.feasible = 0;
+    results.study.held = {1};
+    results.study.parts = 1;
+    results.rejected.push_back(Rejected{.reason = "too few layers", .count = 3, .miss = 2.0, .nearest = ""});
+    results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
+    results.study.job_id = "";
+    EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
+Quantiles are taken over this cluster (its slow nodes are known).
+
+The front is empty: no point was evaluated to the end.
+
+Space: 32 plans, 0 feasible (0.0 %); infeasible:
+  28  87.5 %  out of memory
+   1   3.1 %  dp does not divide the batch
+   3   9.4 %  too few layers
+Nothing is feasible. The nearest miss by reason:
+  out of memory: stage 0 needs 81.5 GB, 80.0 GB present
+  too few layers: by 2
+
+Search: nothing to search
+  strategy exact; 0 points drawn, 0 excluded by their lower bounds, 0 open; 0 step draws, 0 more to confirm the front
+  seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z
+)");
+}
+
+TEST(TextReport, TellsTiesFromPlansThatAreBetter)
+{
+    Results results = plain();
+    EXPECT_THAT(text_report(results), Not(HasSubstr("Ties")));
+    FrontPoint third = results.front[0];
+    third.index = 22;
+    third.prediction.memory_headroom = 0.2;  // not minimised
+    results.front.push_back(third);
+    EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
+    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",22\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",30\n"));
+}
+
+TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
+{
+    Results results = plain();
+    results.front.clear();
+    results.feasible = 0;
+    results.rejected = {Rejected{.reason = "dp does not divide the batch", .count = 8, .miss = 0.0, .nearest = ""}};
+    results.study.held = {2};
+    EXPECT_THAT(text_report(results),
+                HasSubstr("\nNo plan of part 2 of 4 is feasible: the front of the whole is that of the other parts.\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNothing is feasible.\n\n"));
+    results.provisional = true;
+    EXPECT_THAT(text_report(results), testing::Not(HasSubstr("No plan of part")));
+}
+
+TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
+{
+    Results results = sample_results();
+    results.raw_tuples = 640;  // 32 of them judged
+    EXPECT_THAT(text_report(results),
+                HasSubstr("Space: 640 combinations of values, of which 32 were looked at: 32 plans, 3 feasible (9.4 %)"));
+}
+
+/// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is one.
+TEST(TextReport, CountsPlansRatherThanCombinations)
+{
+    Results results = sample_results();
+    results.raw_tuples = 92;
+    const auto reject = [&results](const std::string& reason, std::uint64_t count) {
+        results.rejected.push_back(Rejected{.reason = reason, .count = count, .miss = 0.0, .nearest = ""});
+    };
+    reject(category(Reason::same_plan, 1), 20);
+    reject(category(Reason::schedule_undefined, 1), 30);
+    reject(category(Reason::schedule_undefined, 2), 10);
+    EXPECT_EQ(space_counts(results.feasible, results.rejected), (SpaceCounts{92, 42, 3}));
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("Space: 42 plans, 3 feasible (7.1 %); infeasible:\n"));
+    EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
+    EXPECT_THAT(text, HasSubstr("50 of 92 combinations of values are no plans of their own"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
+}
+
+/// 29 of the 40 tuples are rejected, 3 feasible: one pruned, one evaluated, one still drawn.
+TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTupleOnce)
+{
+    Results results = plain();
+    results.raw_tuples = 40;
+    results.provisional = true;
+    results.study.outcome = {
+        .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1};
+    const std::string counts =
+        "of 40 combinations of values: 0 no plans of their own, 29 infeasible, 1 excluded by their bound, 1 evaluated, 1 open, 8 "
+        "not looked at\n";
+    EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
+    EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));
+    EXPECT_THAT(text_report(results), HasSubstr(counts));
+    EXPECT_THAT(text_report(results), HasSubstr("2176 step draws, none to confirm the front"));
+    EXPECT_THAT(summary(results), HasSubstr("Provisional front of 2 points"));
+    EXPECT_THAT(summary(results), HasSubstr("Counts: " + counts));
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,this cluster,,8192,"));
+}
+
+/// Half an hour is no fraction of a day.
+TEST(TextReport, ReadsShortRunsInMinutes)
+{
+    Results results = plain();
+    for (FrontPoint& point : results.front) {
+        point.prediction.training.p99 = {1770.0, 1760.0, 1780.0};
+        point.prediction.step.p50.value = 0.25;
+        point.prediction.step.p99.value = 0.5;
+    }
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("29.5 (29.3 to 29.7)"));
+    EXPECT_THAT(text, HasSubstr("min (95 %)"));
+    EXPECT_THAT(text, HasSubstr("250.0/500.0"));
+    EXPECT_THAT(text, HasSubstr(", p99 29.5 min\n"));
+    EXPECT_THAT(text, HasSubstr("  sampling error  p99 29.3 to 29.7 min (95 % confidence interval"));
+    EXPECT_THAT(text, HasSubstr("  model error     p99 27.1 to 31.9 min (95 % prediction interval"));
+    EXPECT_THAT(summary(results), HasSubstr("p99 training time 29.5 to 29.5 min"));
+}
+
+TEST(TextReport, NamesDominatedPointsOnlyWhereThereAreSome)
+{
+    Results results = plain();
+    results.front.back().dominated = false;
+    EXPECT_THAT(text_report(results), Not(HasSubstr("*21")));
+    EXPECT_THAT(text_report(results), Not(HasSubstr("dominated")));
+}
+
+TEST(TextReport, TellsFurtherAxesThatVary)
+{
+    EXPECT_THAT(text_report(sample_results()), HasSubstr("tp 8 pp 16 dp 128 v 4 mb 1 interleaved link IB 400  58.4"));
+}
+
+TEST(TextReport, ShowsAsManyDigitsAsTheLimitsSupport)
+{
+    constexpr double day = 86400.0;
+    Results results = plain();
+    Estimate& time = results.front.front().prediction.training.p99;
+    time.low = 58.37 * day;
+    time.high = 58.43 * day;
+    EXPECT_THAT(text_report(results), HasSubstr("58.40 (58.37 to 58.43)"));
+    time.high = std::numeric_limits<double>::infinity();
+    EXPECT_THAT(text_report(results), HasSubstr("58.4 (58.4 to inf)"));
+}
+
+TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
+{
+    const std::vector<std::string> csv = lines(front_csv(plain()));
+    ASSERT_EQ(csv.size(), 3U);
+    EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
+                                   "phase,draws,step_time_mean_s,"
+                                   "step_time_mean_low_s,step_time_mean_high_s,"));
+    EXPECT_THAT(csv[0], HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,cost_usd,cost_low_usd,"
+                                  "cost_high_usd,expected_cost_usd,"));
+    EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
+    EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
+    EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
+    EXPECT_THAT(csv[1], HasSubstr(",2.5,0.92,1.08,1,"));
+    EXPECT_THAT(
+        csv[0],
+        EndsWith(
+            ",objective_gpus,objective_gpus_low,objective_gpus_high,training_time_p90_s,done_p50,done_p90,done_p99,ties_with"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,4968000,,,,"));
+    EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
+    for (const std::string& line : csv) {
+        EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
+    }
+}
+
+/// Files from before have no energy.
+TEST(FrontCsv, LeavesOutWhatIsNotKnown)
+{
+    Results results = plain();
+    results.front.front().prediction.run.energy_j = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
+    EXPECT_THAT(lines(front_csv(results))[1], Not(HasSubstr("nan")));
+}
+
+TEST(FrontCsv, SaysWhatQuantilesAreOf)
+{
+    Results results = plain();
+    results.study.nodes_known = false;
+    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,0,fleet,,8192,"));
+}
+
+TEST(FrontCsv, QuotesWhatWouldBreakALine)
+{
+    Results results = plain();
+    results.axes.back().labels[1] = "a, \"b\"";
+    EXPECT_THAT(lines(front_csv(results))[1], StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
+}
+
+TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
+{
+    Results results = plain();
+    results.front.clear();
+    EXPECT_EQ(lines(front_csv(results)).size(), 1U);
+}
+
+TEST(Summary, IsOneParagraph)
+{
+    EXPECT_EQ(summary(plain()),
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
+              "with 2176 step draws. "
+              "Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: proved complete\n");
+    Results results = plain();
+    results.front.clear();
+    EXPECT_EQ(summary(results),
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
+              "with 2176 step draws. "
+              "The front is empty. Outcome: proved complete\n");
+}
+
+}  // namespace
+
+}  // namespace prismopt

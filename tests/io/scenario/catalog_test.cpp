@@ -1,0 +1,135 @@
+#include "io/scenario/catalog.hpp"
+#include "model/network/network.hpp"
+
+#include "io/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Catalog, EmbedsTheFilesByteForByte)
+{
+    const auto files = catalog_files();
+    const std::filesystem::directory_iterator folder(PRISMOPT_SOURCE_DIR "/model/catalog");
+    ASSERT_EQ(files.size(), static_cast<std::size_t>(std::distance(begin(folder), end(folder))));
+    for (const EmbeddedFile& file : files) {
+        std::ifstream stream(PRISMOPT_SOURCE_DIR "/model/catalog/" + file.name, std::ios::binary);
+        ASSERT_TRUE(stream) << file.name;
+        EXPECT_EQ(file.text, std::string(std::istreambuf_iterator<char>(stream), {})) << file.name;
+    }
+}
+
+TEST(Catalog, HasAPriceAndItsSourceOfEachAccelerator)
+{
+    for (const std::string& accelerator : catalog_accelerators()) {
+        const ListPrice price = list_price(accelerator);
+        EXPECT_EQ(price.price.si, catalog_price(accelerator).si);
+        EXPECT_GT(price.source.size(), 10U) << accelerator;
+    }
+    EXPECT_EQ(list_price("mi300x").source, "assumption: half of an H100");
+}
+
+TEST(Catalog, EveryEntryLoads)
+{
+    EXPECT_THAT(catalog_accelerators(), ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "gb200", "h100-sxm",
+                                                    "h100-sxm-96gb-hbm2e", "h200-sxm", "mi300x", "v100-sxm2-32gb"));
+    EXPECT_THAT(catalog_links(),
+                testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4", "roce-400g"}));
+    EXPECT_THAT(catalog_workloads(),
+                testing::IsSupersetOf({"gpt-1t", "gpt-22b", "gpt-530b", "gpt3-175b", "llama3-405b", "llama3-70b", "llama3-8b",
+                                       "mixtral-8x7b", "mixtral-8x22b", "deepseek-v3", "nemotron4-340b"}));
+    EXPECT_THAT(catalog_variabilities(), ElementsAre("hpc-2024", "screened-2025"));
+    for (const std::string& name : catalog_stacks()) {
+        EXPECT_EQ(catalog_stack(name).name, name);
+    }
+    for (const std::string& name : catalog_accelerators()) {
+        const Accelerator accelerator = catalog_accelerator(name);
+        EXPECT_EQ(accelerator.name, name);
+        EXPECT_GT(accelerator.memory, accelerator.memory_reserved);
+    }
+    for (const std::string& name : catalog_links()) {
+        EXPECT_GT(catalog_link(name).bandwidth.si, 1e9) << name;
+    }
+    for (const std::string& name : catalog_workloads()) {
+        EXPECT_EQ(catalog_workload(name).name, name);
+    }
+}
+
+/// A figure without a source on its line cannot be checked.
+TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
+{
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name == "published_runs.toml" || file.name == "measured_tables.toml" || file.name == "fit.toml") {
+            continue;  // each run and table has one source for all, which its reader requires; the fit is its own
+        }
+        std::istringstream lines(file.text);
+        int figures = 0;
+        for (std::string line; std::getline(lines, line);) {
+            const auto equals = line.find(" = ");
+            if (line.starts_with('#') || equals == std::string::npos || line.starts_with("source") ||
+                line.starts_with("family")) {
+                continue;
+            }
+            ++figures;
+            const bool sourced = line.find('#') != std::string::npos || line.find("source = ") != std::string::npos;
+            EXPECT_TRUE(sourced) << file.name << ": " << line;
+        }
+        EXPECT_GE(figures, 8) << file.name;  // of the shortest: two power profiles of four figures
+    }
+}
+
+TEST(Catalog, KnownFigures)
+{
+    const Accelerator h100 = catalog_accelerator("h100-sxm");
+    EXPECT_DOUBLE_EQ(h100.peak_bf16.si, 989.4e12);
+    EXPECT_EQ(h100.multiprocessors, 132);
+    EXPECT_DOUBLE_EQ(h100.memory.si, 81559.0 * 1048576.0);
+    EXPECT_DOUBLE_EQ(h100.memory_bandwidth.si, 3.35e12);
+    EXPECT_DOUBLE_EQ(h100.power.si, 700.0);
+    EXPECT_DOUBLE_EQ(catalog_accelerator("a100-sxm-80gb").memory_bandwidth.si, 2.039e12);
+    EXPECT_DOUBLE_EQ(catalog_link("nvlink4").bandwidth.si, 450e9);
+    EXPECT_DOUBLE_EQ(catalog_link("ib-hdr").bandwidth.si, 25e9);
+    EXPECT_DOUBLE_EQ(catalog_link("roce-400g").bandwidth.si, 50e9);
+}
+
+TEST(Catalog, VariabilityProfile)
+{
+    const Variability hpc = catalog_variability("hpc-2024");
+    EXPECT_DOUBLE_EQ(std::get<Normal>(hpc.gpu.family).cv, 0.016);
+    EXPECT_DOUBLE_EQ(hpc.gpu.slow.probability, 0.0128);
+    EXPECT_DOUBLE_EQ(hpc.gpu.slow.excess, 0.089);
+    EXPECT_TRUE(std::holds_alternative<Constant>(hpc.site.family));
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(hpc, KernelClass::p2p).family).cv, 0.30);
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(hpc, KernelClass::gemm).family).cv, 0.02);
+    for (const KernelClassRow& row : kernel_class_rows) {
+        EXPECT_FALSE(residual_law(hpc, row.kernel).source.empty()) << row.name;
+    }
+    EXPECT_THAT(hpc.gpu.source, HasSubstr("Longhorn"));
+}
+
+TEST(Catalog, UnknownNameShowsTheNearest)
+{
+    try {
+        catalog_accelerator("h100-smx");
+        FAIL() << "accepted";
+    } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), testing::StartsWith("\"h100-smx\" is not in the catalog (it has a100-sxm-40gb, "));
+        EXPECT_THAT(error.what(), HasSubstr("); did you mean \"h100-sxm\"?"));
+    }
+    EXPECT_THROW(catalog_link("wet-string"), InputError);
+    EXPECT_THROW(catalog_workload("llama4"), InputError);
+    EXPECT_THROW(catalog_variability(""), InputError);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,156 @@
+/// Networks by layers and blocks in scenarios: what they mean, and what is refused.
+
+#include "io/scenario/scenario.hpp"
+#include "model/network/network.hpp"
+#include "model/network/transformer.hpp"
+#include "tests/io/good_scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace prismopt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Workload workload(const std::string& lines) { return parse_scenario(with("model = \"gpt-22b\"", lines), "x.toml").workload; }
+
+std::string refusal(const std::string& lines)
+{
+    try {
+        workload(lines);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+const std::string ends = "hidden = 4096\nvocabulary = 128256\nnormalisation = \"rms_norm\"\n";
+const std::string attention = "{ block = \"attention\", heads = 32, kv_heads = 8 }";
+
+std::string layer(const std::string& name, const std::string& blocks)
+{
+    return "layer." + name + " = { blocks = [" + blocks + "] }\n";
+}
+
+/// The keys of a decoder whose layers are alike say the same.
+TEST(NetworkKeys, BlocksSayWhatTheOlderKeysDo)
+{
+    Workload by_blocks =
+        workload(ends + layer("dense", attention + ", { block = \"mlp\", inner = 14336, activation = \"swiglu\" }") +
+                 "sequence = [{ layer = \"dense\", count = 32 }]");
+    Workload known = catalog_workload("llama3-8b");
+    EXPECT_EQ(parameters_of(network_of(by_blocks)), parameters_of(network_of(known)));
+    by_blocks.name = known.name;
+    EXPECT_EQ(by_blocks, known);
+    ASSERT_TRUE(transformer_of(by_blocks).has_value());
+    EXPECT_EQ(transformer_of(by_blocks)->feed_forward, 14336);
+}
+
+TEST(NetworkKeys, PatternsAndSequencesAreTheSame)
+{
+    const std::string kinds =
+        ends + layer("M", "{ block = \"mamba2\", heads = 128, head = 64, groups = 8 }") + layer("E", attention);
+    const Workload pattern = workload(kinds + "pattern = \"MEMEMM\"");
+    const Workload sequence = workload(kinds + "sequence = [{ pattern = \"ME\", count = 2 }, { layer = \"M\", count = 2 }]");
+    EXPECT_EQ(pattern.sequence, sequence.sequence);
+    EXPECT_EQ(pattern.layers(), 6);
+}
+
+/// Every decoder of the catalog by its older keys, and back.
+TEST(NetworkKeys, DecodersKeepTheirKeys)
+{
+    int decoders = 0;
+    for (const std::string& name : catalog_workloads()) {
+        const Workload w = catalog_workload(name);
+        if (const auto t = transformer_of(w)) {
+            Workload again = workload_of(*t);
+            again.prediction = w.prediction;
+            EXPECT_EQ(again, w) << name;
+            ++decoders;
+        }
+    }
+    EXPECT_GT(decoders, 20);
+}
+
+TEST(NetworkKeys, ChangesOfCatalogNetworks)
+{
+    const Workload shorter = workload("model = \"llama3-8b\"\nlayers = 16");
+    EXPECT_EQ(shorter.layers(), 16);
+    const Workload cut = workload("model = \"gpt-oss-120b\"\nlayers = 5");
+    EXPECT_EQ(cut.layers(), 5);
+    const Workload predicting = workload("model = \"deepseek-v3\"\npredictions = 1");
+    const double module = parameters_of(network_of(predicting)) - parameters_of(network_of(catalog_workload("deepseek-v3")));
+    EXPECT_NEAR(module / 11.61e9, 1.0, 0.001);  // deepseek-ai/DeepSeek-V3, README_WEIGHTS.md: 11.5e9
+    // Its layer is one with experts whatever the number of layers.
+    EXPECT_EQ(refusal("model = \"deepseek-v3\"\nlayers = 3\npredictions = 1"),
+              "x.toml:7: predictions = 1 needs the layers of a prediction module (this network defines none); add prediction = { "
+              "layer = "
+              "\"dense\" }, with the name of a layer");
+    const Workload light = workload("model = \"llama3-8b\"\noptimizer = { kind = \"muon\", states = \"bf16\" }");
+    EXPECT_EQ(light.optimizer.kind, Optimizer::muon);
+    EXPECT_EQ(light.optimizer.states, NumberType::bf16);
+}
+
+TEST(NetworkKeys, RefusalsNameTheBlockAndTheKey)
+{
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"attention\", heads = 30 }") + "pattern = \"a\""),
+                AllOf(HasSubstr("heads = 30 of block \"attention\" gives 30 attention heads for a hidden size of 4096"),
+                      HasSubstr("x.toml:8")));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"attention\", heads = 32, kv_heads = 5 }") + "pattern = \"a\""),
+                HasSubstr("kv_heads = 5 of block \"attention\""));
+    EXPECT_THAT(
+        refusal(ends + layer("a", "{ block = \"attention\", heads = 32, window = 128, context = 77 }") + "pattern = \"a\""),
+        HasSubstr("context = 77 of block \"attention\" contradicts window"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"experts\", count = 4, active = 8, inner = 512 }") + "pattern = \"a\""),
+                HasSubstr("active = 8 of block \"experts\" gives 8 active experts of 4"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mamba\", heads = 8 }") + "pattern = \"a\""),
+                HasSubstr("did you mean \"mamba2\"?"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""), HasSubstr("has no 'inner'"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", iner = 4 }") + "pattern = \"a\""), HasSubstr("iner"));
+}
+
+TEST(NetworkKeys, RefusalsOfSequences)
+{
+    const std::string one = ends + layer("a", attention);
+    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"b\", count = 2 }]"),
+                HasSubstr("names an undefined layer \"b\" ([workload] defines a)"));
+    EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
+    EXPECT_THAT(refusal(one), HasSubstr("sequence"));
+    EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
+                HasSubstr("pattern = \"a\" and sequence are both given"));
+    EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"),
+                HasSubstr("heads = 8 cannot be combined with layer, sequence or pattern"));
+    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("has both layer and pattern"));
+    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", count = 100000 }, { layer = \"a\", count = 100000 }]"),
+                HasSubstr("gives 200000 layers"));
+    EXPECT_THAT(refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("does not apply to this network"));
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 has no effect"));
+    EXPECT_THAT(refusal(ends + "layer.a = { blocks = [{ block = \"linear\" }], parallel = true }\npattern = \"a\""),
+                HasSubstr("parallel = true needs blocks with a norm and a residual connection"));
+}
+
+/// The load of experts as a distribution, about the mean that `imbalance` gives.
+TEST(NetworkKeys, ImbalanceVariesWhereItIsAboveOne)
+{
+    const std::string experts = R"({ block = "experts", count = 8, active = 2, inner = 512, imbalance = 1.3 })";
+    const std::string law =
+        "expert_imbalance = { family = \"gamma\", cv = 0.4, source = \"ours\" }\nexpert_imbalance_correlation = 0.25";
+    const std::string varied = with("profile = \"hpc-2024\"", "profile = \"hpc-2024\"\n" + law);
+    const auto with_network = [&varied](const std::string& lines) {
+        std::string text = varied;
+        return text.replace(text.find("model = \"gpt-22b\""), std::string("model = \"gpt-22b\"").size(), lines);
+    };
+    const Scenario scenario =
+        parse_scenario(with_network(ends + layer("a", attention + ", " + experts) + "pattern = \"a\""), "x.toml");
+    EXPECT_EQ(scenario.variability.expert_imbalance_correlation, 0.25);
+    EXPECT_EQ(std::get<Gamma>(scenario.variability.expert_imbalance.family).cv, 0.4);
+    EXPECT_THAT([&] { parse_scenario(varied, "x.toml"); }, ThrowsMessage<InputError>(HasSubstr("expert_imbalance")));
+    EXPECT_THAT([&] { parse_scenario(varied, "x.toml"); }, ThrowsMessage<InputError>(HasSubstr("has no effect")));
+}
+
+}  // namespace
+}  // namespace prismopt

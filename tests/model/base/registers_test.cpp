@@ -1,0 +1,123 @@
+#include "model/base/registers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+namespace prismopt {
+namespace {
+
+using Row = Lanes<float>;
+
+/// Calls the body for every width that this machine has.
+template <class Body>
+void on_each_width(const Body& body)
+{
+    body(Registers<4>{});
+#if defined(__x86_64__)
+    if (register_lanes >= 8) {
+        on_8_lanes(body);
+    }
+    if (register_lanes >= 16) {
+        on_16_lanes(body);
+    }
+#endif
+}
+
+/// Numbers of many sizes and both signs.
+Row numbers(std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    std::normal_distribution<float> exponent(0.0F, 3.0F);
+    Row row;
+    for (float& x : row.at) {
+        x = (random() % 2 == 0 ? 1.0F : -1.0F) * std::exp2(exponent(random));
+    }
+    return row;
+}
+
+TEST(Registers, MultiplyAndAddRoundingOnce)
+{
+    const Row a = numbers(1);
+    const Row b = numbers(2);
+    Row c;
+    for (int l = 0; l < lanes; ++l) {
+        c.at[l] = -a.at[l] * b.at[l];  // what remains is the rounding of the product, which two roundings lose
+    }
+    on_each_width([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        Row sum;
+        Row scaled;
+        for (int v = 0; v < R::per_row; ++v) {
+            R::multiply_add(R::at(a, v), R::at(b, v), R::at(c, v), R::at(sum, v));
+            R::multiply_add(3.0F, R::at(b, v), 0.1F, R::at(scaled, v));
+        }
+        for (int l = 0; l < lanes; ++l) {
+            ASSERT_EQ(sum.at[l], std::fma(a.at[l], b.at[l], c.at[l])) << R::width << " lanes, lane " << l;
+            ASSERT_EQ(scaled.at[l], std::fma(3.0F, b.at[l], 0.1F)) << R::width << " lanes, lane " << l;
+        }
+    });
+}
+
+TEST(Registers, PickByTheFiveLowBits)
+{
+    alignas(64) std::array<float, 32> entries{};
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        entries[i] = static_cast<float>(i);
+    }
+    std::mt19937_64 random(3);
+    Words index;
+    for (std::uint32_t& i : index.at) {
+        i = static_cast<std::uint32_t>(random());
+    }
+    on_each_width([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        Row picked;
+        for (int v = 0; v < R::per_row; ++v) {
+            R::pick(entries, reinterpret_cast<const typename R::Int&>(R::at(index, v)), R::at(picked, v));
+        }
+        for (int l = 0; l < lanes; ++l) {
+            ASSERT_EQ(picked.at[l], static_cast<float>(index.at[l] % 32)) << R::width << " lanes, lane " << l;
+        }
+    });
+}
+
+TEST(Registers, MultiplyLowHalvesAndPackThem)
+{
+    std::mt19937_64 random(4);
+    Lanes<std::uint64_t> a;
+    Lanes<std::uint64_t> b;
+    for (int l = 0; l < lanes; ++l) {
+        a.at[l] = random();
+        b.at[l] = random();
+    }
+    on_each_width([&](auto registers) PRISMOPT_INLINE {
+        using R = decltype(registers);
+        using Wide = typename R::Wide;
+        Words packed;
+        for (int v = 0; v < R::per_row; ++v) {
+            std::array<Lanes<std::uint64_t>, 2> product;  // of which one register each is used
+            for (int half = 0; half < 2; ++half) {
+                R::multiply_low(reinterpret_cast<const Wide*>(a.at)[2 * v + half],
+                                reinterpret_cast<const Wide*>(b.at)[2 * v + half],
+                                *reinterpret_cast<Wide*>(product[static_cast<std::size_t>(half)].at));
+                for (int l = 0; l < R::width / 2; ++l) {
+                    const int at = v * R::width + half * R::width / 2 + l;
+                    ASSERT_EQ(product[static_cast<std::size_t>(half)].at[l], (a.at[at] & 0xFFFFFFFF) * (b.at[at] & 0xFFFFFFFF));
+                }
+            }
+            R::pack(*reinterpret_cast<const Wide*>(product[0].at), *reinterpret_cast<const Wide*>(product[1].at),
+                    R::at(packed, v));
+        }
+        for (int l = 0; l < lanes; ++l) {
+            ASSERT_EQ(packed.at[l], static_cast<std::uint32_t>(a.at[l] * b.at[l])) << R::width << " lanes, lane " << l;
+        }
+    });
+}
+
+}  // namespace
+}  // namespace prismopt

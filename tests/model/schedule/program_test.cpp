@@ -1,0 +1,146 @@
+#include "model/schedule/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace prismopt {
+namespace {
+
+std::vector<ScheduleShape> shapes()
+{
+    std::vector<ScheduleShape> list;
+    for (const int p : {1, 2, 3, 4, 8, 16}) {
+        for (const int m : {1, 2, p - 1, p, 2 * p, 4 * p}) {
+            if (m > 0) {
+                list.push_back({Schedule::gpipe, p, m, 1});
+                list.push_back({Schedule::one_f_one_b, p, m, 1});
+            }
+            if (p > 1 && m > 0 && m % p == 0) {
+                list.push_back({Schedule::interleaved, p, m, 2});
+                list.push_back({Schedule::interleaved, p, m, 4});
+            }
+        }
+    }
+    return list;
+}
+
+std::shared_ptr<const Program> program_of(const ScheduleShape& shape)
+{
+    return std::get<std::shared_ptr<const Program>>(compiled_program(shape));
+}
+
+using Key = std::tuple<Pass, int, int>;  // pass, chunk of the network, microbatch
+
+int position(const Program& program, const ProgramOp& op) { return op.chunk * program.shape.stages + op.stage; }
+
+/// Runs the program on names instead of times: each op must find in its slot the very result that it waits for.
+TEST(Program, FindsInEverySlotWhatItWaitsFor)
+{
+    for (const ScheduleShape& shape : shapes()) {
+        const auto program = program_of(shape);
+        const int chunks = shape.stages * shape.chunks;
+        std::vector<std::optional<Key>> slot(program->slots);
+        std::vector<int> readers(program->slots, 0);  // still to come
+        std::vector<std::optional<Key>> latest(shape.stages);
+        std::set<Key> done;
+        const auto read = [&](std::int32_t from, const Key& expected) {
+            ASSERT_TRUE(slot[from].has_value());
+            ASSERT_EQ(*slot[from], expected);
+            ASSERT_GT(readers[from]--, 0);
+        };
+        for (const ProgramOp& op : program->ops) {
+            const int at = position(*program, op);
+            const int from = at + (op.pass == Pass::forward ? -1 : 1);
+            const int to = at + (op.pass == Pass::forward ? 1 : -1);
+            ASSERT_EQ(op.in != Program::start, from >= 0 && from < chunks);
+            ASSERT_EQ(op.before != Program::start, latest[op.stage].has_value());
+            if (op.in != Program::start) {
+                read(op.in, Key(op.pass, from, op.microbatch));
+            }
+            if (op.before != Program::start) {
+                read(op.before, *latest[op.stage]);
+            }
+            if (op.pass == Pass::backward) {
+                ASSERT_EQ(done.count({Pass::forward, at, op.microbatch}), 1U);
+            }
+            ASSERT_NE(op.out, Program::start);
+            ASSERT_EQ(readers[op.out], 0) << "overwritten before all have read it";
+            slot[op.out] = Key(op.pass, at, op.microbatch);
+            readers[op.out] = to >= 0 && to < chunks ? 2 : 1;
+            latest[op.stage] = slot[op.out];
+            ASSERT_TRUE(done.insert({op.pass, at, op.microbatch}).second);
+        }
+        EXPECT_EQ(done.size(), 2UL * chunks * shape.microbatches);
+        for (int stage = 0; stage < shape.stages; ++stage) {
+            read(program->last[stage], *latest[stage]);
+        }
+        EXPECT_EQ(readers, std::vector<int>(program->slots, 0));
+    }
+}
+
+TEST(Program, KeepsTheOrderOfEveryStage)
+{
+    for (const ScheduleShape& shape : shapes()) {
+        const auto program = program_of(shape);
+        const auto orders = std::get<TaskOrders>(task_orders(shape));
+        std::vector<std::size_t> next(orders.size(), 0);
+        for (const ProgramOp& op : program->ops) {
+            const Task& expected = orders[op.stage].at(next[op.stage]++);
+            EXPECT_EQ(std::tie(op.pass, op.chunk, op.microbatch), std::tie(expected.pass, expected.chunk, expected.microbatch));
+        }
+    }
+}
+
+TEST(Program, MarksTheFirstForwardAndTheLastBackwardOfEveryChunk)
+{
+    for (const ScheduleShape& shape : shapes()) {
+        const auto program = program_of(shape);
+        std::map<int, std::size_t> first;
+        std::map<int, std::size_t> last;
+        for (std::size_t i = 0; i < program->ops.size(); ++i) {
+            const ProgramOp& op = program->ops[i];
+            if (op.pass == Pass::forward) {
+                first.emplace(position(*program, op), i);
+            } else {
+                last[position(*program, op)] = i;
+            }
+        }
+        for (std::size_t i = 0; i < program->ops.size(); ++i) {
+            const ProgramOp& op = program->ops[i];
+            EXPECT_EQ(op.first_of_chunk, op.pass == Pass::forward && first[position(*program, op)] == i);
+            EXPECT_EQ(op.last_of_chunk, op.pass == Pass::backward && last[position(*program, op)] == i);
+        }
+    }
+}
+
+/// The live state is what is still to be read, not the whole step.
+TEST(Program, NeedsFewSlots)
+{
+    EXPECT_EQ(program_of({Schedule::one_f_one_b, 1, 64, 1})->slots, 2);  // the start, and the latest end
+    EXPECT_LE(program_of({Schedule::one_f_one_b, 16, 512, 1})->slots, 16 * 16);
+}
+
+TEST(Program, RefusesAScheduleThatDeadlocks)
+{
+    const ScheduleShape shape{Schedule::one_f_one_b, 2, 1, 1};
+    const TaskOrders circle{{{Pass::backward, 0, 0}, {Pass::forward, 0, 0}}, {{Pass::forward, 0, 0}, {Pass::backward, 0, 0}}};
+    const CompiledProgram result = compile_program(shape, circle);
+    ASSERT_TRUE(std::holds_alternative<Infeasible>(result));
+    EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::deadlock);
+    EXPECT_THAT(std::get<Infeasible>(result).detail, testing::HasSubstr("4 tasks"));
+}
+
+TEST(Program, IsCompiledOnceForAShape)
+{
+    const ScheduleShape shape{Schedule::one_f_one_b, 3, 5, 1};
+    EXPECT_EQ(program_of(shape), program_of(shape));
+    EXPECT_EQ(std::get<Infeasible>(compiled_program({Schedule::gpipe, 3, 5, 2})).reason, Reason::schedule_undefined);
+}
+
+}  // namespace
+}  // namespace prismopt

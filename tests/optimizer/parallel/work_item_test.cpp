@@ -1,0 +1,111 @@
+#include "optimizer/parallel/work_item.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Sweep sweep()
+{
+    return {{10, 1ULL << 40},
+            {{11, {1.5, -infinity}}, {1ULL << 39, {0.1, 2.0}}},
+            {{"out of memory", 3, 2.5e9, "80 GB needed (tp=8)"}, {"", 0, infinity, ""}}};
+}
+
+Evaluation evaluation() { return {1ULL << 33, 2, 4096, {{1.0, 0.9, 1.1, 0.5, infinity}, Estimate::exact(64.0)}}; }
+
+TEST(WorkItem, SweepRangeComesBack)
+{
+    const SweepRange range{.begin = 3, .end = 1ULL << 50, .keep = 7, .again = true, .limits = {{1.0, infinity}, {2.0, 0.5}}};
+    const auto back = std::get<SweepRange>(decode_item(encode(WorkItem{range})));
+    EXPECT_EQ(back.begin, 3U);
+    EXPECT_EQ(back.end, 1ULL << 50);
+    EXPECT_EQ(back.keep, 7U);
+    EXPECT_TRUE(back.again);
+    EXPECT_EQ(back.limits, range.limits);
+}
+
+TEST(WorkItem, DrawBlockComesBack)
+{
+    const DrawBlock block{{1ULL << 50, 3}, {128, 64, 7}, Purpose::confirm};
+    const auto back = std::get<DrawBlock>(decode_item(encode(WorkItem{block})));
+    EXPECT_EQ(back.points, block.points);
+    EXPECT_EQ(back.range.first_fleet, 128);
+    EXPECT_EQ(back.range.fleets, 64);
+    EXPECT_EQ(back.range.steps, 7);
+    EXPECT_EQ(back.purpose, Purpose::confirm);
+}
+
+TEST(WorkItem, DrawsComeBackBitForBit)
+{
+    const std::vector<PhaseDraws> draws{{{0.1, 1.0 / 3.0, 5e-324}, {}, {infinity, -0.0}}, {{1.0}}, {}};
+    const std::vector<PhaseDraws> back = decode_draws(encode(draws));
+    EXPECT_EQ(back, draws);
+    EXPECT_TRUE(std::signbit(back[0][2][1]));
+    EXPECT_TRUE(decode_draws(encode(std::vector<PhaseDraws>{})).empty());
+}
+
+TEST(WorkItem, SweepComesBack)
+{
+    Sweep told = sweep();
+    told.range.again = true;
+    told.excluded = 11;
+    told.left_out = 12;
+    told.floor = {{0.5, -infinity}};
+    const auto back = std::get<Sweep>(decode_answer(encode(Answer{told})));
+    EXPECT_TRUE(back.range.again);
+    EXPECT_EQ(back.excluded, 11U);
+    EXPECT_EQ(back.left_out, 12U);
+    EXPECT_EQ(back.floor, told.floor);
+    EXPECT_EQ(back.range.begin, told.range.begin);
+    EXPECT_EQ(back.range.end, told.range.end);
+    ASSERT_EQ(back.feasible.size(), told.feasible.size());
+    for (std::size_t i = 0; i < told.feasible.size(); ++i) {
+        EXPECT_EQ(back.feasible[i].index, told.feasible[i].index);
+        EXPECT_EQ(back.feasible[i].objectives, told.feasible[i].objectives);
+    }
+    ASSERT_EQ(back.rejected.size(), told.rejected.size());
+    for (std::size_t i = 0; i < told.rejected.size(); ++i) {
+        EXPECT_EQ(back.rejected[i].reason, told.rejected[i].reason);
+        EXPECT_EQ(back.rejected[i].count, told.rejected[i].count);
+        EXPECT_EQ(back.rejected[i].miss, told.rejected[i].miss);
+        EXPECT_EQ(back.rejected[i].nearest, told.rejected[i].nearest);
+    }
+}
+
+TEST(WorkItem, EvaluationComesBack)
+{
+    const Evaluation told = evaluation();
+    const auto back = std::get<Evaluation>(decode_answer(encode(Answer{told})));
+    EXPECT_EQ(back.index, told.index);
+    EXPECT_EQ(back.rung, told.rung);
+    EXPECT_EQ(back.draws, told.draws);
+    ASSERT_EQ(back.objectives.size(), told.objectives.size());
+    for (std::size_t k = 0; k < told.objectives.size(); ++k) {
+        EXPECT_EQ(back.objectives[k].value, told.objectives[k].value);
+        EXPECT_EQ(back.objectives[k].low, told.objectives[k].low);
+        EXPECT_EQ(back.objectives[k].high, told.objectives[k].high);
+        EXPECT_EQ(back.objectives[k].safe_low, told.objectives[k].safe_low);
+        EXPECT_EQ(back.objectives[k].safe_high, told.objectives[k].safe_high);
+    }
+}
+
+/// A record that ends early is an error wherever it ends, not a read beyond it.
+TEST(WorkItem, EveryCutIsNoticed)
+{
+    for (const Answer& answer : {Answer{sweep()}, Answer{evaluation()}}) {
+        const Message whole = encode(answer);
+        for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+            EXPECT_THROW(decode_answer(std::span(whole).first(bytes)), std::runtime_error) << bytes;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace prismopt

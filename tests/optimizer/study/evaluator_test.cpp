@@ -1,0 +1,211 @@
+#include "optimizer/study/evaluator.hpp"
+
+#include "optimizer/parallel/work_item.hpp"
+#include "tiny_study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace prismopt {
+namespace {
+
+/// The study of a small space, whose tables are built once for all tests.
+class EvaluatorTest : public testing::Test {
+protected:
+    static const Scenario& scenario()
+    {
+        static const Scenario tiny = tiny_scenario(R"(gpus = [4, 8]
+tp = [1, 2]
+pp = [1, 2]
+schedule = ["1f1b", "gpipe"]
+recompute = ["none", "full"]
+)",
+                                                   R"(rungs = [{ fleets = 64, steps = 2 }, { fleets = 192, steps = 2 }]
+confirm = { fleets = 128, steps = 3 }
+replicas_simulated = 2
+)");
+        return tiny;
+    }
+    static const StudyModel& model()
+    {
+        static const StudyModel built(scenario());
+        return built;
+    }
+    static std::vector<std::uint64_t> feasible_points()
+    {
+        std::vector<std::uint64_t> points;
+        for (const Bound& bound : Worker(model()).sweep({0, model().designs.space().size()}).feasible) {
+            points.push_back(bound.index);
+        }
+        return points;
+    }
+
+    Communicator team_;
+    std::function<bool()> stop_ = [] { return false; };
+    Crew crew_{team_, Worker(model()), [this] { return stop_(); }};
+    Evaluator evaluator_{model(), crew_, model().scenario.search.rungs};
+
+    std::vector<Evaluation> ask(const std::vector<Request>& requests)
+    {
+        evaluator_.submit(requests);
+        std::vector<Evaluation> evaluations;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            evaluations.push_back(std::get<Evaluation>(*evaluator_.next()));
+        }
+        return evaluations;
+    }
+};
+
+Message bytes_of(const Evaluation& evaluation) { return encode(Answer{evaluation}); }
+
+TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    ASSERT_GE(points.size(), 8U);
+    const std::uint64_t climbed = points[1];
+    const std::uint64_t leaped = points[5];
+    const Evaluation low = ask({PointRequest{climbed, 1}})[0];
+    EXPECT_EQ(low.draws, 128U);
+    const Evaluation high = ask({PointRequest{climbed, 2}})[0];
+    EXPECT_EQ(high.draws, 384U);
+    EXPECT_NE(low.objectives[0].value, high.objectives[0].value);
+    EXPECT_EQ(evaluator_.draws_made(), 384U);  // the first 128 were kept
+    ask({PointRequest{leaped, 2}});
+
+    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
+    fresh.submit(std::vector<Request>{PointRequest{climbed, 2}});
+    EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(high));
+}
+
+TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
+{
+    std::vector<Request> requests;
+    for (const std::uint64_t point : feasible_points()) {
+        requests.emplace_back(PointRequest{point, 1 + static_cast<int>(point % 2)});
+    }
+    const std::vector<Evaluation> forth = ask(requests);
+    std::reverse(requests.begin(), requests.end());
+    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
+    fresh.submit(requests);
+    for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
+        EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(*expected)) << expected->index;
+    }
+}
+
+/// The same as one predictor says of all draws at once: neither the cut into items nor their merging shows.
+TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    Predictor predictor(model().problem);
+    const auto expected = [&](std::uint64_t index, const Rung& rung, Purpose purpose) {
+        const ParallelPlan plan = model().designs.plan(model().designs.space().point(index));
+        const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, model().sampler(purpose));
+        return predictor.summarise(plan, draws, rung.steps, model().sampler(purpose), Confidence{});
+    };
+    const Evaluation evaluation = ask({PointRequest{points[2], 2}})[0];
+    const Prediction searched = expected(points[2], scenario().search.rungs[1], Purpose::search);
+    EXPECT_EQ(evaluation.objectives[0].value, searched.training.p99.value);
+    EXPECT_EQ(evaluation.objectives[0].low, searched.training.p99.low);
+    EXPECT_EQ(evaluation.objectives[1].value, searched.step.mean.value);
+    EXPECT_EQ(evaluation.objectives[2].value, searched.memory.total().si);
+
+    const std::vector<std::uint64_t> front{points[0], points[7]};
+    const auto confirmed = evaluator_.confirm(front);
+    ASSERT_TRUE(confirmed);
+    ASSERT_EQ(confirmed->size(), 2U);
+    for (std::size_t i = 0; i < front.size(); ++i) {
+        const Prediction alone = expected(front[i], scenario().search.confirm, Purpose::confirm);
+        EXPECT_EQ((*confirmed)[i].training.quantiles, alone.training.quantiles);
+        EXPECT_EQ((*confirmed)[i].step.quantiles, alone.step.quantiles);
+        EXPECT_EQ((*confirmed)[i].draws, 384U);
+    }
+}
+
+TEST_F(EvaluatorTest, StopsBetweenPointsOfTheFront)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    int asked = 0;
+    stop_ = [&asked] { return ++asked > 4; };  // before and behind each item
+    EXPECT_FALSE(evaluator_.confirm(points));
+    EXPECT_EQ(asked, 5);
+    EXPECT_GE(evaluator_.draws_made(), 2U * 384U);
+    EXPECT_LT(evaluator_.draws_made(), points.size() * 384U);  // points come in lots, but not all at once
+}
+
+TEST_F(EvaluatorTest, GivesUpASweep)
+{
+    int asked = 0;
+    Worker worker(model(), [&asked] {
+        if (++asked > 3) {
+            throw Stopped("enough");
+        }
+    });
+    EXPECT_THROW(worker.sweep({0, model().designs.space().size()}), Stopped);
+    EXPECT_EQ(asked, 4);
+}
+
+TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
+{
+    const std::uint64_t size = model().designs.space().size();
+    const Sweep whole = Worker(model()).sweep({0, size});
+    std::vector<Bound> feasible;
+    std::uint64_t rejected = 0;
+    for (std::uint64_t begin = 0; begin < size; begin += 7) {
+        evaluator_.submit(std::vector<Request>{SweepRange{begin, std::min(size, begin + 7)}});
+        const auto part = std::get<Sweep>(*evaluator_.next());
+        feasible.insert(feasible.end(), part.feasible.begin(), part.feasible.end());
+        for (const Rejected& reason : part.rejected) {
+            rejected += reason.count;
+        }
+    }
+    ASSERT_EQ(feasible.size(), whole.feasible.size());
+    for (std::size_t i = 0; i < feasible.size(); ++i) {
+        EXPECT_EQ(feasible[i].index, whole.feasible[i].index);
+        EXPECT_EQ(feasible[i].objectives, whole.feasible[i].objectives);
+    }
+    EXPECT_EQ(feasible.size() + rejected, size);
+}
+
+/// A bound that lies above an estimate of a mean would exclude points wrongly.
+TEST_F(EvaluatorTest, BoundsLieBelowWhatIsDrawn)
+{
+    for (const Bound& bound : Worker(model()).sweep({0, model().designs.space().size()}).feasible) {
+        const Evaluation evaluation = ask({PointRequest{bound.index, 2}})[0];
+        for (std::size_t k = 0; k < bound.objectives.size(); ++k) {
+            EXPECT_LE(bound.objectives[k], evaluation.objectives[k].high) << bound.index << ", objective " << k;
+        }
+    }
+}
+
+TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
+{
+    const std::uint64_t point = feasible_points()[3];
+    const auto mean_among = [&](std::uint64_t points) {
+        evaluator_.compare_at_once(points);
+        ask({PointRequest{point, 2}});
+        return evaluator_.prediction().step.mean;
+    };
+    const Estimate few = mean_among(2);
+    const Estimate many = mean_among(100'000);
+    EXPECT_EQ(few.low, many.low);
+    EXPECT_LT(many.safe_low, few.safe_low);
+    EXPECT_LT(few.safe_low, few.low);  // 2 points, 2 rungs, 3 objectives: 0.4 % instead of 5 %
+    EXPECT_GT(many.safe_high, few.safe_high);
+}
+
+/// The laws here have a slow mode of one GPU in a hundred: 192 fleets do not tell the mean's limits at the level of many points.
+TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
+{
+    const std::uint64_t point = feasible_points()[3];
+    evaluator_.compare_at_once(100'000);
+    const Estimate mean = ask({PointRequest{point, 2}})[0].objectives[1];
+    EXPECT_TRUE(model().objectives[1]->of_mean);
+    EXPECT_EQ(mean.safe_high, std::numeric_limits<double>::infinity());
+    EXPECT_LT(mean.high, std::numeric_limits<double>::infinity());
+    EXPECT_GT(evaluator_.fleets_for_limits(100'000), clusters_for_mean_limits(model().skewness, 0.9999));
+}
+
+}  // namespace
+}  // namespace prismopt

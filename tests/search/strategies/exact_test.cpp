@@ -1,0 +1,452 @@
+#include "search/strategies/exact.hpp"
+
+#include "search/archive.hpp"
+#include "search/strategies/kept_bounds.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <set>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A textbook problem with everything known: what a sweep bounds, and what a rung shows.
+///
+/// The safe limits of a rung contain those of the next and the value of each rung. So whatever is confidently dominated is
+/// dominated by value at the top rung too, and the front is that of all values at the top rung.
+struct Problem {
+    std::vector<std::vector<double>> truth;        // by index; empty: infeasible
+    std::vector<double> half_width = {0.2, 0.02};  // of the safe limits, relative, by rung from 1
+    double bound_share = 0.95;                     // bound over truth
+    bool infinite_first_rung = false;              // no upper limits at rung 1
+
+    int top_rung() const { return static_cast<int>(half_width.size()); }
+
+    Evaluation evaluate(std::uint64_t index, int rung) const
+    {
+        std::mt19937 random(static_cast<unsigned>(index));  // equal at all rungs, which makes the limits nest
+        Evaluation evaluation{.index = index, .rung = rung, .draws = 100, .objectives = {}};
+        const double width = half_width[static_cast<std::size_t>(rung - 1)];
+        for (const double value : truth[index]) {
+            const auto unit = [&] { return static_cast<double>(random() % 1024) / 1024.0; };
+            const double low = value * (1.0 - width * (0.5 + 0.5 * unit()));
+            const double high = value * (1.0 + width * (0.5 + 0.5 * unit()));
+            const double seen = value * (1.0 + width * (unit() - 0.5));
+            evaluation.objectives.push_back({seen, low, high, low, infinite_first_rung && rung == 1 ? infinity : high});
+        }
+        return evaluation;
+    }
+
+    Sweep sweep(SweepRange range) const
+    {
+        KeptBounds kept(range);
+        for (std::uint64_t index = range.begin; index < range.end; ++index) {
+            if (truth[index].empty()) continue;
+            Bound bound{index, truth[index]};
+            for (double& value : bound.objectives) value *= bound_share;
+            kept.add(bound);
+        }
+        Sweep sweep;
+        kept.move_to(sweep);
+        return sweep;
+    }
+
+    std::uint64_t feasible() const { return sweep({0, truth.size()}).feasible.size(); }
+
+    /// Points that no exact search can do without: their bound is not dominated by any upper limit of the top rung.
+    std::uint64_t unavoidable() const
+    {
+        std::vector<std::vector<double>> highs;
+        for (const std::uint64_t index : front()) {
+            std::vector<double>& high = highs.emplace_back();
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives) high.push_back(objective.safe_high);
+        }
+        std::uint64_t count = 0;
+        for (const Bound& bound : sweep({0, truth.size()}).feasible) {
+            const auto excludes = [&](const auto& high) { return dominates(high, bound.objectives); };
+            count += std::none_of(highs.begin(), highs.end(), excludes) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /// Brute force: evaluates all at the top rung.
+    std::vector<std::uint64_t> front() const
+    {
+        Archive archive;
+        for (std::uint64_t index = 0; index < truth.size(); ++index) {
+            if (!truth[index].empty()) archive.add(std::vector<Answer>{evaluate(index, top_rung())});
+        }
+        return archive.front();
+    }
+};
+
+ExactOptions options(const Problem& problem, std::size_t objectives)
+{
+    return {.space_size = problem.truth.size(),
+            .objectives = objectives,
+            .top_rung = problem.top_rung(),
+            .bounded = std::vector<bool>(objectives, true)};
+}
+
+struct Search {
+    Outcome outcome;
+    std::vector<std::uint64_t> front;
+    std::vector<std::pair<std::uint64_t, int>> asked;  // index and rung, in order
+    std::set<std::uint64_t> evaluated;
+};
+
+/// Plays the evaluator; `portion` says how many of the outstanding answers the next tell brings.
+Search play(const Problem& problem, const ExactOptions& options, const std::function<std::size_t(std::size_t)>& portion)
+{
+    Exact exact(options);
+    Search run;
+    std::vector<Answer> outstanding;
+    while (const auto requests = exact.ask()) {
+        EXPECT_TRUE(!requests->empty() || !outstanding.empty());
+        for (const Request& request : *requests) {
+            if (const auto* range = std::get_if<SweepRange>(&request)) {
+                outstanding.emplace_back(problem.sweep(*range));
+                continue;
+            }
+            const auto& point = std::get<PointRequest>(request);
+            run.asked.emplace_back(point.index, point.rung);
+            run.evaluated.insert(point.index);
+            outstanding.emplace_back(problem.evaluate(point.index, point.rung));
+        }
+        const auto told = static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
+        exact.tell(std::span(outstanding).first(static_cast<std::size_t>(told)));
+        outstanding.erase(outstanding.begin(), outstanding.begin() + told);
+    }
+    run.outcome = exact.outcome();
+    run.front = exact.front();
+    return run;
+}
+
+Search play(const Problem& problem, const ExactOptions& options)
+{
+    return play(problem, options, [](std::size_t outstanding) { return outstanding; });
+}
+
+/// Zitzler, Deb, Thiele (2000), two variables on a grid, moved by one so that relative errors mean something.
+Problem zdt1(int steps)
+{
+    Problem problem;
+    for (int i = 0; i < steps; ++i) {
+        for (int j = 0; j < steps; ++j) {
+            const double f1 = static_cast<double>(i) / (steps - 1);
+            const double g = 1.0 + 9.0 * j / (steps - 1);
+            problem.truth.push_back({1.0 + f1, 1.0 + g * (1.0 - std::sqrt(f1 / g))});
+        }
+    }
+    return problem;
+}
+
+/// Deb, Thiele, Laumanns, Zitzler (2002), two angles and a distance (linear here), moved by a half.
+Problem dtlz2(int steps)
+{
+    Problem problem;
+    const double right_angle = std::numbers::pi / 2.0;
+    for (int i = 0; i < steps; ++i) {
+        for (int j = 0; j < steps; ++j) {
+            for (int k = 0; k < steps; ++k) {
+                const double a = right_angle * (i + 0.5) / steps;
+                const double b = right_angle * (j + 0.5) / steps;
+                const double r = 1.0 + 4.0 * k / (steps - 1);
+                problem.truth.push_back(
+                    {0.5 + r * std::cos(a) * std::cos(b), 0.5 + r * std::cos(a) * std::sin(b), 0.5 + r * std::sin(a)});
+            }
+        }
+    }
+    return problem;
+}
+
+/// Small whole numbers: many ties, duplicates and infeasible points.
+Problem lattice(unsigned seed, std::size_t points, std::size_t objectives)
+{
+    std::mt19937 random(seed);
+    Problem problem;
+    for (std::size_t p = 0; p < points; ++p) {
+        auto& value = problem.truth.emplace_back();
+        if (random() % 4 == 0) continue;
+        for (std::size_t k = 0; k < objectives; ++k) value.push_back(10.0 + static_cast<double>(random() % 6));
+    }
+    return problem;
+}
+
+void expect_proved(const Problem& problem, const Search& run)
+{
+    EXPECT_EQ(run.front, problem.front());
+    EXPECT_TRUE(run.outcome.proved) << run.outcome.text;
+    EXPECT_EQ(run.outcome.open, 0U);
+    EXPECT_EQ(run.outcome.pruned + run.evaluated.size(), problem.feasible());
+}
+
+TEST(Exact, FindsTheFrontOfZdt1WithFewEvaluations)
+{
+    const Problem problem = zdt1(64);
+    const Search run = play(problem, options(problem, 2));
+    expect_proved(problem, run);
+    EXPECT_LT(run.evaluated.size(), problem.feasible() / 8);
+    EXPECT_GE(run.evaluated.size(), problem.unavoidable());
+    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + options(problem, 2).batch);
+    EXPECT_THAT(run.outcome.text, AllOf(HasSubstr("proved complete: 4,096 feasible plans"), HasSubstr("(confidence 95 %)")));
+}
+
+TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
+{
+    Problem problem = dtlz2(20);
+    problem.half_width = {0.1, 0.01, 0.001};
+    problem.bound_share = 0.96;
+    const Search run = play(problem, options(problem, 3));
+    expect_proved(problem, run);
+    std::size_t last_rung = 0;
+    for (const auto& request : run.asked) last_rung += request.second == 3 ? 1 : 0;
+    EXPECT_LT(last_rung, run.evaluated.size());
+    EXPECT_LT(run.evaluated.size(), problem.feasible() / 10);
+    EXPECT_GE(run.evaluated.size(), problem.unavoidable());
+    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + options(problem, 3).batch);
+}
+
+TEST(Exact, PromotesOnlyWhatIsStillInTheRace)
+{
+    const Problem problem = zdt1(64);
+    const Search run = play(problem, options(problem, 2));
+    std::size_t promoted = 0;
+    for (const auto& request : run.asked) promoted += request.second == 2 ? 1 : 0;
+    EXPECT_EQ(run.asked.size(), run.evaluated.size() + promoted);
+    EXPECT_GE(promoted, run.front.size());
+    EXPECT_LT(promoted, run.evaluated.size());
+}
+
+TEST(Exact, HandlesTiesAndDuplicates)
+{
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        const std::size_t objectives = 1 + seed % 4;
+        Problem problem = lattice(seed, 300, objectives);
+        for (const bool noisy : {false, true}) {
+            problem.half_width = noisy ? std::vector<double>{0.05, 0.01} : std::vector<double>{0.0, 0.0};
+            problem.bound_share = noisy ? 0.97 : 1.0;
+            const Search run = play(problem, options(problem, objectives));
+            expect_proved(problem, run);
+            EXPECT_LT(run.evaluated.size(), problem.feasible()) << "seed " << seed;
+        }
+    }
+}
+
+TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
+{
+    Problem problem = dtlz2(12);
+    problem.infinite_first_rung = true;
+    ExactOptions chosen = options(problem, 3);
+    chosen.batch = 10;
+    const Search whole = play(problem, chosen);
+    std::mt19937 random(3);
+    const Search single = play(problem, chosen, [](std::size_t) { return std::size_t{1}; });
+    const Search uneven = play(problem, chosen, [&](std::size_t outstanding) { return random() % (outstanding + 1); });
+    for (const Search& run : {single, uneven}) {
+        EXPECT_EQ(run.asked, whole.asked);
+        EXPECT_EQ(run.front, whole.front);
+        EXPECT_EQ(run.outcome.text, whole.outcome.text);
+    }
+    for (const int ranges : {1, 7, 100000}) {
+        chosen.sweep_ranges = static_cast<std::uint64_t>(ranges);
+        EXPECT_EQ(play(problem, chosen).asked, whole.asked);
+    }
+}
+
+TEST(Exact, ProvesTheSameFrontHoweverFewBoundsAreKept)
+{
+    Problem nothing_known = zdt1(20);
+    nothing_known.infinite_first_rung = true;
+    nothing_known.half_width = {0.02};
+    for (const Problem& problem : {zdt1(40), lattice(1, 500, 3), nothing_known}) {
+        ExactOptions chosen = options(problem, problem.truth.front().size());
+        const Search whole = play(problem, chosen);
+        expect_proved(problem, whole);
+        for (const std::uint64_t keep : {1, 7, 100}) {
+            chosen.ranges = split_space(problem.truth.size(), 5);
+            for (SweepRange& range : chosen.ranges) range.keep = keep;
+            chosen.kept_again = 5 * keep;
+            const Search run = play(problem, chosen);
+            expect_proved(problem, run);
+            EXPECT_EQ(play(problem, chosen, [](std::size_t) { return std::size_t{1}; }).asked, run.asked);
+        }
+    }
+}
+
+TEST(Exact, WithTooFewEvaluationsWhatWasNotKeptStaysOpen)
+{
+    const Problem problem = zdt1(40);
+    ExactOptions chosen = options(problem, 2);
+    chosen.ranges = {{.begin = 0, .end = problem.truth.size(), .keep = 50}};
+    chosen.max_evaluations = 20;
+    const Search run = play(problem, chosen);
+    EXPECT_EQ(run.evaluated.size(), 20U);
+    EXPECT_FALSE(run.outcome.proved);
+    EXPECT_GE(run.outcome.open, problem.feasible() - 50);
+}
+
+TEST(Exact, WaitsForAnswersAndKeepsToTheBatch)
+{
+    const Problem problem = zdt1(32);
+    ExactOptions chosen = options(problem, 2);
+    chosen.sweep_ranges = 3;
+    chosen.batch = 5;
+    Exact exact(chosen);
+    const auto sweeps = exact.ask();
+    ASSERT_TRUE(sweeps.has_value());
+    ASSERT_EQ(sweeps->size(), 3U);
+    std::uint64_t next = 0;
+    for (const Request& request : *sweeps) {
+        EXPECT_THAT(exact.ask(), testing::Optional(IsEmpty()));
+        const auto range = std::get<SweepRange>(request);
+        EXPECT_EQ(range.begin, next);
+        next = range.end;
+        exact.tell(std::vector<Answer>{problem.sweep(range)});
+    }
+    EXPECT_EQ(next, problem.truth.size());
+    EXPECT_THAT(exact.ask(), testing::Optional(testing::SizeIs(5)));
+    EXPECT_THAT(exact.ask(), testing::Optional(IsEmpty()));
+    EXPECT_EQ(exact.outcome().open, problem.feasible());
+    EXPECT_FALSE(exact.outcome().proved);
+    EXPECT_THAT(exact.outcome().text, AllOf(HasSubstr("incomplete"), HasSubstr("1,024 open")));
+}
+
+TEST(Exact, InfiniteLimitsExcludeNothingUntilTheNextRung)
+{
+    Problem problem = zdt1(48);
+    problem.infinite_first_rung = true;
+    const Search run = play(problem, options(problem, 2));
+    expect_proved(problem, run);
+    EXPECT_LT(run.evaluated.size(), problem.feasible() / 5);
+
+    // Without finite limits at any rung nothing may go.
+    problem.half_width = {0.02};
+    const Search blind = play(problem, options(problem, 2));
+    expect_proved(problem, blind);
+    EXPECT_EQ(blind.evaluated.size(), problem.feasible());
+}
+
+TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
+{
+    const Problem problem = zdt1(24);
+    ExactOptions chosen = options(problem, 2);
+    chosen.bounded[1] = false;
+    const Search run = play(problem, chosen);
+    expect_proved(problem, run);
+    EXPECT_EQ(run.evaluated.size(), problem.feasible());
+    std::size_t promoted = 0;
+    for (const auto& request : run.asked) promoted += request.second == 2 ? 1 : 0;
+    EXPECT_LT(promoted, problem.feasible() / 2);
+}
+
+TEST(Exact, BoundsDoNotExcludeEachOther)
+{
+    // The bound of point 1 is dominated by that of point 0, but point 1 turns out better.
+    Exact exact({.space_size = 2, .objectives = 1, .top_rung = 1, .fewest = 1, .bounded = {true}});
+    ASSERT_TRUE(exact.ask().has_value());
+    exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
+    ASSERT_TRUE(exact.ask().has_value());
+    exact.tell(std::vector<Answer>{Evaluation{0, 1, 1, {Estimate::exact(9.0)}}});
+    const auto second = exact.ask();
+    ASSERT_TRUE(second.has_value());
+    EXPECT_EQ(std::get<PointRequest>(second->at(0)).index, 1U);
+    exact.tell(std::vector<Answer>{Evaluation{1, 1, 1, {Estimate::exact(3.0)}}});
+    EXPECT_FALSE(exact.ask().has_value());
+    EXPECT_THAT(exact.front(), ElementsAre(1));
+    EXPECT_TRUE(exact.outcome().proved);
+}
+
+/// Ranks share a batch: layers of a point each are asked for together.
+TEST(Exact, AsksForSmallLayersTogether)
+{
+    Exact exact({.space_size = 3, .objectives = 1, .top_rung = 1, .fewest = 2, .bounded = {true}});
+    ASSERT_TRUE(exact.ask().has_value());
+    exact.tell(
+        std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}, Sweep{{2, 3}, {{2, {3.0}}}, {}}});
+    const auto first = exact.ask();
+    ASSERT_EQ(first->size(), 2U);
+    EXPECT_EQ(std::get<PointRequest>(first->at(0)).index, 0U);
+    EXPECT_EQ(std::get<PointRequest>(first->at(1)).index, 1U);
+}
+
+TEST(Exact, ReportsABoundThatIsNone)
+{
+    Problem problem = zdt1(16);
+    problem.half_width = {0.0};
+    problem.bound_share = 1.25;  // above every true value by a quarter
+    const Search run = play(problem, options(problem, 2));
+    EXPECT_FALSE(run.outcome.proved);
+    EXPECT_EQ(run.outcome.open, 0U);
+    EXPECT_THAT(run.outcome.text, AllOf(HasSubstr("not proved"), HasSubstr("bound violated: point"), HasSubstr("20 % below")));
+
+    problem.bound_share = 1.0 + 1e-15;  // rounding is no violation
+    EXPECT_TRUE(play(problem, options(problem, 2)).outcome.proved);
+}
+
+TEST(Exact, SaysWhenNothingIsFeasible)
+{
+    Problem problem;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{100}}) {
+        problem.truth.assign(size, {});
+        const Search run = play(problem, options(problem, 2));
+        EXPECT_THAT(run.front, IsEmpty());
+        EXPECT_THAT(run.asked, IsEmpty());
+        EXPECT_TRUE(run.outcome.proved);
+        EXPECT_EQ(run.outcome.text, "no feasible point");
+    }
+}
+
+TEST(Exact, RefusesAnswersToSomethingElse)
+{
+    const Problem problem = zdt1(4);
+    ExactOptions chosen = options(problem, 2);
+    chosen.sweep_ranges = 1;
+    Exact exact(chosen);
+    const auto tell = [&](const Answer& answer) { return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); }; };
+    const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("not what was asked next"));
+    EXPECT_THAT(tell(problem.sweep({0, 16})), out_of_order);
+    ASSERT_TRUE(exact.ask().has_value());
+    EXPECT_THAT(tell(problem.sweep({0, 15})), out_of_order);
+    EXPECT_THAT(tell(problem.evaluate(0, 1)), out_of_order);
+    exact.tell(std::vector<Answer>{problem.sweep({0, 16})});
+    const auto requests = exact.ask();
+    ASSERT_TRUE(requests.has_value());
+    const std::uint64_t first = std::get<PointRequest>(requests->at(0)).index;
+    EXPECT_THAT(tell(problem.evaluate(first, 2)), out_of_order);
+    Evaluation broken = problem.evaluate(first, 1);
+    broken.objectives[1].value = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THAT(tell(broken), ThrowsMessage<std::runtime_error>(HasSubstr("objective 1 of point")));
+    broken.objectives.pop_back();
+    EXPECT_THAT(tell(broken), ThrowsMessage<std::runtime_error>(HasSubstr("1 objectives instead of 2")));
+}
+
+TEST(Exact, RefusesOptionsThatContradictEachOther)
+{
+    const auto make = [](const ExactOptions& options) { return [options] { Exact exact(options); }; };
+    EXPECT_THAT(make({.space_size = 4, .objectives = 2, .bounded = {true}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("1 entries for 2 objectives")));
+    EXPECT_THAT(make({.objectives = 0, .bounded = {}}), ThrowsMessage<std::invalid_argument>(HasSubstr("no objectives")));
+    EXPECT_THAT(make({.objectives = 1, .top_rung = 0, .bounded = {true}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("top rung 0")));
+    EXPECT_THAT(make({.objectives = 1, .batch = 0, .bounded = {true}}), ThrowsMessage<std::invalid_argument>(HasSubstr("batch")));
+}
+
+}  // namespace
+}  // namespace prismopt
