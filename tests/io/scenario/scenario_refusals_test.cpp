@@ -1,5 +1,5 @@
-#include "good_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "tests/io/good_scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

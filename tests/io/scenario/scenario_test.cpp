@@ -1,8 +1,8 @@
 #include "io/scenario/scenario.hpp"
 
-#include "good_scenario.hpp"
 #include "io/authoring/scenario_schema.hpp"
 #include "io/toml/date.hpp"
+#include "tests/io/good_scenario.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

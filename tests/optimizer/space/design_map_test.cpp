@@ -4,8 +4,8 @@
 
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 #include "tests/support/workload_shapes.hpp"
-#include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

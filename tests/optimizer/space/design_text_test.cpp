@@ -4,7 +4,7 @@
 #include "io/results/results.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_map.hpp"
-#include "tiny_study.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "optimizer/space/space_estimate.hpp"
 
 #include "search/archive.hpp"
-#include "tiny_study.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "optimizer/study/evaluator.hpp"
 
 #include "optimizer/parallel/work_item.hpp"
-#include "tiny_study.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>
 

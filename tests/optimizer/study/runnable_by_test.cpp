@@ -5,8 +5,8 @@
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 #include "tests/support/workload_shapes.hpp"
-#include "tiny_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

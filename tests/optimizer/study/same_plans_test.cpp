@@ -4,7 +4,7 @@
 
 #include "model/plan/phase.hpp"
 #include "model/plan/placement.hpp"
-#include "tiny_study.hpp"
+#include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>
 
