@@ -18,7 +18,7 @@ PLANS = {
     "wan-2.1-14b": ("gpus=512 cp=4 microbatch=1 recompute=full sharding=zero3", (0.2, 0.75)),
     "dlrm-a": ("gpus=128 ep=128 microbatch=512 sharding=zero1", (0.001, 0.2)),
     "llama3-70b-adapters": ("gpus=64 tp=4 pp=2 microbatch=1 recompute=none sharding=none", (0.15, 0.6)),
-    "hybrid-attention": ("workload=twelve-attend gpus=512 tp=8 cp=1 microbatch=1 recompute=full sharding=zero1", (0.15, 0.6)),
+    "hybrid-attention": ("workload=twelve-attend gpus=512 tp=4 cp=4 microbatch=1 recompute=full sharding=zero1", (0.15, 0.6)),
     "llama3-8b-inference": ("gpus=64 tp=1 pp=1 microbatch=1 sharding=none", (0.3, 0.75)),
 }
 

@@ -79,7 +79,7 @@ class Reports(CliTest):
         self.write(self.output("sensitivity", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b", "--draws", "128", "--pairs", "0",
                                "--only", "gemm", "--json"), "effects.json")
         text = self.refusal("report", "knob.h5", "--html", "page.html", "--sensitivity", "effects.json")
-        self.assertIn("write the hardware of the plan into [cluster], leave the [[knob]]s out, and search that scenario", text)
+        self.assertIn("and search that scenario", text)
         self.assertNotIn("write one with", text)
 
     def test_results_are_told_as_they_are(self):

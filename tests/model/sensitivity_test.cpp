@@ -81,6 +81,9 @@ TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
                 return removed.kind == NoiseKind::residual && !akin(removed, sources[s]) && is_within(kernel, kernel_of(removed));
             });
         };
+        if (sources[s].kind == NoiseKind::expert_imbalance) {
+            continue;  // the network has no experts
+        }
         const bool varies = sources[s].kind == NoiseKind::residual ? std::any_of(of_plan.begin(), of_plan.end(), is_left)
                                                                    : sources[s].kind != NoiseKind::tier || sources[s].index == 0;
         EXPECT_EQ(at(found[s + 1], Figure::spread) > 1.0 + single_precision, varies) << sources[s].name;

@@ -255,6 +255,15 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         add(base, [](Launch& l) { l.workload.precision = Precision::nvfp4; });
         add(base, [](Launch& l) { l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
         add(base, [](Launch& l) { l.before = {l.phase}; });
+        for (const ExpertOverlap overlap : {ExpertOverlap::shared_experts, ExpertOverlap::microbatches}) {
+            add(base, [overlap](Launch& l) {
+                l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.shared = 1024; });
+                l.plan.expert_overlap = overlap;
+                l.plan.ep = l.workload.mixture() ? 8 : 1;
+                l.plan.pp = 1;
+                l.plan.dp = 32;
+            });
+        }
         for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
             add(base, [&](Launch& l) {
                 l.plan.cp = 2;

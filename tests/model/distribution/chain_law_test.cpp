@@ -209,7 +209,8 @@ TEST(ChainLaws, OfExpertsWithACapacityEndAtIt)
     PassCost layer = loaded_layer(1.0);
     layer.surplus_most = most;
     layer.exposed.front().surplus.most = most;
-    ChainLaws chains(ResidualLaws{}, StandardLaw::node_probabilities(), {}, {load, 1.0});
+    const ResidualLaws constant{};
+    ChainLaws chains(constant, StandardLaw::node_probabilities(), {}, {load, 1.0});
     const ComposedDuration found = chains.compose({layer, 1}, 8).compute;
     EXPECT_NEAR(found.mean_s, 4.0, 1e-9);
     const Quantile free = quantile_of(LogNormal{cv});

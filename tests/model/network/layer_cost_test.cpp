@@ -484,14 +484,14 @@ TEST(LayerCosts, CountWorkBeyondTheMeanOfExperts)
     w.experts.imbalance = 2.0;
     const PassCost uneven = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
     // Products run in whole waves of tiles.
-    EXPECT_NEAR(uneven.surplus_s, uneven.compute_s - even.compute_s, 0.01 * uneven.surplus_s);
+    EXPECT_NEAR(uneven.surplus_s, uneven.compute_s - even.compute_s, 0.02 * uneven.surplus_s);
     EXPECT_EQ(uneven.surplus_most, Surplus::no_limit);
     ASSERT_EQ(uneven.exposed.size(), 2U);
     EXPECT_DOUBLE_EQ(uneven.exposed.front().surplus.share, 0.5);
     w.experts.capacity = 1.5;
     const PassCost dropped = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
     EXPECT_DOUBLE_EQ(dropped.surplus_most, 0.5);
-    EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 0.01 * uneven.surplus_s);
+    EXPECT_NEAR(dropped.surplus_s, 0.5 * uneven.surplus_s, 0.02 * uneven.surplus_s);
 }
 
 /// Megatron-Core's steady phase: of 16 stages with two chunks and 32 microbatches the first stage warms up with 47 of 64 passes.

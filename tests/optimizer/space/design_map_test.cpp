@@ -357,13 +357,13 @@ TEST(DesignMap, ContextsShareASequenceOnlyInBlocksThatCan)
         const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
         return problem ? problem->text() : "";
     };
-    const ParallelPlan plan{.tp = 2, .dp = 2, .cp = 2};
+    const ParallelPlan plan{.dp = 4, .cp = 2};
     EXPECT_EQ(why(plan), "");
     change_decoder(scenario.workload, [](Transformer& t) { t.attention = AttentionKernel::plain; });
-    EXPECT_THAT(why(plan), HasSubstr("cp does not fit the blocks: tp=2, cp=2, block \"attention\""));
-    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 6, .head = 64, .groups = 2}};
+    EXPECT_THAT(why(plan), HasSubstr("cp does not fit the blocks: tp=1, cp=2, block \"attention\""));
+    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 7, .head = 64}};
     EXPECT_THAT(why(plan), HasSubstr("block \"mamba2\""));
-    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 8, .head = 64, .groups = 2}};
+    scenario.workload.kinds.front().blocks = {Mamba2Block{.heads = 8, .head = 64}};
     EXPECT_EQ(why(plan), "");
 }
 
@@ -374,7 +374,7 @@ TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
         const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
         return problem ? problem->text() : "";
     };
-    ParallelPlan plan{.dp = 8, .ep = 8};
+    ParallelPlan plan{.dp = 4, .ep = 4};
     EXPECT_EQ(why(plan), "");
     plan.expert_overlap = ExpertOverlap::shared_experts;
     EXPECT_THAT(why(plan), HasSubstr("expert_overlap=shared-experts needs shared experts"));
@@ -382,12 +382,15 @@ TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
     EXPECT_EQ(why(plan), "");
     plan.expert_overlap = ExpertOverlap::microbatches;
     EXPECT_EQ(why(plan), "");
+    plan.microbatch = 2;
+    EXPECT_THAT(why(plan), HasSubstr("needs two microbatches or more"));
+    plan.microbatch = 1;
     plan.recompute = Recompute::full;
     EXPECT_THAT(why(plan), HasSubstr("excludes recompute=full"));
     plan.recompute = Recompute::none;
     plan.pp = 2;
-    plan.dp = 4;
-    plan.ep = 4;
+    plan.dp = 2;
+    plan.ep = 2;
     EXPECT_THAT(why(plan), HasSubstr("needs schedule=interleaved, or pp=1"));
     plan.schedule = Schedule::interleaved;
     plan.chunks = 2;
