@@ -23,12 +23,13 @@ function timelineOption() {
     const unit = unitFor("s", point.timeline.step_s);
     document.getElementById("timeline-chart").style.height = `${Math.min(760, (narrow() ? 240 : 180) + 24 * point.timeline.stages)}px`;
     charts.get("timeline-chart").chart?.resize();
+    const legendWraps = document.getElementById("timeline-chart").clientWidth < 900;
     const stages = Array.from({ length: point.timeline.stages }, (_, stage) => `stage ${stage}`);
     const shown = activities.map((activity, a) => [activity, activity ? events.filter((event) => event.activity === a) : []]).filter(([, list]) => list.length > 0);
     return {
         ...baseOption(""),
-        grid: { left: 80, right: 24, top: narrow() ? 100 : 48, bottom: 92 },
-        legend: legendStyle({ top: 10, left: 80 }),
+        grid: { left: 80, right: 24, top: narrow() ? 100 : legendWraps ? 72 : 48, bottom: 92 },
+        legend: legendStyle({ top: 10, left: 80, right: 24, type: "plain" }),
         xAxis: axisStyle(unit.name, { type: "value", min: 0, max: point.timeline.step_s / unit.size, axisLabel: { color: themeColour("soft"), formatter: (value) => digits(value, 4) } }),
         yAxis: axisStyle("", { type: "category", data: stages, inverse: true, splitLine: { show: false } }),
         dataZoom: [{ type: "inside", filterMode: "weakFilter" }, { type: "slider", filterMode: "weakFilter", bottom: 12, height: 22, showDataShadow: false,
