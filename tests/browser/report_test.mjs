@@ -65,8 +65,18 @@ const overlaps = (page) => page.evaluate(() => {
         if (!chart) continue;
         const boxes = chart.getZr().storage.getDisplayList(true).filter((one) => one.type === "tspan" && one.style.text && !one.invisible && !one.parent?.invisible)
             .map((one) => {
-                const box = one.getBoundingRect().clone();
-                if (one.transform) box.applyTransform(one.transform);
+                const boxOf = (drawn) => {
+                    const box = drawn.getBoundingRect().clone();
+                    if (drawn.transform) box.applyTransform(drawn.transform);
+                    return box;
+                };
+                // What is clipped away, as entries of a legend that scrolls, overlaps nothing.
+                const box = boxOf(one);
+                for (const clip of (one.__clipPaths ?? []).map(boxOf)) {
+                    const [right, bottom] = [Math.min(box.x + box.width, clip.x + clip.width), Math.min(box.y + box.height, clip.y + clip.height)];
+                    [box.x, box.y] = [Math.max(box.x, clip.x), Math.max(box.y, clip.y)];
+                    [box.width, box.height] = [right - box.x, bottom - box.y];
+                }
                 return { text: one.style.text, box };
             });
         for (const [i, a] of boxes.entries()) {

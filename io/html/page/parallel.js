@@ -1,7 +1,9 @@
 // The space as parallel coordinates: choices that varied, then the objectives. Of the first study.
 
 const mostLines = 1500; // of plans off the front
-const leastAxisWidth = 72; // px, of an axis with its labels
+const leastAxisWidth = 72; // px, from an axis to the next one
+const letterWidth = 7; // px, of its labels; generous, as fonts differ
+const margins = 130; // px, beside the first and the last axis
 
 function parallelAxes(study) {
     const axes = study.axes.map((axis, a) => ({ axis, a })).filter(({ axis }) => axis.labels.length > 1)
@@ -20,7 +22,9 @@ function parallelOption() {
     const study = studies[0];
     const axes = parallelAxes(study);
     if (axes.length < 2 || study.front.length === 0) return null;
-    document.getElementById("parallel-chart").style.minWidth = `${leastAxisWidth * axes.length}px`; // the box around it scrolls
+    const letters = Math.max(...axes.map((axis) => Math.max(0, ...(axis.labels ?? []).map((label) => label.length))));
+    const axisWidth = Math.max(leastAxisWidth, letterWidth * letters + 24);
+    document.getElementById("parallel-chart").style.minWidth = `${axisWidth * (axes.length - 1) + margins}px`; // the box around it scrolls
     charts.get("parallel-chart").chart?.resize();
     const line = (labels, values) => axes.map((axis) => axis.of(labels, values));
     const { cloud } = study;
