@@ -1,6 +1,6 @@
 #pragma once
 
-/// Numbers of a cluster that a co-design may turn, each with what it costs, and the network, where there are several to choose from.
+/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks.
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
@@ -15,9 +15,9 @@
 
 namespace prismopt {
 
-/// bandwidth, latency, oversubscription, aggregate (of a circuit), group: of a tier; compute: peak of all precisions, named by that of
-/// bf16; power: the board limit, which the clock and with it the peaks follow. workload: which network is trained; no number, so that it
-/// has no name here.
+/// Parameter that a knob varies. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
+/// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
+/// which the clock and with it the peaks follow). workload: which network is trained; it is not a number and has no name here.
 enum class KnobTarget {
     bandwidth,
     latency,
@@ -41,29 +41,32 @@ inline constexpr auto names_of<KnobTarget> = std::to_array<Named<KnobTarget>>({{
                                                                                {KnobTarget::compute, "compute"},
                                                                                {KnobTarget::power, "power"}});
 
+/// One hardware parameter with the values that a co-design may choose.
 struct Knob {
     KnobTarget target = KnobTarget::bandwidth;
-    std::size_t tier = 0;                // of those of a tier
+    std::size_t tier = 0;                // for parameters of a tier
     std::string name;                    // "node.bandwidth", "memory"
-    std::vector<double> levels{};        // SI, ascending; what the discrete search tries. Of workload: 0, 1, ...
+    std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of workload: 0, 1, ...
     bool continuous = false;             // any value from the first to the last level may be tuned
-    DollarsPerSecond price_per_unit{};   // of a GPU, for each SI unit above (or below) what the cluster has
+    DollarsPerSecond price_per_unit{};   // per GPU and SI unit above (or below) the cluster's value
     std::vector<std::string> choices{};  // of workload: names of the networks, by level
 };
 
-/// What the knob stands at in this cluster, SI.
+/// Returns the value of the knob in this cluster, in SI units.
 double value_of(const Knob& knob, const Cluster& cluster);
 
-/// A cluster and how it fails, with the knobs at these values.
+/// A cluster with its reliability.
 struct Hardware {
     Cluster cluster;
     Reliability reliability;
 };
 
-/// The hardware with its knobs turned, or nothing where the groups of its tiers would not nest. A larger first tier is a larger
-/// node: its failure rate grows with its GPUs, so that a GPU's stays. Power: dynamic power goes with the cube of the clock
-/// (frequency times the square of the voltage, which follows it) above an idle share, and the peaks with the clock; memory and
-/// network keep their speed. Source of the cube: Kim, Gupta, Wei, Brooks, HPCA 2008, section 2.
+/// Returns the hardware with its knobs set to `values`, or nothing if the groups of its tiers would not nest.
+///
+/// A larger first tier is a larger node: its failure rate grows with its GPUs, so that the rate per GPU is unchanged. Power:
+/// dynamic power is proportional to the cube of the clock (frequency times the square of the voltage, which follows it) above an
+/// idle share, and the peaks to the clock; memory and network keep their speed. Source of the cube: Kim, Gupta, Wei, Brooks, HPCA
+/// 2008, section 2.
 std::optional<Hardware> turned(const Hardware& hardware, std::span<const Knob> knobs, std::span<const double> values);
 
 }  // namespace prismopt

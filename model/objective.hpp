@@ -1,6 +1,6 @@
 #pragma once
 
-/// Quantities that a search may minimise or a report may show, one row each.
+/// Objectives: quantities that a search can minimise or a report can show, one row each.
 
 #include "model/prediction.hpp"
 
@@ -9,9 +9,9 @@
 
 namespace prismopt {
 
-/// What is known of a design before any draw: sound lower bounds of means.
+/// Lower bounds of a design's means, known before any draw.
 struct NoiseFree {
-    double step_s = 0.0;      // noise-free step with mean durations: at most the mean of the step time
+    double step_s = 0.0;      // noise-free step time: at most the mean step time
     double training_s = 0.0;  // mean training time at that step time
     double cost_usd = 0.0;    // GPUs * price * training_s
     double memory_bytes = 0.0;
@@ -25,15 +25,16 @@ struct Objective {
     std::string_view units;
     std::string_view long_name;
     Estimate (*value)(const Prediction&);
-    double (*bound)(const NoiseFree&);  // nullptr: has none, cannot be pruned
-    /// The bound is a mean's. It holds for a quantile only where that is not below the mean: this probability; 0: no quantile.
+    double (*bound)(const NoiseFree&);  // nullptr: no lower bound
+    /// Probability of the quantile, or 0 for other objectives. The bound is one of a mean: it holds for a quantile not below the
+    /// mean.
     double quantile = 0.0;
-    bool of_mean = false;  // its limits are those of a mean
+    bool of_mean = false;  // its confidence interval is that of a mean
 };
 
-/// All objectives. The list is written out in objective.cpp.
+/// Returns all objectives. The list is in objective.cpp.
 std::span<const Objective> objectives();
-/// The objective of that name, or nullptr.
+/// Returns the objective of that name, or nullptr.
 const Objective* find_objective(std::string_view name);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything the program says of one design: the joint currency of predict, search, results and reports.
+/// Prediction of one design: the data shared by predict, search, results and reports.
 
 #include "model/base/estimate.hpp"
 #include "model/base/units.hpp"
@@ -20,7 +20,7 @@ namespace prismopt {
 inline constexpr std::array<double, 21> reported_probabilities{
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999};
 
-/// Seconds. `quantiles[i]` belongs to reported_probabilities[i].
+/// Distribution of a time, in seconds. `quantiles[i]` is at probability reported_probabilities[i].
 struct TimeDistribution {
     Estimate mean;
     Estimate p50;
@@ -29,37 +29,38 @@ struct TimeDistribution {
     std::vector<double> quantiles;
 };
 
-/// What one cause of failures takes of a run.
+/// Losses of a run to one cause of failures.
 struct NamedLoss {
     std::string name;
     CauseLoss loss;
 };
 
-/// Failures, checkpoints and power of the whole run. Seconds, GPU-seconds.
+/// Failures, checkpoints and power of the whole run, in seconds and GPU-seconds.
 struct RunOutlook {
     std::vector<NamedLoss> losses;
-    double checkpoint_gpu_s = 0.0;              // mean, that training stands still for checkpoints
+    double checkpoint_gpu_s = 0.0;              // mean time for which training stops for checkpoints
     double mean_time_between_failures_s = 0.0;  // unplanned; infinite without any
     double interval_s = 0.0;                    // between checkpoints; infinite: none
-    bool writes_checkpoints = false;            // some part of the run is longer than that
-    double young_s = 0.0;                       // what the formulas say of it (failure_model.hpp)
+    bool writes_checkpoints = false;            // some part of the run is longer than the interval
+    double young_s = 0.0;                       // intervals by the formulas of failure_model.hpp
     double daly_s = 0.0;
     double optimal_s = 0.0;
-    // Of the mean training time, seconds that are not productive; they sum to (1 - ETTR) of it.
+    // Unproductive seconds of the mean training time; their sum is (1 - ETTR) of it.
     double checkpoint_s = 0.0;
     double rework_s = 0.0;
     double restart_s = 0.0;     // detection and restart
     double waiting_s = 0.0;     // for nodes
     int spare_gpus = 0;         // held for replacement; not those of enough_spares
     Seconds deadline{};         // zero: none
-    Estimate miss_probability;  // that the training takes longer; NaN without a deadline
-    Estimate energy_j;          // of mean training time; what waits draws idle power
+    Estimate miss_probability;  // probability that the training takes longer; NaN without a deadline
+    Estimate energy_j;          // at the mean training time; waiting GPUs draw idle power
     Estimate carbon_kg;
 };
 
+/// All that is predicted for one plan.
 struct Prediction {
-    std::optional<Infeasible> infeasible;  // with a value, only `memory` may be filled
-    std::uint64_t draws = 0;               // step draws behind the estimates
+    std::optional<Infeasible> infeasible;  // if set, only `memory` may be filled
+    std::uint64_t draws = 0;               // number of step draws
     double noise_free_step_s = 0.0;
     TimeDistribution step;
     TimeDistribution training;
@@ -68,7 +69,7 @@ struct Prediction {
     double tokens_per_second = 0.0;  // whole job, at the mean step time
     double ettr = 0.0;               // productive time over mean training time
     MemoryUse memory;
-    double memory_headroom = 0.0;  // free share of the accelerator's memory
+    double memory_headroom = 0.0;  // free fraction of the accelerator's memory
     StepShares shares;
     RunOutlook run;
     Estimate cost_usd;           // GPUs, with spares, * price * p99 training time
@@ -77,9 +78,9 @@ struct Prediction {
     int gpus = 0;
 };
 
-/// One phase of the run.
+/// Prediction for one phase of the run.
 struct PhasePrediction {
-    ParallelPlan plan;  // as it is there
+    ParallelPlan plan;  // as in this phase
     int sequence = 0;   // tokens
     double steps = 0.0;
     double productive_s = 0.0;  // mean, without failures and checkpoints

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Judges a plan: a sound bound without noise, draws of the step, and what they say of the step and of the training run.
+/// Predictor: lower bounds of a plan, draws of its step, and the prediction of step and training run from them.
 
 #include "model/hardware/power.hpp"
 #include "model/objective.hpp"
@@ -18,7 +18,7 @@
 
 namespace prismopt {
 
-/// Everything a study judges plans against.
+/// Everything that plans are evaluated against in a study.
 struct Problem {
     Workload workload;
     std::vector<Phase> phases;
@@ -31,46 +31,48 @@ struct Problem {
     Seconds deadline{};  // zero: none
 };
 
-/// Step times by phase, as sample_steps() returns them for one range of draws.
+/// Step times, [phase][draw], as sample_steps() returns them for one range of draws.
 using PhaseDraws = std::vector<std::vector<double>>;
 
-/// The law of what scales a whole step and is integrated, not drawn; empty where it does not vary.
+/// Returns the quantile nodes of the factor of the whole step, which is integrated instead of drawn; empty if it does not vary.
 std::vector<LawNode> common_step_law(const NoiseTables& noise);
 
+/// Predicts plans of one problem. Use one predictor per thread.
 class Predictor {
 public:
-    /// The problem must outlive the predictor. One for each thread that calls it.
+    /// The problem must outlive the predictor.
     explicit Predictor(const Problem& problem);
 
-    /// Lower bounds of means, without noise (Objective::quantile says when they bound quantiles too), or why the plan cannot work (checked for every phase).
+    /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
+    /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
 
-    /// Draws of every phase, by plan; each plan's are those that it has alone. The plans must be feasible.
+    /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
     PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
 
-    /// What all draws of a feasible plan say: `draws` of fleets 0 ... with `steps` each.
+    /// Returns the prediction of a feasible plan from `draws` of fleets 0 ... with `steps` each.
     ///
-    /// Step time: of the first phase. Training time: for each fleet the steps of all phases at the fleet's mean step time,
-    /// then one history of failures. A fleet's mean over few steps scatters more than the run's many steps would: what is done about that,
-    /// and how uncertain it is, productive_times.hpp says; limits are widened by it.
+    /// The step time is that of the first phase. The training time is, per fleet, all steps of all phases at the fleet's mean
+    /// step time, corrected for the few steps drawn (productive_times.hpp), then one history of failures; its limits include the
+    /// error of that correction.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
 
-    /// What the same draws say of each phase.
+    /// Returns the prediction of each phase from the same draws.
     std::vector<PhasePrediction> phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                         const Confidence& confidence);
 
-    /// Seconds of the training by fleet, as summarise() counts them.
+    /// Returns the training time per fleet, in seconds, as in summarise().
     std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                        const SamplerOptions& options);
 
 private:
-    /// Of a step of a phase, by its mean time: TFLOP/s per GPU.
+    /// Returns the TFLOP/s per GPU of a phase at this mean step time.
     double tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const;
     TimeDistribution step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const;
     FailureModel failures(const ParallelPlan& plan) const;
-    /// Phases in a row on equally many GPUs: one part. `share[phase]`: of the productive time.
+    /// Joins consecutive phases on equally many GPUs to parts. `share[phase]`: fraction of the productive time.
     std::vector<RunPart> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
                                const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;

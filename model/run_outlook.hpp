@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a prediction says of the whole run beside its time: checkpoints, losses, spares, deadline, energy.
+/// Predictions for the whole run besides its time: checkpoints, losses, spares, deadline, energy.
 
 #include "model/predictor.hpp"
 #include "model/run/histories.hpp"
@@ -10,17 +10,19 @@
 
 namespace prismopt {
 
-/// GPUs of the nodes that wait; none of enough_spares.
+/// Returns the number of GPUs of the waiting spare nodes; 0 for enough_spares.
 int spare_gpus(const FailureModel& model, const Cluster& cluster);
 
-/// Joules of GPUs that are held for so long, waiting for a part of it: for nodes, restarts and checkpoints, or as spares.
+/// Returns the energy, in joules, of GPUs held for `held_gpu_s`, of which they wait for `waiting_gpu_s` (for nodes, restarts and
+/// checkpoints, or as spares).
 double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s);
 
-/// Checkpoints and failures with which the run, or a part of it, does not end. A run that is shorter than the interval between
-/// checkpoints writes none.
+/// Returns the reason why the run, or a part of it, does not end with these failures and checkpoints; or nothing. A run shorter
+/// than the interval between checkpoints writes none.
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);
 
-/// `result` has GPUs, training time and ETTR. Of the first part of the run: rates and intervals.
+/// Returns the outlook of a run. `result` must have GPUs, training time and ETTR. Rates and intervals are those of the run's
+/// first part.
 RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
                    const Confidence& confidence);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What moves a plan's times: the same draws of the plan with something changed, side by side.
+/// Sensitivity of a plan's times: the plan with something changed, on the same draws.
 
 #include "model/distribution/noise_source.hpp"
 #include "model/knob.hpp"
@@ -14,52 +14,56 @@
 
 namespace prismopt {
 
-/// Changes that a what-if is made of.
+/// Change: a source of noise removed.
 struct Without {
-    NoiseSource source;  // its law made its mean
+    NoiseSource source;  // its distribution is replaced by its mean
 };
+/// Change: faster kernels.
 struct Faster {
-    KernelClass kernels = KernelClass::gemm;  // and all within
-    double speed = 1.0;                       // times as fast: their mean times divided by it
+    KernelClass kernels = KernelClass::gemm;  // with all classes within it
+    double speed = 1.0;                       // divides their mean times
 };
+/// Change: another value of a hardware parameter.
 struct Turned {
     Knob knob;
     double value = 0.0;  // SI
 };
 using Change = std::variant<Without, Faster, Turned>;
-using WhatIf = std::vector<Change>;  // all at once; empty: the plan as it is
+using WhatIf = std::vector<Change>;  // applied together; empty: the plan unchanged
 
 enum class Figure { p50, p95, p99, spread, cv, training_p99, cost };
 inline constexpr std::size_t figure_count = 7;
 inline constexpr std::array<const char*, figure_count> figure_names{"p50", "p95",          "p99", "p99_over_p50",
                                                                     "cv",  "training_p99", "cost"};
 
-/// Of the step of the first phase: p50, p95, p99 (s), spread (p99 over p50) and cv; of the run: p99 of its time (s), and what its GPUs
-/// cost until then (US dollars).
+/// Figures of a what-if: p50, p95, p99 (s), spread (p99 over p50) and cv of the step time in the first phase; p99 of the run's
+/// time (s) and the cost of its GPUs until then (US dollars).
 using Figures = std::array<double, figure_count>;
 
-/// What the draws of one what-if say.
+/// Outcome of one what-if.
 struct Consequence {
-    std::optional<Infeasible> infeasible;  // then nothing else
-    Figures predicted{};                   // as Predictor::summarise() has them
-    Figures all{};                         // with smooth quantiles (jackknife.hpp): what differences are taken of
-    std::vector<Figures> pseudo_values;    // of `all`, by section; empty where draws are too few
+    std::optional<Infeasible> infeasible;  // if set, the other members are empty
+    Figures predicted{};                   // as by Predictor::summarise()
+    Figures all{};                         // with smooth quantiles (jackknife.hpp), for differences
+    std::vector<Figures> pseudo_values;    // of `all`, [section]; empty if there are too few draws
 };
 
-/// sum of weight * consequence: 1 and -1 for a difference, 1, -1, -1 and 1 for an interaction. With limits by the jackknife over sections
-/// of the shared draws: 512 fleets at least, else infinite. They know nothing of a slow mode as rare as the quantile is deep.
+/// One term of combined().
 struct Term {
     double weight;
     const Consequence* consequence;
 };
+/// Returns the sum of weight * consequence: weights 1 and -1 for a difference; 1, -1, -1 and 1 for an interaction. Limits by the
+/// jackknife over sections of the shared draws; infinite with fewer than 512 fleets. They miss a slow mode as rare as the
+/// quantile is deep.
 Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confidence& confidence = {});
 
-/// Classes that the plan has kernels of: its noise-free steps take longer where these do. The plan must be feasible.
+/// Returns the kernel classes that the plan uses: those whose slowdown lengthens its noise-free step. The plan must be feasible.
 std::vector<KernelClass> kernel_classes_of(const Problem& problem, const ParallelPlan& plan);
 
-/// Outcomes of one plan on the same draws (common random numbers: they are keyed by what they are for). What-ifs whose sources of noise act on the graph alone share
-/// their making. The plan must be feasible as it is.
-/// `range`: from fleet 0; two steps a fleet at least, for the run.
+/// Returns the outcomes of what-ifs of one plan on the same draws (common random numbers). What-ifs whose sources of noise act on
+/// the graph alone are drawn together. The plan must be feasible unchanged. `range`: from fleet 0, with at least two steps per
+/// fleet.
 std::vector<Consequence> consequences(const Problem& problem, const ParallelPlan& plan, const std::vector<WhatIf>& what_ifs,
                                       const DrawRange& range, const SamplerOptions& options);
 

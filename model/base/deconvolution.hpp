@@ -1,20 +1,22 @@
 #pragma once
 
-/// The law of one part of a sum, where the sum and values of the other part are known.
+/// Deconvolution: the distribution of one summand, given samples of the sum and of the other summand.
 
 #include <span>
 #include <vector>
 
 namespace prismopt {
 
-/// Width of the grid's bins: noise of a smaller deviation is not worth the rounding.
+/// Width of the grid's bins. Noise of a smaller standard deviation is not worth deconvolving.
 inline constexpr double deconvolution_bin = 0.125;
 
-/// Values, ascending and as many as there are sums, of the part X of sums X + N: the law of X that explains the sums best, seen from `start`.
+/// Returns ascending values of X, as many as there are sums, that explain the sums X + N best, starting from the distribution of
+/// `start`.
 ///
-/// Expectation maximisation on a grid (Richardson, J. Opt. Soc. Am. 62 (1972) 55-59; Lucy, Astron. J. 79 (1974) 745-754), a few rounds: where N
-/// is small beside X, the law is the sums' own, two modes and all; where it is large, they say little and the law stays near `start`.
-/// All in units of the sums' standard deviation, about their mean; what lies beyond eight of these counts as eight.
+/// Expectation maximisation on a grid, 30 rounds (Richardson, J. Opt. Soc. Am. 62 (1972) 55-59; Lucy, Astron. J. 79 (1974)
+/// 745-754). All values are in units of the sums' standard deviation, about their mean; values beyond 8 count as 8. If N is small
+/// compared with X, the result is the distribution of the sums; if N is large, it stays near `start`.
+/// docs/methods/training-time.md.
 std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise, std::span<const double> start);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A value with what is known of its error. The search and the reports see nothing else of the sampling.
+/// Estimates with confidence intervals: all that the search and the reports see of the sampling. docs/methods/intervals.md.
 
 #include <cstdint>
 #include <limits>
@@ -9,8 +9,9 @@
 
 namespace prismopt {
 
-/// `low`, `high`: the interval that is reported (95 %). `safe_low`, `safe_high`: limits that hold for all candidates of a
-/// study at once, for pruning; infinite where the draws cannot support one. Exact values have all five equal.
+/// Estimate with two confidence intervals. `low`, `high`: the reported interval (95 %). `safe_low`, `safe_high`: simultaneous
+/// confidence limits for all candidates of a study, used to exclude candidates; infinite if the draws cannot support one. Exact
+/// values have all five equal.
 struct Estimate {
     double value = 0.0;
     double low = 0.0;
@@ -21,7 +22,7 @@ struct Estimate {
     static Estimate exact(double value) { return {value, value, value, value, value}; }
 };
 
-/// The same quantity in another unit; factor > 0.
+/// Converts an estimate to another unit; factor > 0.
 constexpr Estimate operator*(double factor, const Estimate& e)
 {
     return {factor * e.value, factor * e.low, factor * e.high, factor * e.safe_low, factor * e.safe_high};
@@ -30,53 +31,54 @@ constexpr Estimate operator*(double factor, const Estimate& e)
 /// Two-sided confidence levels of an Estimate.
 struct Confidence {
     double reported = 0.95;
-    double safe = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
+    double safe = 0.9999;  // simultaneous: 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
 };
 
-/// Which draws belong together: `draws[c * size + k]` are the `size` draws that share one fleet. Fleets of one block of
-/// `block` draws share out strata among them (a randomised design), blocks are independent; 0: no such blocks.
+/// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of
+/// `block` draws are stratified together (a randomised design); blocks are independent. 0: no blocks.
 struct Clusters {
     std::size_t size = 1;
     std::size_t block = 0;
 };
-/// Blocks from which the error of stratified draws may be read: independent randomisations.
+/// Fewest blocks (independent randomisations) from which the error of stratified draws is estimated.
 inline constexpr std::size_t least_blocks = 16;
 
-/// Quantile of clustered draws.
+/// Returns the quantile of clustered draws with distribution-free limits.
 ///
-/// The limits are order statistics whose ranks come from the binomial law of n / deff independent draws, where deff is
-/// the measured design effect of the clusters (1 for size = 1, where the interval is exact and distribution-free).
-/// Source: Woodruff, J. Am. Stat. Assoc. 47 (1952) 635-646. A limit that the number of draws cannot support is infinite.
-/// With 16 blocks and more the reported limits take the design effect of the blocks, times (t / z)^2 for what so few
-/// randomisations can say of it, so they show what strata gain; the safe limits never count on that.
+/// Limits are order statistics whose ranks come from the binomial distribution of n / deff independent draws, with deff the
+/// measured design effect of the clusters (1 for size = 1, where the interval is exact). Source: Woodruff, J. Am. Stat. Assoc. 47
+/// (1952) 635-646. Limits that the number of draws cannot support are infinite. With 16 blocks and more the reported limits
+/// include the gain of stratification; the simultaneous limits never do.
 Estimate quantile_estimate(std::span<const double> draws, const Clusters& clusters, double probability,
                            const Confidence& confidence);
 
-/// Mean of clustered draws, with Student-t limits from the cluster means (needs two clusters, else infinite limits); the
-/// reported limits from the means of the blocks where there are 16 and more.
+/// Returns the mean of clustered draws with Student's t limits from the cluster means; infinite with fewer than two clusters.
+/// With 16 blocks and more the reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
-/// Clusters from which Student's t limits of a mean miss it at most twice as often as they say, where one cluster's mean is no more
-/// skewed than this: the tail of a self-normalised sum is that of the normal law times e^(-skewness x^3 / (3 sqrt n)) at x
-/// deviations. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003) 2167-2215. `level`: two-sided.
+/// Returns the number of clusters from which Student's t limits of a mean miss it at most twice as often as promised, for cluster
+/// means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003)
+/// 2167-2215.
 double clusters_for_mean_limits(double skewness, double level);
 
-/// Standard error of the mean of clustered draws: from blocks where there are 16 and more, else from the clusters; infinite with one.
+/// Returns the standard error of the mean of clustered draws: from blocks if there are at least 16, else from clusters; infinite
+/// with one.
 double mean_error(std::span<const double> draws, const Clusters& clusters);
 
-/// A point of a law's quantile function.
+/// A point of a quantile function.
 struct LawNode {
     double below = 0.0;  // probability
     double value = 0.0;
 };
 
-/// Quantile of C T for draws of T and an independent factor C that scales all of T, given by nodes from probability 0 to 1, between
-/// which its quantile function is a straight line: F(t) = mean over draws of F_C(t / T), so C is integrated and adds no noise. Limits as Woodruff's, from the
-/// variance of F between blocks, or between fleets where there are fewer than 16 blocks; infinite with fewer than 16 of those.
+/// Returns the quantile of C T, given draws of T and an independent factor C that scales all of T. C is given by nodes from
+/// probability 0 to 1, with a linear quantile function between them, and is integrated: F(t) = mean over draws of F_C(t / T_i),
+/// so it adds no noise. Limits as Woodruff's, from the variance of F between blocks, or between fleets with fewer than 16 blocks;
+/// infinite with fewer than 16 fleets.
 Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const LawNode> factor,
                                   double probability, const Confidence& confidence);
 
-/// Quantiles of C T as above; of T where there is no factor.
+/// Returns quantiles of C T as above, or of T if `factor` is empty.
 std::vector<double> quantiles(std::span<const double> draws, std::span<const LawNode> factor,
                               std::span<const double> probabilities);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names of enumerators as files and the command line spell them: one list beside each enumeration.
+/// Names of enumerators as spelled in files and on the command line: one list beside each enumeration.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,8 @@ struct Named {
     std::string_view name;
 };
 
-/// The list of an enumeration, in the order in which messages show it; specialised beside each enumeration that users can name.
+/// List of an enumeration's names, in the order in which messages show them; specialised beside each enumeration that users can
+/// name.
 template <class Enum>
 inline constexpr std::array<Named<Enum>, 0> names_of{};
 
@@ -35,7 +36,7 @@ constexpr std::string_view name(Enum value)
     return {};
 }
 
-/// The enumerator of that name, or nothing.
+/// Returns the enumerator of that name, or nothing.
 template <Nameable Enum>
 constexpr std::optional<Enum> parse(std::string_view text)
 {
@@ -47,7 +48,7 @@ constexpr std::optional<Enum> parse(std::string_view text)
     return std::nullopt;
 }
 
-/// All names of an enumeration, in order, separated by ", ".
+/// Returns all names of an enumeration, in order, separated by ", ".
 template <Nameable Enum>
 std::string choices()
 {

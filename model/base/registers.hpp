@@ -1,8 +1,9 @@
 #pragma once
 
-/// Loops over lanes, compiled once for each width of vector registers that a machine may have, and chosen when the program starts.
-/// All give the same bits: the same operations in the same order, sums of products fused everywhere (IEEE 754's fusedMultiplyAdd,
-/// which machines without it compute more slowly) and nothing else contracted or reassociated.
+/// Loops over lanes, compiled once for each width of vector registers and selected at program start.
+///
+/// All widths give the same bits: the same operations in the same order, sums of products fused everywhere (IEEE 754's
+/// fusedMultiplyAdd, which machines without it compute more slowly), nothing else contracted or reassociated.
 
 #include "model/base/random.hpp"
 
@@ -12,11 +13,11 @@
 
 namespace prismopt {
 
-/// Lanes of the registers that are used, this machine's widest: 16 (AVX-512), 8 (AVX2 and FMA) or 4. PRISMOPT_LANES=8 or 4 in the
-/// environment asks for fewer: for what another machine would do.
+/// Lanes of the registers in use: this machine's widest, 16 (AVX-512), 8 (AVX2 and FMA) or 4. PRISMOPT_LANES=8 or 4 in the
+/// environment selects fewer, to reproduce another machine.
 extern const int register_lanes;
 
-/// GCC's and clang's vector types: ordinary operators, lane by lane.
+/// Vector types of GCC and clang; their operators work lane by lane.
 template <int Width>
 struct VectorTypes;
 template <>
@@ -41,8 +42,8 @@ struct VectorTypes<4> {
     using Wide [[gnu::vector_size(16), gnu::may_alias]] = std::uint64_t;
 };
 
-/// `Width` draws side by side. Results go out by reference: returned by value they would travel differently on machines of different
-/// widths.
+/// Operations on `Width` draws side by side. Results are returned by reference: by value their calling convention would differ
+/// between machines of different widths.
 template <int Width>
 struct Registers {
     using Float = typename VectorTypes<Width>::Float;
@@ -60,7 +61,7 @@ struct Registers {
     [[gnu::always_inline]] static Word& at(Words& row, int v) { return reinterpret_cast<Word*>(row.at)[v]; }
     [[gnu::always_inline]] static const Word& at(const Words& row, int v) { return reinterpret_cast<const Word*>(row.at)[v]; }
 
-    /// out = a * b + c, rounded once; a factor or c may be one number for all lanes.
+    /// Sets out = a * b + c, rounded once; each of a, b and c is a register or one number for all lanes.
     template <class A, class B, class C>
     [[gnu::always_inline]] static void multiply_add(const A& a, const B& b, const C& c, Float& out)
     {
@@ -71,7 +72,8 @@ struct Registers {
         out = sum;
     }
 
-    /// Each lane's entry of 32, which fit a machine's registers: only the five low bits of its index count.
+    /// Sets each lane to its entry of 32, a table that fits into a machine's registers; only the five low bits of the index
+    /// count.
     [[gnu::always_inline]] static void pick(const std::array<float, 32>& entries, const Int& index, Float& out)
     {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -93,14 +95,14 @@ struct Registers {
         }
     }
 
-    /// The same number in all lanes.
+    /// Sets all lanes to the same number.
     [[gnu::always_inline]] static void fill(std::uint64_t value, Wide& out) { out = Wide{} + value; }
 
-    /// out = products of the low halves of 64-bit lanes; what lies above them does not matter.
+    /// Sets out = products of the low halves of 64-bit lanes; the high halves are ignored.
     [[gnu::always_inline]] static void multiply_low(const Wide& a, const Wide& b, Wide& out)
     {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-        // One instruction, for which GCC has no operator: from masks it makes whole 64-bit products, which take three times as long.
+        // One instruction without a GCC operator: from masks GCC makes whole 64-bit products, which take three times as long.
         if constexpr (Width > 4) {
             asm("vpmuludq %2, %1, %0" : "=v"(out) : "v"(a), "v"(b));
             return;
@@ -110,7 +112,7 @@ struct Registers {
         out = (a & low) * (b & low);
     }
 
-    /// The low halves of a's 64-bit lanes, then of b's.
+    /// Sets out = the low halves of a's 64-bit lanes, then of b's.
     [[gnu::always_inline]] static void pack(const Wide& a, const Wide& b, Word& out)
     {
         for (int l = 0; l < Width / 2; ++l) {
@@ -124,7 +126,8 @@ private:
     [[gnu::always_inline]] static float lane(const Float& x, int l) { return x[l]; }
 };
 
-/// What on_registers() calls: `[&](auto registers) PRISMOPT_INLINE { ... }`, compiled for each machine with what it calls inline.
+/// Attribute of the lambdas passed to on_registers(): `[&](auto registers) PRISMOPT_INLINE { ... }`. They are compiled for each
+/// register width together with all that they call inline.
 #define PRISMOPT_INLINE __attribute__((always_inline))
 
 #if defined(__x86_64__)
@@ -140,7 +143,7 @@ template <class Body>
 }
 #endif
 
-/// body(Registers<...>{}) of this machine's width.
+/// Calls body(Registers<...>{}) with this machine's width.
 template <class Body>
 void on_registers(const Body& body)
 {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Physical quantities at the doors of the model. A Quantity is an SI number with a dimension: products and quotients
-/// combine dimensions, sums need equal ones. Tight loops use plain doubles whose names end in a unit (`finish_s`).
-/// Conversion factors exist here and nowhere else.
+/// Physical quantities in the interfaces of the model. A Quantity is an SI number with a dimension: products and quotients
+/// combine dimensions, sums need equal ones. Tight loops use plain doubles whose names end in a unit (`finish_s`). All conversion
+/// factors are defined here.
 
 #include <compare>
 
@@ -31,7 +31,7 @@ using FlopsPerSecond = Quantity<-1, 0, 1, 0, 0>;
 using Watts = Quantity<-1, 0, 0, 1, 0>;
 using DollarsPerSecond = Quantity<-1, 0, 0, 0, 1>;
 using PerSecond = Quantity<-1, 0, 0, 0, 0>;
-/// Kilograms of carbon dioxide (equivalent) per joule; nothing else here has a mass.
+/// Carbon intensity of electricity, in kilograms of carbon dioxide equivalent per joule.
 struct CarbonIntensity {
     double si = 0.0;
 };
@@ -71,7 +71,7 @@ constexpr Quantity<(A - B)...> operator/(Quantity<A...> a, Quantity<B...> b)
 {
     return {a.si / b.si};
 }
-/// Equal dimensions cancel to a plain number.
+/// Ratio of quantities of equal dimension: a plain number.
 template <int... D>
 constexpr double operator/(Quantity<D...> a, Quantity<D...> b)
 {

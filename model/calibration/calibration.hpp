@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a job's traces say of how its times vary: laws for a scenario, and what they rest on.
+/// Calibration: distributions for a scenario from a job's traces, and their basis. docs/methods/calibration.md.
 
 #include "model/calibration/fit/drift_fit.hpp"
 #include "model/calibration/fit/fit_law.hpp"
@@ -13,54 +13,57 @@
 
 namespace prismopt {
 
-/// A law under its key of a scenario's [variability]: "gpu", "residual.p2p".
+/// A fitted distribution with its key in [variability]: "gpu", "residual.p2p".
 struct CalibratedLaw {
     std::string key;
     LawFit fit;
 };
+/// Returns the key of a kernel class.
 inline std::string residual_key(KernelClass kernel)
 {
     std::string key = "residual.";
     return key.append(name(kernel));
 }
 
-/// A key without a law: the scenario's profile stays.
+/// A key without a fitted distribution: the scenario's profile stays.
 struct LeftToProfile {
     std::string key;
     std::string reason;
 };
 
-/// A GPU or stage that takes longer than its peers, beyond chance.
+/// A GPU or stage that is significantly slower than its peers.
 struct SlowPart {
     std::string name;
-    double excess = 0.0;       // 0.1: a tenth longer
-    double probability = 0.0;  // of as much by chance, after Holm's correction for the number looked at
+    double excess = 0.0;       // 0.1: 10 % slower
+    double probability = 0.0;  // p value, with Holm's correction for multiple tests
 };
 
+/// Result of a calibration.
 struct Calibration {
     std::string source;
-    std::size_t operations = 0;         // used
-    std::size_t recorded = 0;           // in steady steps
-    std::vector<std::int32_t> steps;    // used
-    std::vector<std::int32_t> warm_up;  // steps before the times are steady
+    std::size_t operations = 0;         // operations used
+    std::size_t recorded = 0;           // operations in steady steps
+    std::vector<std::int32_t> steps;    // steps used
+    std::vector<std::int32_t> warm_up;  // steps before times are steady
     std::vector<std::int32_t> others;   // steps with more or fewer operations
     std::vector<CalibratedLaw> laws;
     std::vector<LeftToProfile> left;
-    std::vector<Component> components;     // of computing
+    std::vector<Component> components;     // of compute
     std::vector<Component> communication;  // of transfers and collectives
     std::vector<Signature> signatures;
     std::vector<SlowPart> slow;
-    std::vector<std::string> notes;  // what a reader of the laws should know
+    std::vector<std::string> notes;  // remarks for the reader
     DriftFit drift;
 };
 
-/// Few of the recorded steps have the usual operations: nothing to tell the parts of computing by.
+/// Returns whether too few of the recorded steps have the usual operations to decompose the variance of compute.
 bool few_steps(const Calibration& calibration);
 
-/// Adds a law; of two of one key that of more values stays, and its source says which was not taken.
+/// Adds a distribution. Of two with the same key the one from more values stays, and its source names the other.
 void add_law(Calibration& calibration, const CalibratedLaw& law);
 
-/// Of a trace sorted by start that has no problems. Very long traces are thinned, steps last (thin_trace).
+/// Calibrates from a trace that is sorted by start and has no problems(). Very long traces are thinned, steps last
+/// (thin_trace()).
 Calibration calibrate(const Trace& trace);
 
 }  // namespace prismopt

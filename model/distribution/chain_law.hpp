@@ -1,6 +1,7 @@
 #pragma once
 
-/// Laws of whole passes: chains of kernels with barriers between them, composed once and kept.
+/// Distributions of whole passes: chains of kernels with barriers between them, composed once and cached.
+/// docs/methods/composition-of-distributions.md.
 
 #include "model/distribution/grid_law.hpp"
 #include "model/distribution/polynomial_pieces.hpp"
@@ -14,59 +15,48 @@
 
 namespace prismopt {
 
-/// Caps of the laws of kernels and operations (Law::cap): beyond, one cell of a grid is half a mean wide and more, and draws fall below
-/// zero. Up to here the mean of draws is that of the law (a test holds it).
+/// Largest cap of the distributions of kernels and operations (Law::cap). Beyond it one grid cell is half a mean wide or more,
+/// and draws fall below zero. Up to it the mean of draws is that of the distribution (tested).
 inline constexpr double farthest_cap_of_ops = 1000.0;
 
-/// Typical coefficient of variation of the compute between two barriers of a part, forward and backward, weighted by time.
-/// Barriers with one member are none.
+/// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward and backward pass,
+/// weighted by time. Barriers with one member do not count.
 double segment_cv(const PartCost& part, const ResidualLaws& residual, const BarrierWidths& widths);
 
-/// A duration is mean_s * (1 + cv Z), Z from `shape`: a law of mean 0 and deviation 1 (of nothing but 0 where cv is zero).
+/// Composed duration mean_s * (1 + cv Z). Z has the distribution `shape`, with mean 0 and deviation 1 (always 0 if cv is zero).
 struct ComposedDuration {
     double mean_s = 0.0;
     double cv = 0.0;
     std::shared_ptr<const StandardLaw> shape;
 };
 
-/// Seconds on tokens beyond the mean of an expert parallel group's members, and the most of them over their mean (infinity: no limit).
+/// Seconds of work on tokens beyond the mean load of an expert-parallel group, and their upper limit over their mean (infinity: no
+/// limit).
 struct SurplusTime {
     double seconds = 0.0;
     double most = 0.0;
 };
 
+/// Composed durations of a pass.
 struct ComposedPass {
-    ComposedDuration compute;  // with the waiting at barriers: its mean is at least that of one member
+    ComposedDuration compute;  // includes waiting at barriers: its mean is at least that of one member
     ComposedDuration communication;
 };
 
-/// Composes passes over chunks:
-///   compute = sum over segments of max over members of (sum over the segment's kernels of seconds * R),
-///   communication = sum over collectives of seconds * R,
-/// all R independent, of the law of their kernel's class. Collectives that are exposed together share one draw: seconds times the sum
-/// over classes of share * quantile at that draw. Passes without a barrier are one segment. Where only some barriers are
-/// wider (model/plan/coupling.hpp), the maximum there is over sums since the last of that kind; what lies between a layer's last
-/// wide barrier and its end counts with the next layer's beginning. Members that differ for good
-/// are not here: see group_law.hpp.
+/// Composes the distributions of passes over chunks:
 ///
-/// Both together then take a factor O of the whole op, one draw a replica. It is put into the computing,
-///   compute' = (compute + mean communication) * O - mean communication,
-/// and of replicas that meet inside ops it is the largest: together with the slowest kernels, too long by less than the smaller
-/// of the two waits.
+///     compute       = sum over segments of max over members of (sum over the segment's kernels of seconds * R)
+///     communication = sum over collectives of seconds * R
 ///
-/// Work on tokens that the fullest member of an expert parallel group has beyond the mean (PassCost::surplus_s, and of its exchanges)
-/// varies with the load of experts: a layer's is
-///   surplus * (1 + sqrt(rho) (A - 1) + sqrt(1 - rho) (B - 1)),
-/// A one draw an op, B one a layer, both of the law of expert imbalance, rho its correlation between layers. The members of a group wait
-/// for the fullest at the exchanges, so that it is no maximum of theirs. Put into the computing as O is.
+/// All R are independent, with the distribution of their kernel's class; collectives exposed together share one draw. The factor
+/// of the whole op and the load of experts are added to compute. Persistent differences between members are in group_law.hpp.
 ///
-/// Against exact transforms p50 to p99.9 agree within 0.02 % of the duration, for lognormal and
-/// gamma kernels of cv 1 to 100 %: tests/model/distribution/chain_law_test.cpp. Limit: where kernels' laws have atoms (a constant with
-/// a slow mode, a pool of few values) and few of them meet before a barrier, several percent (a p50 that falls on a jump);
-/// mean and deviation are kept (StandardLaw::standardise()).
+/// p50 to p99.9 are within 0.02 % of exact transforms for lognormal and gamma kernels of cv 1 to 100 %
+/// (tests/model/distribution/chain_law_test.cpp). Limit: several percent at jumps, if few kernels whose distributions have atoms (a
+/// constant with a slow mode, a pool of few values) meet before a barrier; mean and deviation are kept.
 class ChainLaws {
 public:
-    /// `residual` must outlive this, and so must the costs that passes refer to: they are known by their addresses.
+    /// `residual` and the costs that passes refer to must outlive this object: costs are identified by their addresses.
     ChainLaws(const ResidualLaws& residual, const StandardLaw::NodeProbabilities& node_probability, KernelLaw operation = {},
               ExpertImbalance imbalance = {})
         : residual_(residual), operation_(std::move(operation)), imbalance_(std::move(imbalance)),
@@ -74,17 +64,18 @@ public:
     {
     }
 
+    /// Returns the composed durations of a pass; composed once per pass and widths.
     const ComposedPass& compose(const ChunkPass& pass, const BarrierWidths& widths);
     const ComposedPass& compose(const ChunkPass& pass, int width) { return compose(pass, BarrierWidths{width}); }
 
 private:
-    /// Laws of a part repeated 1, 2, 4, ... times.
+    /// Distributions of a part repeated 1, 2, 4, ... times.
     struct PartLaws {
         std::vector<GridLaw> compute;
         std::vector<GridLaw> communication;
     };
 
-    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and how often
+    using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and their counts
 
     PartLaws& part(const PassCost& cost, const BarrierWidths& widths);
     GridLaw waiting(const PassCost& cost, const BarrierWidths& widths) const;
@@ -92,7 +83,7 @@ private:
     GridLaw messages(const std::vector<Exposed>& exposed) const;
     const KernelLaw& law_of(KernelClass kind) const { return residual_[static_cast<std::size_t>(kind)]; }
     GridLaw with_operation(const GridLaw& compute, double communication_s, const BarrierWidths& widths) const;
-    /// The computing with a varying surplus of its own, `correlation` of the law's variance.
+    /// Adds a random surplus to compute, with a share `correlation` of the variance of the expert imbalance.
     GridLaw with_surplus(const GridLaw& compute, const SurplusTime& surplus, double correlation, int members) const;
     ComposedDuration composed(const GridLaw& law);
 

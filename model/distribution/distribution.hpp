@@ -1,10 +1,10 @@
 #pragma once
 
-/// Laws of duration factors. Each has mean one, is positive and truncated at a cap, and is known by its quantile function;
-/// the sampler sees only the tables compiled from them (model/distribution/quantile_table.hpp).
+/// Distributions of duration factors. Each has mean one, is positive and truncated at a cap, and is given by its quantile
+/// function; the sampler sees only the tables compiled from them (model/distribution/quantile_table.hpp). docs/methods/distributions.md.
 ///
-/// A family has a unit of its own: its mean where it is given by a cv, its median where it is given by a `scale` (laws that
-/// may have neither variance nor mean). Its functions are in model/distribution/families.cpp.
+/// The unit of a family is its mean if it is given by a cv, and its median if it is given by a `scale` (families that may have
+/// neither variance nor mean). The families are implemented in model/distribution/families.cpp.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -28,34 +28,34 @@ struct Gamma {
 struct Weibull {
     double cv = 0.0;
 };
-/// Never below `shift`, a part of the mean in [0, 1); gamma above it. Its skewness is 2 cv / (1 - shift).
+/// Gamma distribution above `shift`, a fraction of the mean in [0, 1). Its skewness is 2 cv / (1 - shift).
 struct ShiftedGamma {
     double cv = 0.0;
     double shift = 0.0;
 };
-/// 1 + scale * t. Degrees of freedom from 1 up, not only whole ones.
+/// 1 + scale * t, with Student's t. Degrees of freedom of at least 1, not only integers.
 struct StudentT {
     double degrees_of_freedom = 0.0;
     double scale = 0.0;
 };
-/// Generalized extreme values about their median. Shape above zero: a power tail, P(X > x) ~ x^(-1/shape); zero: Gumbel's;
-/// below zero: a longest value.
+/// Generalized extreme value distribution about its median. Shape > 0: power tail, P(X > x) ~ x^(-1/shape); 0: Gumbel; < 0:
+/// bounded above.
 struct GeneralizedExtremeValue {
     double shape = 0.0;
     double scale = 0.0;
 };
-/// A pool of measured durations in any unit; only ratios matter.
+/// Empirical distribution: a pool of measured durations in any unit; only ratios matter.
 struct Empirical {
     std::vector<double> values;
 };
 
 struct MixturePart;
-/// One of the parts, each with its probability. The weights sum to one.
+/// Mixture distribution. The weights of the parts sum to one.
 struct Mixture {
     std::vector<MixturePart> parts;
 };
-/// `core` up to its quantile with `probability` above it, from there on the generalized Pareto law of peaks over a threshold:
-/// shape as of extreme values, scale in the core's unit. A core of one part is that family.
+/// `core` up to its quantile with `probability` above it, and a generalized Pareto distribution from there on (peaks over
+/// threshold): shape as of extreme values, scale in the core's unit. A core of one part is that family.
 struct ParetoTail {
     Mixture core;
     double probability = 0.0;
@@ -68,68 +68,70 @@ using Family = std::variant<Constant, Normal, LogNormal, Gamma, Weibull, Shifted
 
 struct MixturePart {
     double weight = 1.0;
-    double at = 1.0;  // where the part's unit lies: 1.5 for a mode that is 50 % slower
+    double at = 1.0;  // place of the part's unit: 1.5 for a mode that is 50 % slower
     Family family;
 };
 
-/// A family for the rest of the program, before any truncation. To be found in model/distribution/families.cpp.
+/// Functions of a family before truncation, implemented in model/distribution/families.cpp.
 struct FamilyFunctions {
     Quantile quantile;
     /// P(X > x) when `upper`, P(X <= x) otherwise.
     std::function<double(double x, bool upper)> probability;
-    /// Rising values, between neighbours of which both functions are smooth and neither changes out of all proportion.
+    /// Ascending values between which both functions are smooth and change moderately.
     std::vector<double> knots;
 };
-/// Throws std::domain_error when a parameter is outside its range.
+/// Returns the functions of a family. Throws std::domain_error if a parameter is outside its range.
 FamilyFunctions functions_of(const Family& family);
 
-/// With `probability` the factor is drawn around (1 + excess) instead of 1: a rare slow GPU or link. Short for a mixture of the
-/// family with itself, stretched.
+/// Slow mode: with `probability` the factor is drawn around (1 + excess) instead of 1, as for a rare slow GPU or link. Short for
+/// a mixture of the family with itself, stretched.
 struct SlowMode {
     double probability = 0.0;
     double excess = 0.0;
 };
 
+/// Distribution of a duration factor.
 struct Law {
     Family family = Constant{};
     SlowMode slow;
-    double cap = 20.0;   // longest factor, slow mode included, in the family's unit
-    std::string source;  // where the figures are from; goes into results and reports
+    double cap = 20.0;   // largest factor, slow mode included, in the family's unit
+    std::string source;  // source of the numbers, for results and reports
 };
 
-/// A law, truncated and then normalised.
+/// Quantile function of a distribution, truncated and then normalised.
 ///
-/// One rule for all families: X is drawn on condition that 0 < X <= cap, factors below 1e-3 are raised to that, and the result
-/// is divided by its mean. Truncation is conditional, not clamping: a draw beyond the cap does not happen, since what a watchdog
-/// ends is a failure, not a duration; so no probability sits at the cap.
+/// X is drawn conditional on 0 < X <= cap, factors below 1e-3 are raised to 1e-3, and the result is divided by its mean.
+/// Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that a watchdog ends is a failure,
+/// not a duration.
 class LawQuantile {
 public:
-    /// Throws std::domain_error when a parameter is outside its range, or less than 1e-6 of the law lies within the cap.
+    /// Throws std::domain_error if a parameter is outside its range, or if less than 1e-6 of the distribution lies within the
+    /// cap.
     explicit LawQuantile(const Law& law);
 
-    /// Quantile at lower probability p, or at upper (survival) probability p when `upper`: tails keep their digits. Its mean
-    /// over p is one. Throws std::domain_error when p is outside (0, 1).
+    /// Returns the quantile at lower probability p, or at upper (survival) probability p when `upper`, so that tails keep their
+    /// digits. Its mean over p is one. Throws std::domain_error if p is outside (0, 1).
     double operator()(double p, bool upper) const;
     /// P(factor > x) when `upper`, P(factor <= x) otherwise.
     double probability(double x, bool upper) const;
 
-    double longest() const;  // nothing is above: the cap over the mean
+    double longest() const;  // largest factor: the cap over the mean
     Moments moments() const;
     bool constant() const { return constant_; }
 
 private:
-    double untruncated(double p, bool upper) const;  // probability beside p, of the family
+    double untruncated(double p, bool upper) const;  // probability of the untruncated family that belongs to p
     double truncated_probability(double x, bool upper) const;
 
     FamilyFunctions family_;
     double cap_;
     double below_ = 0.0;   // probability of the family at or below zero
-    double beyond_ = 0.0;  // ... above the cap
+    double beyond_ = 0.0;  // probability of the family above the cap
     bool constant_ = false;
     Moments raw_;  // after truncation, before normalisation
 };
 
-/// Probability that the family, with its slow mode, is above the cap: what truncation takes away.
+/// Returns the probability that the family, with its slow mode, exceeds the cap: what truncation removes.
 double beyond_cap(const Law& law);
 
 }  // namespace prismopt

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Laws as masses on an even grid: sums of kernels, and barriers. After the input tables only + - * / and square roots on doubles
-/// in a fixed order, so that every machine composes the same bits.
+/// Distributions as masses on an even grid, for sums of kernels and for barriers.
 ///
-/// mass[i] stands for density * step at its place. It moves to another grid by cubic (four-point Lagrange) weights: they
-/// keep mean, variance and third moment of any law, however narrow, and a smooth density to fourth order; so sums have exact
-/// moments, and need no correction for the grid. Beside an atom masses may be negative; cumulated probabilities are kept monotone.
+/// mass[i] stands for density * step at its place. Masses move to another grid by cubic (four-point Lagrange) weights, which keep
+/// mean, variance and third moment exactly. Masses beside an atom may be negative; cumulated probabilities are kept monotone.
+/// After the input tables only + - * / and square roots on doubles in a fixed order are used, so every machine composes the same
+/// bits. docs/methods/composition-of-distributions.md.
 
 #include "model/distribution/kernel_law.hpp"
 
@@ -14,38 +14,39 @@
 
 namespace prismopt {
 
-/// Law of a duration in seconds.
+/// Distribution of a duration, in seconds.
 struct GridLaw {
     double origin = 0.0;            // place of mass[0]; mass[i] lies at origin + i * step
-    double step = 0.0;              // of no account where there is one mass
+    double step = 0.0;              // unused with one mass
     std::vector<double> mass{1.0};  // one mass: a constant
     double mean = 0.0;
     double variance = 0.0;
-    double core = 0.0;  // variance of the law's core: what the grid resolves; less than the variance where slow modes dominate
-    double shortest = 0.0;  // no draw lies outside these
+    double core = 0.0;      // variance of the core, which the grid resolves; below the variance if slow modes dominate
+    double shortest = 0.0;  // bounds of all draws
     double longest = 0.0;
 
     double place(std::size_t node) const;
-    double last() const;  // place of the last mass
+    double last() const;  // place of the last mass, in seconds
     double deviation() const;
 };
 
-/// A kernel of this mean time, on a grid that suits a sum whose core has this deviation.
+/// Returns the duration of a kernel of this mean time, on a grid for a sum whose core has this deviation.
 GridLaw kernel_duration(const KernelLaw& residual, double seconds, double core_of_sum);
 
-/// Sum of independent durations.
+/// Returns the distribution of a sum of independent durations.
 GridLaw sum_of(std::span<const GridLaw* const> laws);
 
-/// Product of independent laws, one of them of factors. Its grid has 8 to 16 cells a deviation.
+/// Returns the distribution of the product of a duration and an independent factor. Its grid has 8 to 16 cells per deviation.
 GridLaw product_of(const GridLaw& a, const GridLaw& b);
 
-/// The law with so many seconds added, of which it may lose what it has.
+/// Returns the distribution shifted by `seconds`, which may be negative.
 GridLaw shifted(GridLaw law, double seconds);
 
-/// Longest of n independent durations of this law.
+/// Returns the distribution of the longest of n independent durations.
 GridLaw longest_of(const GridLaw& law, int n);
 
-/// Quantile function of (duration - mean) / deviation; zero for a constant. Non-decreasing, its density linear within a cell.
+/// Returns the quantile function of (duration - mean) / deviation; zero for a constant. Non-decreasing, with a density linear
+/// within a cell.
 Quantile standardised(const GridLaw& law);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A residual law of one kernel class, compiled for composing (model/distribution/grid_law.hpp).
+/// Residual distribution of one kernel class, compiled for composition (model/distribution/grid_law.hpp).
 
 #include "model/distribution/quantile_table.hpp"
 #include "model/distribution/variability.hpp"
@@ -13,37 +13,38 @@
 
 namespace prismopt {
 
-/// A law of mean one in pieces of even density: quantiles at probabilities spaced by octave towards both tails, 16 a power of two, to
-/// 2^-45 (deeper than a QuantileTable: the op's tail is a kernel's much further out), and closer where the quantile function
-/// jumps. Mean and variance are the law's own. Plain numbers for broadcasting.
+/// Distribution of mean one in pieces of even density. Quantiles are at probabilities spaced by octave towards both tails, 16 per
+/// power of two, down to 2^-45 (deeper than a QuantileTable, because the op's tail is a kernel's much further out), and closer
+/// where the quantile function jumps. Mean and variance are exact. Plain numbers, so that it can be broadcast.
 class KernelLaw {
 public:
     static constexpr double beyond = 0x1p-45;  // probability below the first knot, and above the last
 
-    /// Always one.
+    /// The constant one.
     KernelLaw() = default;
     explicit KernelLaw(const Quantile& quantile);
 
-    /// Sum of laws at one draw: its quantile is the sum of `of_all` times theirs. The shares sum to one.
+    /// Share of a sum of factors at one draw.
     struct Share {
         double of_all;
         const KernelLaw* law;
     };
+    /// Returns the sum of factors at one draw: its quantile is the sum of `of_all` times theirs. The shares must sum to one.
     static KernelLaw of_one_draw(std::span<const Share> shares);
 
-    /// The law of min(factor, most), over its mean.
+    /// Returns the distribution of min(factor, most), divided by its mean.
     KernelLaw limited(double most) const;
 
     bool operator==(const KernelLaw&) const = default;
 
     double cv() const { return cv_; }
-    /// Half the distance of the quantiles at 16 and 84 %: what a grid must resolve. Between cv / 4 and cv.
+    /// Returns half the distance of the quantiles at 16 and 84 %, which a grid must resolve. Between cv / 4 and cv.
     double core() const { return core_; }
     std::size_t pieces() const { return mass_.size(); }
     double quantile(std::size_t knot) const { return quantile_[knot]; }  // knot 0 ... pieces(), ascending
     double mass(std::size_t piece) const { return mass_[piece]; }        // probability between knots `piece` and `piece` + 1
 
-    /// Calls visit(number) for each number that it consists of, to write or to read it.
+    /// Calls visit(number) for each number of the representation, to write or to read it.
     template <class Visit>
     void for_numbers(Visit&& visit)
     {
@@ -65,7 +66,7 @@ private:
         double first = 0.0;  // of deviations from one
         double second = 0.0;
         void add(double mass, double x);
-        void add_chord(double mass, double from, double to);  // of even density between two quantiles
+        void add_chord(double mass, double from, double to);  // even density between two quantiles
         double deviation() const;
     };
     void add_pieces(const Quantile& quantile, double from, double to, bool upper, double jump, Sums& sums);
@@ -77,13 +78,13 @@ private:
     std::vector<double> quantile_{1.0};  // [knot]
 };
 
-/// Load of the fullest member of an expert parallel group beyond the mean, over its own mean.
+/// Random load of the most loaded member of an expert-parallel group beyond the mean, relative to its own mean.
 struct ExpertImbalance {
     KernelLaw law;
     double correlation = 1.0;  // between layers
 };
 
-/// Of a scenario, by kernel class.
+/// Residual distributions of a scenario, by kernel class.
 using ResidualLaws = std::array<KernelLaw, kernel_classes>;
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What makes a step vary, source by source, and a step without one of them.
+/// Sources of step-time variability, and tables with one source removed.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/distribution/variability.hpp"
@@ -27,22 +27,24 @@ enum class NoiseKind {
     tier
 };
 
+/// One source of variability.
 struct NoiseSource {
     NoiseKind kind = NoiseKind::residual;
-    std::size_t index = 0;  // of residual: its kernel class; of tier: its place
-    std::string name;       // as scenarios spell it: "gemm", "common_compute", "rack.variability"
+    std::size_t index = 0;  // of residual: the kernel class; of tier: its index
+    std::string name;       // as in scenarios: "gemm", "common_compute", "rack.variability"
 };
 
-/// All there are on such a network, in the order of their declarations, whether they vary or not.
+/// Returns all sources on a network with these tiers, in order of declaration, whether they vary or not.
 std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers);
 
-/// The distribution; constant where none is given.
+/// Returns the distribution of a source; constant if none is given.
 const Law& law_of(const NoiseSource& source, const Variability& variability);
 
-/// The tables with the source's law made its mean, always one. Nothing else is computed again.
+/// Returns the tables with the source's distribution replaced by its mean, one. All else is unchanged.
 NoiseTables without(NoiseTables tables, const NoiseSource& source);
 
-/// Whether the source acts through a plan's graph or its summary alone, so that such steps are drawn from the tables with it, and share their draws.
+/// Returns whether the source acts through a plan's graph or its summary alone, so that steps without it are drawn from the same
+/// tables and share their draws.
 bool is_of_graph(const NoiseSource& source);
 
 }  // namespace prismopt

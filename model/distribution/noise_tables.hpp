@@ -1,7 +1,7 @@
 #pragma once
 
-/// A scenario's variability, compiled: every law that the sampler may meet is a table here. Computed once on rank 0 and
-/// broadcast, so that ranks with other mathematics libraries draw the same bits.
+/// A scenario's variability, compiled to tables for the sampler. Computed once on rank 0 and broadcast, so that ranks with
+/// different mathematics libraries draw the same bits.
 
 #include "model/distribution/kernel_law.hpp"
 #include "model/distribution/polynomial_pieces.hpp"
@@ -16,58 +16,60 @@
 
 namespace prismopt {
 
-/// A probability from the nearer end, so that it keeps its digits.
+/// Probability counted from the nearer end, so that it keeps its digits.
 struct TailProbability {
     double p = 0.5;
-    bool upper = false;  // of what lies above
+    bool upper = false;  // survival probability
 
     double below() const { return upper ? 1.0 - p : p; }
 };
 
+/// Tables of all distributions of a scenario.
 struct NoiseTables {
-    /// Skewness of the standard laws: index / per_unit_skewness.
+    /// The standard distributions have skewness index / per_unit_skewness.
     static constexpr int per_unit_skewness = 8;
     static constexpr int standard_laws = 4 * per_unit_skewness + 1;
-    /// Segment cv of the group laws: zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
+    /// The group tables have segment cvs of zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
     static constexpr int group_laws = 22;
 
     ResidualLaws residual;  // by kernel class, for composing chains of kernels
-    KernelLaw operation;    // of a whole op
+    KernelLaw operation;    // factor of a whole op
     ExpertImbalance expert_imbalance;
     NormalScores scores;
     StandardLaw::NodeProbabilities node_probability{};
-    std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma laws
-    /// [cv index] by tensor parallel degree: persistent factor of a whole group, see group_factor().
+    std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma distributions
+    /// Persistent factor of a tensor-parallel group, [cv index] by degree; see group_factor().
     std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
     QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
     QuantileTable exponential;        // mean one: gaps between failures
-    std::vector<QuantileTable> tier;  // [tier]: regime of all that crosses it in a step; empty: none varies
-    /// Of the whole step: its quantiles at step_node_probabilities(), integrated, never drawn.
+    std::vector<QuantileTable> tier;  // [tier]: regime of all that crosses it in a step; empty if no tier varies
+    /// Quantiles of the factor of the whole step at step_node_probabilities(); integrated, never drawn.
     std::vector<double> common_step;
     bool step_varies = false;
     bool node_varies = false;
     bool stage_varies = false;
     bool microbatch_varies = false;
 
-    /// Factor of a transfer: from `p2p_by_score` where that is as good, else from the table.
+    /// Returns the factor of a transfer: from `p2p_by_score` if that is accurate, else from the table.
     float transfer_factor(std::uint32_t bits) const { return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits); }
-    StandardLaw p2p_by_score;  // the law of mean one itself, by normal scores
+    StandardLaw p2p_by_score;  // factor of mean one as a function of normal scores
     bool p2p_is_smooth = false;
 
-    /// From 2^-32 up: eight an octave to a half, and so to the other end. Between two of them a quantile function is taken for a straight
-    /// line: a normal law's is, to 3e-4 of its deviation.
+    /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half, and symmetric above.
+    /// Between nodes a quantile function is taken as linear; a normal distribution's is, to 3e-4 of its deviation.
     static std::vector<TailProbability> step_node_probabilities();
-    /// The standard law with the nearest skewness.
+    /// Returns the index of the standard distribution with the nearest skewness.
     static int standard_index(double skewness);
-    /// Persistent factor of a tensor parallel group whose segments have this cv: between the two nearest tables.
+    /// Returns the persistent factor of a tensor-parallel group whose segments have this cv, interpolated between the two nearest
+    /// tables. Throws std::out_of_range for a degree without tables.
     QuantileTable group_factor(int tensor_parallel_degree, double segment_cv) const;
 
     std::vector<std::byte> encode() const;
     static NoiseTables decode(std::span<const std::byte> bytes);
 };
 
-/// Collectives at the ends of a step, which are drawn from tables.
+/// Table of a collective at the ends of a step.
 struct ExchangeTable {
     KernelClass kernel;
     QuantileTable NoiseTables::*table;
@@ -76,16 +78,14 @@ inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_
                                                                {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
                                                                {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
 
-/// Tables for these tensor parallel degrees.
+/// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose regimes may vary
+/// (NetworkTier::regime).
 ///
-/// Group law. Members i = 1..n of a group have persistent factors S_i (law `gpu`) and meet at a barrier after each segment of
-/// kernels, whose residuals R_i (mean one) are fresh each time. Over the many segments of a chunk the time per segment tends
-/// to E[max_i S_i R_i | S]; given the largest S it varies little. The laws of ops hold the waiting of equal members,
-/// E[max_i R_i] (chain_law.hpp), so the group's factor is what unequal ones add:
-///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i],
-///     E[max_i S_i R_i | max_i S_i = x] = integral of 1 - F_R(t/x) H_x(t)^(n-1) dt,  H_x(t) = E[F_R(t/S) | S <= x],
-/// at x = Q_S(u^(1/n)): one draw for the group, exact in the tail where one slow GPU decides. R is taken lognormal.
-/// Leaves out: the spread of E[max | S] at equal max S (second order).
+/// The factor of a tensor-parallel group of n unequal GPUs with persistent factors S_i (distribution `gpu`) is
+///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i]   at x = Q_S(u^(1/n)),
+/// with R_i the residual of a segment between two barriers, taken lognormal. One draw for the group; exact in the tail where one
+/// slow GPU decides. Leaves out the spread of E[max | S] at equal max S (second order).
+/// docs/methods/composition-of-distributions.md.
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
 
 }  // namespace prismopt

@@ -1,7 +1,8 @@
 #pragma once
 
-/// A smooth function of one number as 32 polynomial pieces: small enough for a machine's vector registers, where a piece is picked
-/// without touching memory. Quantile tables (quantile_table.hpp) hold the laws that are not smooth.
+/// Smooth functions of one number as 32 polynomial pieces, small enough for a machine's vector registers, where a piece is
+/// selected without memory access. Distributions that are not smooth use quantile tables (quantile_table.hpp).
+/// docs/methods/distributions.md.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -12,15 +13,17 @@
 
 namespace prismopt {
 
+/// A function as 32 polynomials of this degree.
 template <int Degree>
 struct PolynomialPieces {
     static constexpr int pieces = 32;
-    /// A piece goes through Degree + 1 values at equal distances, the first and last of which are its neighbours'.
+    /// Degree + 1 equidistant values that a piece interpolates; the first and last are shared with its neighbours.
     using Values = std::array<double, Degree + 1>;
 
     alignas(64) std::array<std::array<float, pieces>, Degree + 1> coefficient{};  // [power][piece]
 
-    /// `within` counts from the middle of the piece: -1/2 ... 1/2. Only the five low bits of `piece` count.
+    /// Evaluates a piece. `within` is the distance from the middle of the piece: -1/2 ... 1/2. Only the five low bits of `piece`
+    /// count.
     float operator()(std::uint32_t piece, float within) const
     {
         const std::uint32_t k = piece % pieces;
@@ -33,12 +36,12 @@ struct PolynomialPieces {
 
     friend bool operator==(const PolynomialPieces&, const PolynomialPieces&) = default;
 
-    /// Interpolates. Plain arithmetic: equal inputs give equal pieces on every machine.
+    /// Sets piece k to interpolate the values. Plain arithmetic: equal inputs give equal pieces on every machine.
     void pass_through(int k, const Values& values);
 };
 
-/// Standard normal quantile of 32 random bits, at probability (bits + 1/2) / 2^32: one piece an octave of the distance from the
-/// nearer tail, exact by symmetry on the other side. Largest error: 7e-5 (a test holds it).
+/// Standard normal quantile of 32 random bits, at probability (bits + 1/2) / 2^32: one piece per octave of the distance from the
+/// nearer tail, symmetric. Largest error: 7e-5 (tested).
 class NormalScores {
 public:
     NormalScores() = default;
@@ -65,22 +68,22 @@ public:
     PolynomialPieces<4> octave;  // of the lower tail
 };
 
-/// A law of mean 0 and deviation 1 as a function of a normal score: Q(Phi(z)). Pieces of equal width in z; where a cubic would
-/// fall (at a jump), a straight line.
+/// Distribution of mean 0 and deviation 1 as a function of a normal score: Q(Phi(z)). Pieces of equal width in z; a straight line
+/// where a cubic would decrease (at a jump).
 class StandardLaw {
 public:
     static constexpr float pieces_per_unit = 2.4F;
     static constexpr int used_pieces = 31;  // |z| up to 15.5 / 2.4 = 6.46: p = 2^-34
     static constexpr int degree = 3;
     static constexpr int nodes = used_pieces * degree + 1;  // in z, from the lowest
-    /// Normal probability of each node, counted from the nearer tail. Computed once and handed on: mathematics libraries differ
-    /// in last bits.
+    /// Normal probability of each node, counted from the nearer tail. Computed once and passed on, as mathematics libraries
+    /// differ in the last bits.
     using NodeProbabilities = std::array<double, nodes>;
     static NodeProbabilities node_probabilities();
 
     StandardLaw() = default;
     StandardLaw(const Quantile& quantile, const NodeProbabilities& probability);
-    /// To mean 0 and deviation 1 by a shift and a scale: straight lines through jumps change both. Keeps a law that does not vary.
+    /// Shifts and scales to mean 0 and deviation 1, which straight lines through jumps change. Leaves a constant unchanged.
     void standardise(const NodeProbabilities& probability);
 
     float operator()(float z) const
@@ -90,7 +93,7 @@ public:
         return piece(std::bit_cast<std::uint32_t>(shifted), at - (shifted - rounding));
     }
 
-    static constexpr float rounding = 0x1.8p23F;  // added to a small number, leaves its nearest integer in the low bits
+    static constexpr float rounding = 0x1.8p23F;  // added to a small number, it leaves the nearest integer in the low bits
 
     friend bool operator==(const StandardLaw&, const StandardLaw&) = default;
 

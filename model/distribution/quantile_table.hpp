@@ -1,6 +1,6 @@
 #pragma once
 
-/// A compiled distribution: a quantile function as a table that takes 32 random bits. All that the sampler sees of a family.
+/// Compiled distributions: quantile functions as tables of 32 random bits. The sampler sees nothing else of a family.
 
 #include "model/base/random.hpp"
 
@@ -11,13 +11,16 @@
 
 namespace prismopt {
 
-/// Quantile at probability p, counted from the lower end, or from the upper end when `upper` (tails keep their digits).
+/// Quantile function: the quantile at probability p, counted from the lower end, or from the upper end when `upper`, so that
+/// tails keep their digits.
 using Quantile = std::function<double(double p, bool upper)>;
 
-/// Pieces linear in p between knots that are spaced by octave towards both tails: 32 a power of two, down to p = 2^-33. Each
-/// piece has the quantile function's mean over its segment, so that means of draws and of sums are not biased by the table, and
-/// the rise between its knots. The error is at most (1/32)^2/12 * p^2 |Q''(p)|: 3e-5 standard deviations for a normal law,
-/// 1.6e-4 of the value for a tail Q ~ 1/p, and neighbours meet within that. A jump of Q becomes a slope over its segment.
+/// Quantile function in pieces linear in p, between knots spaced by octave towards both tails: 32 per power of two, down to p =
+/// 2^-33.
+///
+/// Each piece has the quantile function's mean over its segment, so means of draws and of sums are not biased, and the rise
+/// between its knots. Error: at most (1/32)^2/12 * p^2 |Q''(p)|, that is 3e-5 standard deviations for a normal distribution and
+/// 1.6e-4 of the value for a tail Q ~ 1/p. A jump of Q becomes a slope over its segment. docs/methods/distributions.md.
 class QuantileTable {
 public:
     static constexpr int octave_bits = 5;
@@ -27,10 +30,10 @@ public:
 
     QuantileTable() = default;
     explicit QuantileTable(const Quantile& quantile);
-    /// (1 - weight) * a + weight * b, knot by knot.
+    /// Interpolates two tables: (1 - weight) * a + weight * b, knot by knot.
     QuantileTable(const QuantileTable& a, const QuantileTable& b, double weight);
 
-    /// Value at the 2^32 probabilities (bits + 1/2) / 2^32.
+    /// Returns the quantile at probability (bits + 1/2) / 2^32.
     float operator()(std::uint32_t bits) const
     {
         const std::uint32_t top = bits >> 31;
@@ -43,18 +46,18 @@ public:
         return piece.base + piece.rise * within;
     }
 
-    /// Whether all probabilities have one value: the ends', as quantiles never fall.
+    /// Returns whether all probabilities have the same value. Compares the ends, as quantiles never decrease.
     bool constant() const;
 
-    /// Mean over all probabilities, by the same linear pieces.
+    /// Returns the mean over all probabilities, by the same linear pieces.
     double mean() const;
 
-    /// Plain numbers for broadcasting: equal tables on every rank whatever its mathematics library.
+    /// Returns the pieces as plain numbers, for broadcasting equal tables to all ranks.
     std::vector<std::uint64_t>& pieces() { return pieces_; }
 
 private:
     static constexpr std::uint32_t mantissa_shift = 23 - octave_bits;    // keeps the mantissa's first bits
-    static constexpr std::uint32_t first_pattern = 126U << octave_bits;  // of 0.5F, the smallest distance
+    static constexpr std::uint32_t first_pattern = 126U << octave_bits;  // pattern of 0.5F, the smallest distance
     static constexpr std::uint32_t mantissa_mask = (1U << mantissa_shift) - 1;
     static constexpr float mantissa_scale = 1.0F / static_cast<float>(1U << mantissa_shift);
 
@@ -73,11 +76,11 @@ private:
                std::bit_cast<std::uint32_t>(piece.base);
     }
 
-    // One load a lookup: 64-bit gathers take half the time of pairs of 32-bit ones.
+    // One load per lookup: 64-bit gathers take half the time of pairs of 32-bit ones.
     std::vector<std::uint64_t> pieces_;  // [side * segments + segment]
 };
 
-/// Moments of a law from its quantile function.
+/// Moments of a distribution.
 struct Moments {
     double mean = 0.0;
     double variance = 0.0;
@@ -87,11 +90,11 @@ struct Moments {
     double skewness() const;
 };
 
-/// Trapezoidal rule in logit(p), which converges geometrically for smooth quantile functions with at most
-/// exponential tails in p.
+/// Returns the moments of a quantile function, by the trapezoidal rule in logit(p), which converges geometrically for smooth
+/// quantile functions with at most exponential tails in p.
 Moments moments(const Quantile& quantile);
 
-/// Law of the largest of `count` independent draws: Q(p^(1/count)), exact in both tails.
+/// Returns the quantile function of the largest of `count` independent draws: Q(p^(1/count)), exact in both tails.
 Quantile largest_of(const Quantile& quantile, double count);
 
 }  // namespace prismopt

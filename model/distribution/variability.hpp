@@ -1,6 +1,6 @@
 #pragma once
 
-/// How times vary: the PRISM part of a scenario.
+/// Variability of step times: the [variability] part of a scenario.
 
 #include "model/distribution/distribution.hpp"
 #include "model/hardware/kernel_class.hpp"
@@ -13,41 +13,44 @@
 
 namespace prismopt {
 
-/// d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * operation
-///                    * residual
+/// Distributions of the factors of a duration:
 ///
-/// Every law is a factor of mean one. Spatial factors persist through a run (drawn once a fleet) and act on compute.
+///     d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * operation
+///                        * residual
+///
+/// Every factor has mean one. Spatial factors persist through a run (drawn once per fleet) and act on compute.
+/// docs/methods/distributions.md.
 struct Variability {
-    Law gpu;                   // spatial: one factor a GPU
-    Law node;                  // spatial: one factor a node (first network tier)
+    Law gpu;                   // spatial: one factor per GPU
+    Law node;                  // spatial: one factor per node (first network tier)
     Law site;                  // spatial: one factor for the whole fleet
-    Law common_step;           // one draw a step, scales all of it; integrated exactly, not drawn
-    Law common_compute;        // one draw a step, scales all compute
-    Law common_communication;  // one draw a step, scales all communication
-    Law stage;                 // one draw a step, replica and stage
-    Law microbatch;            // one draw a step, replica and microbatch
-    Law operation;             // one draw an op: what its kernels share; of collectives inside it too
-    /// One draw a microbatch and layer: factor of what the fullest member of an expert parallel group has beyond the mean
-    /// (ExpertsBlock::imbalance - 1), and its correlation between the layers that a microbatch passes in one op.
+    Law common_step;           // one draw per step, scales all of it; integrated exactly, not drawn
+    Law common_compute;        // one draw per step, scales all compute
+    Law common_communication;  // one draw per step, scales all communication
+    Law stage;                 // one draw per step, replica and stage
+    Law microbatch;            // one draw per step, replica and microbatch
+    Law operation;             // one draw per op, shared by its kernels and the collectives inside it
+    /// Factor of the load of the most loaded member of an expert-parallel group beyond the mean (ExpertsBlock::imbalance - 1),
+    /// one draw per microbatch and layer, and its correlation between the layers that a microbatch passes in one op.
     Law expert_imbalance;
     double expert_imbalance_correlation = 1.0;
-    /// Per-step factors of all traffic that crosses a tier of the network, one for each tier; empty: constant.
+    /// Per-step factors of all traffic that crosses a tier of the network, one per tier; empty: constant.
     std::vector<Law> tier;
-    // One draw a kernel (or blocking collective), by class; a class without has that of the class it is within.
+    // One draw per kernel (or blocking collective), by class; a class without a distribution has that of its parent.
     std::array<std::optional<Law>, kernel_classes> residual;
 };
 
-/// The law of the class, or of the nearest that it is within; constant where there is none.
+/// Returns the residual distribution of the class, or of its nearest ancestor that has one; constant if none has.
 const Law& residual_law(const Variability& variability, KernelClass kernel);
 
-/// Whether this quantile of every law is at least the law's mean. Where a rare mode is so slow that it is not, a step's quantile
-/// may lie below its mean, and what bounds the mean does not bound it.
+/// Returns whether this quantile of every distribution is at least its mean. If not (a very slow rare mode), a step's quantile
+/// may lie below its mean, and a lower bound of the mean does not hold for it.
 bool quantiles_reach_means(const Variability& variability, double probability);
 
-/// Of the most skewed law: third central moment over variance^1.5; zero where nothing varies.
+/// Returns the skewness of the most skewed distribution: third central moment over variance^1.5; zero if nothing varies.
 double largest_skewness(const Variability& variability);
 
-/// One fleet's nodes, known: law of the node times the slowest of its GPUs.
+/// Draws the node factors of one fleet: each the factor of the node times that of its slowest GPU.
 std::vector<double> drawn_node_factors(const Variability& variability, int nodes, int gpus_per_node, std::uint64_t seed);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The model's tables in a register's worth of draws: each function here is one of model/distribution/polynomial_pieces.hpp, lane by lane.
+/// Vectorised functions of model/distribution/polynomial_pieces.hpp, lane by lane.
 
 #include "model/base/registers.hpp"
 #include "model/distribution/polynomial_pieces.hpp"

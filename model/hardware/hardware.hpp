@@ -1,6 +1,6 @@
 #pragma once
 
-/// On what it is trained: an accelerator, the nested tiers of its network, and the cluster they form.
+/// Hardware description of a cluster: accelerator, software stack, and the nested tiers of the network.
 
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Numbers in which the products of linear layers are computed. Attention, normalisation and the loss stay in 16 bits (32 under
-/// fp32 and tf32), as in NVIDIA's Transformer Engine.
+/// Precision of the products of linear layers. Attention, normalisation and the loss stay in 16 bits (32 with fp32 and tf32), as
+/// in NVIDIA's Transformer Engine.
 enum class Precision { fp32, tf32, bf16, fp8, nvfp4 };
 template <>
 inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Precision::fp32, "fp32"},
@@ -22,20 +22,21 @@ inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Pr
                                                                              {Precision::fp8, "fp8"},
                                                                              {Precision::nvfp4, "nvfp4"}});
 
-/// Shares of the peak that kernels reach, fitted to measured runs (the catalog names them); dimensionless.
+/// Fractions of the peaks that kernels reach, fitted to measured runs (named in the catalog); dimensionless.
 struct Efficiency {
     double gemm = 0.0;       // large matrix products, before tile and wave quantisation
     double attention = 0.0;  // fused attention, forward
     double attention_backward = 0.0;
-    double memory = 0.0;    // elementwise kernels, against memory bandwidth
+    double memory = 0.0;    // elementwise kernels, of memory bandwidth
     double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
 
     bool operator==(const Efficiency&) const = default;
 };
 
+/// One accelerator (GPU).
 struct Accelerator {
     std::string name;
-    FlopsPerSecond peak_bf16;  // dense, without sparsity; of 16-bit numbers
+    FlopsPerSecond peak_bf16;  // 16-bit products, dense, without sparsity
     int multiprocessors = 0;   // for wave quantisation
     Bytes memory;
     Bytes memory_reserved;  // CUDA context, communication buffers, fragmentation
@@ -43,106 +44,107 @@ struct Accelerator {
     Watts power;     // board limit
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
-    double model_error = 0.0;  // relative: the model interval is never narrower than this
-    // Dense peaks of other numbers; zero: the accelerator has no such products.
+    double model_error = 0.0;  // relative; lower limit of the width of the model's prediction interval
+    // Dense peaks of other precisions; zero: not supported.
     FlopsPerSecond peak_fp32{0.0};
     FlopsPerSecond peak_tf32{0.0};
     FlopsPerSecond peak_fp8{0.0};
     FlopsPerSecond peak_fp4{0.0};
 
-    // The host's share for this accelerator: of the link to it, per direction, and of its memory; zero: nothing can be kept there.
+    // This accelerator's share of the host: of the link to it, per direction, and of its memory bandwidth; zero: no offloading.
     BytesPerSecond host_link{0.0};
     BytesPerSecond host_memory_bandwidth{0.0};
 
-    std::string catalog_entry{};  // whose numbers these are, or were before some were changed; empty: of no entry
+    std::string catalog_entry{};  // entry that the numbers are from, even if some were changed; empty: none
 
     bool operator==(const Accelerator&) const = default;
 
-    /// Peak of dense products; zero where the accelerator has none in this precision.
+    /// Returns the peak of dense products; zero if the accelerator does not support this precision.
     FlopsPerSecond peak(Precision precision) const;
 };
 
-/// What a framework and its release make of an accelerator and its network. The factors multiply the accelerator's shares of the
-/// peak, so that both can be fitted on runs that have only one of them in common.
+/// Software stack: a framework release's effect on kernel and network times. Its factors multiply the accelerator's fractions of
+/// the peak, so that both can be fitted on runs that have only one of them in common.
 struct SoftwareStack {
     std::string name = "reference";
     double gemm = 1.0;
     double attention = 1.0;
-    double memory = 1.0;               // below one where elementwise kernels are not fused
+    double memory = 1.0;               // below one if elementwise kernels are not fused
     Seconds launch{0.0};               // added to the accelerator's gap between kernels
-    Seconds step{0.0};                 // once a step: data, loss, logging, gradient norm
-    double gradient_bytes = 4.0;       // of one number in the reduction of gradients
+    Seconds step{0.0};                 // once per step: data, loss, logging, gradient norm
+    double gradient_bytes = 4.0;       // per gradient element in the reduction of gradients
     double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;              // factor of the links' efficiency
-    bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once an expert
+    bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once per expert
     double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;             // collectives in which the parameters of a layer are gathered
-    Seconds host{0.0};                 // of the processor that launches a kernel: no pass is shorter than its kernels' sum
-    double communication_share = 0.1;  // share of the multiprocessors that a collective beside compute takes from it
+    double messages = 1.0;             // collectives per layer that gather its parameters
+    Seconds host{0.0};                 // host time per kernel launch: no pass is shorter than its launches
+    double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
-        false;  // a stage of an interleaved schedule exchanges what a forward and a backward give, then goes on
+        false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
 };
 
-/// The accelerator as programs of the stack find it.
+/// Returns the accelerator as seen through the software stack.
 Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
-/// The same of a link.
 struct NetworkTier;
+/// Returns the tier as seen through the software stack.
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 
-/// One level of the network. A tier joins units of `group_gpus` GPUs; the first is the innermost (NVLink domain).
+/// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is the innermost (NVLink domain).
 struct NetworkTier {
     std::string name;
     int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
-    BytesPerSecond bandwidth;       // per GPU and direction, as the datasheet says
-    double efficiency = 1.0;        // share of it that large collectives reach (bus bandwidth)
-    Seconds latency;                // one hop of a ring on this tier, of a long message
+    BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet
+    double efficiency = 1.0;        // fraction of it that large collectives reach (bus bandwidth)
+    Seconds latency;                // one hop of a ring on this tier, for long messages
     double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
-    double in_network = 0.0;        // share of the bandwidth that sums in the switches reach; 0: switches do not add
-    double point_to_point = 0.0;    // share of it that one GPU's message to one other reaches; 0: as large collectives
+    double in_network = 0.0;        // fraction of the bandwidth that sums in the switches reach; 0: switches do not add
+    double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
 
-    // Of a tier that joins buildings, campuses or regions:
+    // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{
-        0.0};           // of all that leaves one unit of the tier below, per direction; 0: its GPUs' links are the limit
-    double loss = 0.0;  // share of packets that arrive nowhere
+        0.0};           // total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links
+    double loss = 0.0;  // fraction of packets lost
 
-    std::string catalog_entry{};  // link whose numbers these are, or were before some were changed; empty: of no entry
+    std::string catalog_entry{};  // link that the numbers are from, even if some were changed; empty: none
 
     bool circuit() const { return aggregate.si > 0.0; }
-    /// What of the bandwidth large collectives reach, after what is sent again.
+    /// Returns the fraction of the bandwidth that large collectives reach, retransmissions deducted.
     double reached() const;
 };
 
-/// What nodes are like that nobody has measured: luck, as on any cluster of the kind, or as the catalog's accelerator.
+/// Treatment of nodes without a measured factor: drawn at random, or nominal (as the catalog's accelerator).
 enum class UnlistedNodes { drawn, nominal };
 template <>
 inline constexpr auto names_of<UnlistedNodes> = std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"},
                                                                                      {UnlistedNodes::nominal, "nominal"}});
 
+/// A cluster: accelerators, network tiers, price, and known node factors.
 struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier> tiers;    // innermost first; group_gpus nest
-    DollarsPerSecond gpu_price;        // of one GPU with its share of the cluster
-    SoftwareStack stack;               // already part of `accelerator`
-    bool flat_collectives = false;     // one ring through all members, also across circuits
-    KernelSpeeds speed;                // of a what-if: faster kernels hide less, and what is hidden behind them shows
-    std::vector<double> node_factors;  // [node]: how much longer each computes, or drawn_node; empty: all are drawn
-    UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // of lists of node factors
+    std::vector<NetworkTier> tiers;                       // innermost first; group_gpus nest
+    DollarsPerSecond gpu_price;                           // per GPU, with its share of the cluster
+    SoftwareStack stack;                                  // already applied to `accelerator`
+    bool flat_collectives = false;                        // one ring through all members, also across circuits
+    KernelSpeeds speed;                                   // of what-ifs: faster kernels hide less communication
+    std::vector<double> node_factors;                     // [node]: factor of compute times, or drawn_node; empty: all are drawn
+    UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // nodes missing from a list of node factors
 
-    static constexpr double drawn_node = 0.0;  // its factor and its GPUs' are drawn by fleet
+    static constexpr double drawn_node = 0.0;  // the factors of the node and its GPUs are drawn per fleet
 
     bool nodes_listed() const { return !node_factors.empty(); }
-    /// All of them.
+    /// Whether the factors of all nodes are known.
     bool nodes_known() const
     {
         return nodes_listed() && std::find(node_factors.begin(), node_factors.end(), drawn_node) == node_factors.end();
     }
-    /// Of nodes that a list of factors leaves out.
+    /// Returns the factor of nodes missing from a list of factors.
     double unlisted_factor() const { return unlisted_nodes == UnlistedNodes::nominal ? 1.0 : drawn_node; }
     int gpus_per_node() const { return tiers.front().group_gpus; }
     int nodes() const { return gpus / gpus_per_node(); }
-    /// GPUs that the tiers below the first circuit join; 0: there are no circuits.
+    /// Returns the GPUs per building, that is, joined by the tiers below the first circuit; 0 without circuits.
     int building_gpus() const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kernel classes: kernels and collectives that share a residual distribution, and that a what-if makes faster together.
+/// Kernel classes: kernels and collectives that share a residual distribution and the speed of a what-if.
 
 #include "model/base/names.hpp"
 
@@ -20,12 +20,12 @@ inline constexpr auto names_of<Collective> = std::to_array<Named<Collective>>({{
                                                                                {Collective::all_reduce, "all_reduce"},
                                                                                {Collective::all_to_all, "all_to_all"}});
 
-/// Process groups of collectives. `sharded`: parameters gathered and gradients reduced inside the passes of each layer (FSDP, ZeRO-2
-/// and ZeRO-3); `data`: the same at the ends of a step.
+/// Process groups of collectives. `sharded`: gathers of parameters and reductions of gradients inside the passes of each layer
+/// (FSDP, ZeRO-2 and ZeRO-3); `data`: the same at the ends of a step.
 enum class ProcessGroup { tensor, context, expert, sharded, data };
 
-/// Classes form a tree. A class without a distribution inherits its parent's; a what-if of a class applies to its subtree. Classes
-/// whose names end in "_collective" are inner nodes: no kernel has one of them.
+/// Kernel classes form a tree. A class without a distribution inherits its parent's; a what-if of a class applies to its subtree.
+/// Classes whose names end in "_collective" are inner nodes without kernels of their own.
 enum class KernelClass : std::uint8_t {
     gemm,
     grouped_gemm,
@@ -57,16 +57,17 @@ enum class KernelClass : std::uint8_t {
     dp_all_reduce
 };
 
+/// Row of the table of kernel classes.
 struct KernelClassRow {
     KernelClass kernel;
     std::string_view name;
-    KernelClass within;  // parent; itself: a root
+    KernelClass within;  // parent; the class itself if it is a root
     std::string_view help;
     std::optional<ProcessGroup> group{};
     std::optional<Collective> kind{};
 };
 
-/// In the order of the enumerators; parents before children.
+/// Table of kernel classes, in the order of the enumerators; parents before children.
 inline constexpr auto kernel_class_rows = [] {
     using enum KernelClass;
     using G = ProcessGroup;
@@ -122,7 +123,7 @@ static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(),
 
 constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
 
-/// Calls visit(class) for the class, then for its parent, up to the root.
+/// Calls visit(class) for the class, its parent, and so on up to the root.
 template <class Visit>
 constexpr void for_outer_classes(KernelClass kernel, Visit&& visit)
 {
@@ -133,6 +134,7 @@ constexpr void for_outer_classes(KernelClass kernel, Visit&& visit)
     }
 }
 
+/// Returns the root of a class.
 constexpr KernelClass outermost(KernelClass kernel)
 {
     KernelClass last = kernel;
@@ -140,7 +142,7 @@ constexpr KernelClass outermost(KernelClass kernel)
     return last;
 }
 
-/// Whether `kernel` is `outer`, or within it.
+/// Returns whether `kernel` is `outer` or within it.
 constexpr bool is_within(KernelClass kernel, KernelClass outer)
 {
     bool found = false;
@@ -148,17 +150,17 @@ constexpr bool is_within(KernelClass kernel, KernelClass outer)
     return found;
 }
 
-/// Class of all collectives of the group.
+/// Returns the class of all collectives of the group.
 constexpr KernelClass class_of(ProcessGroup group)
 {
     const auto is_of_group = [group](const KernelClassRow& row) { return row.group == group && !row.kind; };
     return std::find_if(kernel_class_rows.begin(), kernel_class_rows.end(), is_of_group)->kernel;
 }
 
-/// Class of the group's collectives of one kind; that of all of them where the kind has none.
+/// Returns the class of the group's collectives of one kind; that of all of them if the kind has none.
 constexpr KernelClass class_of(ProcessGroup group, Collective kind)
 {
-    constexpr auto table = [] {  // plans are costed with it
+    constexpr auto table = [] {  // precomputed, as costs of plans call this often
         std::array<std::array<KernelClass, 4>, 5> classes{};
         for (std::size_t g = 0; g < classes.size(); ++g) {
             classes[g].fill(class_of(static_cast<ProcessGroup>(g)));
@@ -173,13 +175,13 @@ constexpr KernelClass class_of(ProcessGroup group, Collective kind)
     return table[static_cast<std::size_t>(group)][static_cast<std::size_t>(kind)];
 }
 
-/// How many times as fast as modelled kernels run, by class.
+/// Speed factors of kernels relative to the model, by class.
 class KernelSpeeds {
 public:
     constexpr KernelSpeeds() { factor_.fill(1.0); }
 
     double of(KernelClass kernel) const { return factor_[static_cast<std::size_t>(kernel)]; }
-    /// Of the class and all within it.
+    /// Multiplies the speed of the class and of all classes within it.
     void multiply(KernelClass kernel, double speed)
     {
         for (const KernelClassRow& row : kernel_class_rows) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a training run draws from the grid, and what that emits.
+/// Power of a training run and its emissions.
 
 #include "model/base/units.hpp"
 
@@ -9,18 +9,19 @@
 
 namespace prismopt {
 
+/// Power of a GPU with its share of node, network and building.
 struct Power {
     std::string name;
-    double board_share = 1.0;  // of the accelerator's board limit that training draws
-    double idle_share = 1.0;   // of it that a board draws that waits: for a node, a restart, a checkpoint, or as a spare
-    Watts host;                // of a GPU's share of its node and network, beside the board
-    double pue = 1.0;          // power of the building over that of its computers
+    double board_share = 1.0;  // fraction of the accelerator's board limit drawn in training
+    double idle_share = 1.0;   // fraction drawn by a waiting board: for a node, a restart, a checkpoint, or as a spare
+    Watts host;                // a GPU's share of its node and network, without the board
+    double pue = 1.0;          // power usage effectiveness: power of the building over that of its computers
     CarbonIntensity carbon;    // of the electricity
 };
 
-/// Of the building, for each GPU that trains.
+/// Returns the building's power per GPU in training.
 constexpr Watts training_power(const Power& power, Watts board) { return power.pue * (power.board_share * board + power.host); }
-/// The same for each that is held and waits; its host runs on. Waiting never draws more than training.
+/// Returns the building's power per waiting GPU; its host runs on. Waiting never draws more than training.
 constexpr Watts idle_power(const Power& power, Watts board)
 {
     return power.pue * (std::min(power.idle_share, power.board_share) * board + power.host);

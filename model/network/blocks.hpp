@@ -1,7 +1,7 @@
 #pragma once
 
-/// The blocks that layers are made of. A block is a struct with the keys by which users describe it, and a function that returns its
-/// operators (in model/network/blocks/). Readers, schema and reference page follow from the keys.
+/// Blocks of layers. A block is a struct with the keys by which users describe it, and a function that returns its operators (in
+/// model/network/blocks/). Readers, schema and reference page follow from the keys. Formulas: docs/methods/README.md.
 
 #include "model/network/operators.hpp"
 
@@ -14,15 +14,15 @@ namespace prismopt {
 
 using Block = std::vector<Operator>;
 
-/// The residual stream that the blocks of a layer read and add to.
+/// Residual stream that the blocks of a layer read and add to.
 struct ResidualStream {
     double hidden = 0.0;
     Normalisation normalisation = Normalisation::layer_norm;
     NormPlace norms = NormPlace::pre;
-    bool dropout = false;  // masks are kept
+    bool dropout = false;  // masks are saved
 };
 
-/// A key of a block's description. The range is of numbers.
+/// Key of a block's description. `low` and `high` bound numeric values.
 template <class Owner, class Value>
 struct BlockKey {
     std::string_view name;
@@ -88,7 +88,7 @@ struct AttentionBlock {
 
     int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
     bool splits(int tp) const { return heads % tp == 0 && (key_heads() % tp == 0 || tp % key_heads() == 0); }
-    /// No training program exchanges keys for a kernel that writes its scores.
+    /// No training framework exchanges keys for a kernel that writes its scores.
     bool shares_sequence(int /*tp*/, int cp) const { return cp == 1 || kernel == AttentionKernel::flash; }
 
     bool operator==(const AttentionBlock&) const = default;
@@ -144,7 +144,7 @@ struct MlpBlock {
 };
 Block operators_of(const MlpBlock& block, const ResidualStream& stream);
 
-/// Mixture of experts (Lepikhin et al., arXiv 2006.16668, section 2.2; groups and order as in Megatron-Core).
+/// Mixture of experts (Lepikhin et al., arXiv 2006.16668, section 2.2; groups and order of messages as in Megatron-Core).
 struct ExpertsBlock {
     int count = 0;
     int active = 0;
@@ -199,9 +199,9 @@ struct Mamba2Block {
                    key("convolution", &Mamba2Block::convolution, "kernel size of the short convolution before the scan", "4"),
                    key("chunk", &Mamba2Block::chunk, "chunk length of the scan, in tokens", "128")};
 
-    /// Groups are not copied (Megatron-Core, ssm/mamba_mixer.py).
+    /// Groups are not replicated (Megatron-Core, ssm/mamba_mixer.py).
     bool splits(int tp) const { return heads % tp == 0 && groups % tp == 0; }
-    /// Members exchange tokens for whole heads (operators.hpp, Scan).
+    /// Ranks exchange tokens for whole heads (operators.hpp, Scan).
     bool shares_sequence(int tp, int cp) const { return heads % (tp * cp) == 0; }
 
     bool operator==(const Mamba2Block&) const = default;
@@ -248,7 +248,7 @@ struct GatedConvolutionBlock {
 };
 Block operators_of(const GatedConvolutionBlock& block, const ResidualStream& stream);
 
-/// A linear layer on its own, without norm and residual connection: patch embeddings, projectors, layers of recommendation networks.
+/// Linear layer without norm and residual connection: patch embeddings, projectors, layers of recommendation networks.
 struct LinearBlock {
     int from = 0;
     int to = 0;
@@ -271,7 +271,7 @@ struct LinearBlock {
 };
 Block operators_of(const LinearBlock& block, const ResidualStream& stream);
 
-/// Scales, shifts and gates of a layer's blocks by a vector of the sample (adaptive norms: Peebles and Xie, arXiv 2212.09748).
+/// Scales, shifts and gates of a layer's blocks from a vector of the sample (adaptive norms: Peebles and Xie, arXiv 2212.09748).
 struct ModulationBlock {
     int vectors = 6;
 
@@ -285,7 +285,7 @@ struct ModulationBlock {
 };
 Block operators_of(const ModulationBlock& block, const ResidualStream& stream);
 
-/// Norm, activation and convolution, twice, with a sum round them (Ho et al., arXiv 2006.11239, appendix B).
+/// Residual block of a U-Net: norm, activation and convolution, twice (Ho et al., arXiv 2006.11239, appendix B).
 struct ResidualConvolutionBlock {
     int from = 0;
     int to = 0;
@@ -311,7 +311,7 @@ struct ResidualConvolutionBlock {
 };
 Block operators_of(const ResidualConvolutionBlock& block, const ResidualStream& stream);
 
-/// One convolution without norm and sum: to another resolution, or to other channels.
+/// Convolution without norm and residual connection: to another resolution, or to other channels.
 struct ConvolutionBlock {
     int from = 0;
     int to = 0;
@@ -377,12 +377,12 @@ struct InteractionBlock {
 };
 Block operators_of(const InteractionBlock& block, const ResidualStream& stream);
 
-/// Every kind of block, in the order in which messages show them.
+/// All kinds of blocks, in the order in which messages show them.
 using BlockDescription = std::variant<AttentionBlock, LatentAttentionBlock, MlpBlock, ExpertsBlock, Mamba2Block, GatedDeltaBlock,
                                       GatedConvolutionBlock, LinearBlock, ModulationBlock, ResidualConvolutionBlock,
                                       ConvolutionBlock, TablesBlock, InteractionBlock>;
 
-/// Whether tensor parallelism of that degree can divide it.
+/// Returns whether tensor parallelism of this degree can divide the block.
 inline bool splits(const BlockDescription& block, int tp)
 {
     return std::visit(
@@ -396,7 +396,7 @@ inline bool splits(const BlockDescription& block, int tp)
         block);
 }
 
-/// Whether so many context parallel GPUs can share a sequence in it, each of so many tensor parallel ones.
+/// Returns whether a context-parallel group of `cp` can share a sequence in the block, with tensor-parallel degree `tp`.
 inline bool shares_sequence(const BlockDescription& block, int tp, int cp)
 {
     return std::visit(
@@ -410,12 +410,12 @@ inline bool shares_sequence(const BlockDescription& block, int tp, int cp)
         block);
 }
 
-/// The first and the last of a network, and what predicts tokens behind the next one.
+/// Returns the embedding. `positions`: learned positions, or 0.
 Block embedding_block(const ResidualStream& stream, double vocabulary, double positions);
-/// Final norm, logits, loss. `tied`: the embedding's table is the head's matrix.
+/// Returns final norm, logits and loss. `tied`: the head's matrix is the embedding's table.
 Block head_block(const ResidualStream& stream, double vocabulary, bool tied);
-/// What a module of multi-token prediction (DeepSeek-AI, arXiv 2412.19437, section 2.2) has before its layer: the embedding of a
-/// later token, two norms, and their product. Its head is the network's.
+/// Returns the operators before the layer of a multi-token prediction module (DeepSeek-AI, arXiv 2412.19437, section 2.2): the
+/// embedding of a later token, two norms, and their product. Its head is the network's.
 Block prediction_block(const ResidualStream& stream, double vocabulary);
 
 }  // namespace prismopt

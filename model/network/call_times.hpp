@@ -1,6 +1,6 @@
 #pragma once
 
-/// Times of calls on one cluster.
+/// Mean times of kernels and messages on one cluster. docs/methods/kernel-times.md.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/calls.hpp"
@@ -8,12 +8,13 @@
 
 namespace prismopt {
 
+/// Times of calls for one precision.
 class CallTimes {
 public:
-    /// The cluster must outlive it. `precision`: of the linear layers' products.
+    /// The cluster must outlive this object. `precision`: of the products of linear layers.
     CallTimes(Precision precision, const Cluster& cluster);
 
-    /// Against 16-bit numbers.
+    /// Returns the width of activations relative to 16 bits: 1 or 2.
     double width() const { return width_; }
     Seconds of(const KernelCall& call) const;
     Seconds of(const CollectiveCall& message) const;
@@ -21,8 +22,9 @@ public:
     void add(const Calls& calls, PassBuilder& pass) const;
 
 private:
-    /// Compute of shared experts beside each exchange of tokens, of which there is one before the routed experts and one behind them:
-    /// as much beside each (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the second).
+    /// Returns the compute of shared experts beside each exchange of tokens: equal shares for the exchange before and the one
+    /// after the routed experts (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the
+    /// second).
     Seconds beside_tokens(const std::vector<AnyCall>& list) const;
     Seconds product(const KernelCall& call, Precision precision) const;
 

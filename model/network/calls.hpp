@@ -1,6 +1,6 @@
 #pragma once
 
-/// A pass through a layer as counts: kernels and messages in order, before any hardware is known.
+/// A pass through a layer as a list of kernels and messages with their counts, independent of hardware.
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_class.hpp"
@@ -13,42 +13,42 @@
 
 namespace prismopt {
 
-/// How the time of a kernel follows from its counts (model/network/call_times.hpp).
+/// Roofline by which the time of a kernel follows from its counts (model/network/call_times.hpp).
 enum class Roof {
     product,       // in the precision of the linear layers
     wide_product,  // at least 16 bits
     scores,        // batched products of plain attention
     attention,     // fused, forward
     attention_backward,
-    scan,     // products as attention's beside traffic: the longer of the two
+    scan,     // the longer of attention's products and traffic
     memory,   // traffic
-    routing,  // traffic of tokens on their way to experts, by the software stack's factor
-    loss      // traffic of the loss, by the software stack's bytes a logit
+    routing,  // traffic of token routing, times the software stack's factor
+    loss      // traffic of the loss, by the software stack's bytes per logit
 };
 
-/// A kernel, or some that run as one. A product is [m, k] times [k, n], `groups` times.
+/// One kernel, or several fused ones. A product is [m, k] times [k, n], `groups` times.
 struct KernelCall {
     KernelClass kind = KernelClass::gemm;
     Roof roof = Roof::product;
     double groups = 1.0;
     double m = 0.0;
     double n = 0.0;
-    double k = 0.0;             // of scores: the inner dimension
+    double k = 0.0;             // for scores: the inner dimension
     double flops = 0.0;         // executed
     double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     bool exact_bytes = false;   // ... whatever the precision of activations
     double launches = 1.0;
-    bool fuses = false;         // with such a kernel before it
+    bool fuses = false;         // fuses with such a kernel before it
     Surplus surplus{};          // of routed tokens
-    bool hides_tokens = false;  // exchanges of tokens may run beside it
+    bool hides_tokens = false;  // exchanges of tokens may overlap with it
 };
 
-/// A collective that all members wait for.
+/// One collective, at the end of which all members wait for each other.
 struct CollectiveCall {
     enum class Way {
         collective,
-        tokens,  // an all-to-all of copies of tokens
+        tokens,  // an all-to-all of token copies
         ring     // an all-gather as transfers between neighbours
     };
     enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // what hides it
@@ -59,11 +59,11 @@ struct CollectiveCall {
     ProcessGroup of = ProcessGroup::tensor;
     Group group{};
     double times = 1.0;
-    double active = 0.0;  // experts that a token goes to
+    double active = 0.0;  // experts per token
     Meeting members = Meeting::tensor;
     Beside beside = Beside::nothing;
-    double share = 1.0;   // of the kernel, that hides it
-    double rounds = 0.0;  // of a collective in rounds, the first or last of which nothing hides
+    double share = 1.0;   // share of the kernel that hides it
+    double rounds = 0.0;  // number of rounds, of which the first or last is exposed; 0: not in rounds
     Surplus surplus{};    // of routed tokens
 
     KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(of, kind); }
@@ -71,7 +71,7 @@ struct CollectiveCall {
 
 using AnyCall = std::variant<KernelCall, CollectiveCall>;
 
-/// Collects the calls of one pass.
+/// Collects the kernels and messages of one pass.
 class Calls {
 public:
     Calls& kernel(const KernelCall& call)
@@ -104,7 +104,7 @@ public:
         list_.emplace_back(call);
         return *this;
     }
-    /// From call number `first` on, kernels hide exchanges of tokens.
+    /// Marks the kernels from call number `first` on as hiding exchanges of tokens.
     void hide_tokens(std::size_t first)
     {
         for (std::size_t i = first; i < list_.size(); ++i) {
@@ -113,7 +113,7 @@ public:
             }
         }
     }
-    /// Operands of a product that are cast to fewer bits: one kernel at the end of the pass.
+    /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass.
     Calls& cast(double numbers)
     {
         cast_numbers_ += numbers;

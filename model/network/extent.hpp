@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one microbatch is to one GPU of a plan: degrees of parallelism, tokens, and widths of tensors on one member.
+/// Extent of one microbatch on one GPU of a plan: degrees of parallelism, tokens, and widths of tensors.
 
 #include "model/plan/plan.hpp"
 
@@ -12,14 +12,14 @@
 
 namespace prismopt {
 
-/// Shape of what one call computes.
+/// Properties of a plan and phase on which the costs of a layer depend.
 struct LayerShape {
     int sequence = 0;
     int microbatch = 1;
     int tp = 1;
     bool sequence_parallel = true;
     Recompute recompute = Recompute::none;
-    int recomputed_layers = 0;  // that full recompute covers; 0: all
+    int recomputed_layers = 0;  // layers that full recompute covers; 0: all
     int cp = 1;
     ContextExchange context_exchange = ContextExchange::ring;
     int ep = 1;
@@ -36,10 +36,11 @@ struct LayerShape {
 
     auto operator<=>(const LayerShape&) const = default;
 };
-/// `batch`: sequences of a step.
+/// Returns the shape for a plan, a sequence length and a global batch in sequences.
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch);
 
-/// Columns of a tensor as tensor parallelism divides them: in groups that stay whole (heads), each GPU at least one.
+/// Columns of a tensor under tensor parallelism. They are divided in groups that stay whole (heads), with at least one group per
+/// GPU.
 class Width {
 public:
     Width() = default;
@@ -50,7 +51,7 @@ public:
         width.parts_[0] = {count, size};
         return width;
     }
-    /// Filled up to a multiple of `step` on each of several members.
+    /// Returns a width padded to a multiple of `step` on each of several members.
     static Width padded(double columns, double step)
     {
         Width width(columns);
@@ -68,7 +69,7 @@ public:
     }
 
     double whole() const { return local(1.0); }
-    /// On one of `members`.
+    /// Returns the columns on one of `members`.
     double local(double members) const
     {
         double columns = 0.0;
@@ -87,32 +88,32 @@ private:
     double step_ = 0.0;
 };
 
-/// Which tokens and columns of a tensor one GPU has.
+/// Distribution of a tensor's tokens and columns over GPUs.
 enum class Place {
-    sequence,  // all columns; with sequence parallelism of a tp-th of the tokens, else of all
-    columns,   // its columns of all tokens
-    own,       // all columns of a tp-th of the tokens: the members of a tensor parallel group share them out
-    routed     // all columns of the tokens that its experts get
+    sequence,  // all columns; of a tp-th of the tokens with sequence parallelism, else of all tokens
+    columns,   // this GPU's columns of all tokens
+    own,       // all columns of a tp-th of the tokens
+    routed     // all columns of the tokens routed to this GPU's experts
 };
 
-/// Work on tokens that the fullest GPU of an expert parallel group has beyond the mean.
+/// Work on tokens of the most loaded GPU of an expert-parallel group beyond the mean.
 struct Surplus {
     double share = 0.0;      // of all its work
-    double most = no_limit;  // over its mean, where a capacity ends it
+    double most = no_limit;  // upper limit over its mean, set by a capacity
 
     static constexpr double no_limit = std::numeric_limits<double>::infinity();
 };
 
-/// Mixture of experts, as far as sizes depend on it.
+/// Routing parameters of a mixture of experts. docs/methods/experts.md.
 struct Routing {
     double experts = 0.0;    // E, routed
-    double active = 0.0;     // k, for each token
-    double imbalance = 1.0;  // tokens of the fullest expert group over the mean
-    double capacity = 0.0;   // most tokens of an expert over the mean, the rest is dropped; 0: none is
+    double active = 0.0;     // k, per token
+    double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
+    double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
 
-    /// Tokens of the fullest GPU over the mean.
+    /// Returns the tokens of the most loaded GPU over the mean.
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
-    /// Share of its tokens that the fullest GPU has beyond the mean: what varies with the load (model/distribution/chain_law.hpp).
+    /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load (model/distribution/chain_law.hpp).
     Surplus surplus() const
     {
         const bool drops = capacity > 0.0 && imbalance > 1.0;
@@ -123,19 +124,19 @@ struct Routing {
 /// Tokens of one microbatch on one GPU.
 struct Extent {
     const LayerShape& shape;
-    double sequence;  // tokens of a sequence at this place of the network
+    double sequence;  // tokens per sequence at this place of the network
     double tokens;    // b s / cp
     double tp;
-    double sequence_split;  // members that share what is outside the products: tp with sequence parallelism
+    double sequence_split;  // GPUs that share the work outside the products: tp with sequence parallelism, else 1
 
-    /// `share`: tokens here for each token of the phase's sequence.
+    /// `share`: tokens here per token of the phase's sequence.
     explicit Extent(const LayerShape& computed, double share = 1.0)
         : shape(computed), sequence(share * computed.sequence), tokens(computed.microbatch * sequence / computed.cp),
           tp(computed.tp), sequence_split(computed.sequence_parallel ? tp : 1.0)
     {
     }
 
-    /// Of another sequence beside it: so many tokens of each sample; 0: of this one.
+    /// Returns the extent of another sequence with so many tokens per sample; 0: this extent.
     Extent beside(double other_sequence) const
     {
         Extent result = *this;
@@ -146,14 +147,15 @@ struct Extent {
         return result;
     }
 
-    /// Tokens that one GPU routes, and copies of them that leave it.
+    /// Tokens that one GPU routes.
     double own() const { return tokens / tp; }
+    /// Token copies that one GPU sends.
     double copies(const Routing& r) const { return own() * r.active; }
-    /// Tokens that reach the fullest GPU: gathered over the GPUs that share an expert.
+    /// Token copies on the most loaded GPU, gathered over the GPUs that share an expert.
     double fullest(const Routing& r) const { return copies(r) * r.kept() * shape.etp; }
     double local_experts(const Routing& r) const { return r.experts / shape.ep; }
 
-    /// Numbers of a tensor on one GPU.
+    /// Returns the elements of a tensor on one GPU.
     double numbers(Place place, const Width& width, const Routing& r = {}) const
     {
         switch (place) {

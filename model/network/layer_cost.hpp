@@ -1,7 +1,7 @@
 #pragma once
 
-/// What one microbatch costs in the parts of a network: kernels, the collectives between them, and what is kept for the
-/// backward pass. All times are means, free of noise; laws are composed over the chains elsewhere (model/distribution/chain_law.hpp).
+/// Costs of one microbatch in the parts of a network: kernels, the collectives between them, and saved activations. All times are
+/// noise-free means; distributions are composed over the chains elsewhere (model/distribution/chain_law.hpp).
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
@@ -15,16 +15,16 @@
 
 namespace prismopt {
 
-/// One kernel on one tensor parallel member; `kind` names the law of its residual.
+/// One kernel on one tensor-parallel rank; `kind` is the class of its residual distribution.
 struct Kernel {
     KernelClass kind = KernelClass::gemm;
     double seconds = 0.0;
 };
 
-/// Kernels that a member runs without waiting for the others.
+/// Kernels that a rank runs without waiting for others.
 using Segment = std::vector<Kernel>;
 
-/// What a pass waits for of one collective, or of several beside the same compute, which share one draw.
+/// Exposed part of one collective, or of several beside the same compute, which share one draw.
 struct Exposed {
     struct Part {
         KernelClass kind;
@@ -37,21 +37,21 @@ struct Exposed {
     Surplus surplus{};  // of routed tokens
 };
 
-/// One pass (forward or backward) through a part on one tensor parallel member: segments with a barrier after each, at which
-/// the members wait for the slowest, and the blocking collectives at those barriers.
+/// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after each, at which the
+/// members wait for the slowest, and the exposed collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
-    std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor parallel group where the list is shorter
-    std::vector<Exposed> exposed;  // of each collective, where that is not zero
-    double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert parallel group's members
-    double surplus_most = 0.0;     // ... over its mean, where a capacity ends it; infinity: nothing does
+    std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor-parallel group if the list is shorter
+    std::vector<Exposed> exposed;  // of each collective, if not zero
+    double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
+    double surplus_most = 0.0;     // its upper limit over its mean, set by a capacity; infinity: none
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
 };
 
-/// Passes of one part, and bytes kept per microbatch between them. The backward is whole, or in two: the gradient of the input, and
-/// that of the weights, which each product has as a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.).
-/// Paired: a forward and a backward side by side, each one's collectives hidden behind the other's compute as far as that lasts
+/// Passes of one part, and bytes saved per microbatch between them. The backward pass is whole, or split into the gradient of the
+/// input and that of the weights, each a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.). Paired:
+/// a forward and a backward pass side by side, each one's collectives hidden behind the other's compute as far as that lasts
 /// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
 struct PartCost {
     PassCost forward;
@@ -60,23 +60,23 @@ struct PartCost {
     PassCost weight_gradient;
     PassCost paired_forward;
     PassCost paired_backward;
-    double saved_bytes = 0.0;  // kept from forward to backward, or to the gradient of the input
-    double held_bytes = 0.0;   // from there to the gradient of the weights: inputs of the products, gradients of their outputs
-    double workspace_bytes = 0.0;  // largest temporaries while the part runs, beyond what is saved
+    double saved_bytes = 0.0;      // from the forward pass to the backward pass, or to the gradient of the input
+    double held_bytes = 0.0;       // from there to the gradient of the weights: inputs of products, gradients of their outputs
+    double workspace_bytes = 0.0;  // largest temporaries while the part runs, in addition to saved bytes
     Parameters parameters;         // on one GPU
-    double input_bytes = 0.0;      // of its input, that one tensor parallel member is sent where a stage begins with it
-    bool needs_gradient = true;    // whether its input does
-    double orthogonal_s = 0.0;     // making its matrices' updates orthogonal, all of them on one GPU (Muon)
+    double input_bytes = 0.0;      // input sent to one tensor-parallel rank if a stage begins with the part
+    bool needs_gradient = true;    // whether its input needs a gradient
+    double orthogonal_s = 0.0;     // orthogonalisation of its matrices' updates, all on one GPU (Muon)
 };
 
-/// A pass over a chunk: its parts, each some number of times. Refers to costs that must outlive it.
+/// A pass over a chunk: its parts with their counts. Refers to costs that must outlive it.
 struct ChunkPass {
     struct Part {
         const PassCost* cost;
         int count;
     };
     boost::container::small_vector<Part, 4> parts;
-    const ChunkPass* beside = nullptr;  // a pass of another chunk that is one with this
+    const ChunkPass* beside = nullptr;  // pass of another chunk that runs as one with this
 
     ChunkPass() = default;
     ChunkPass(const PassCost& cost, int count) : parts{{&cost, count}} {}
@@ -98,27 +98,27 @@ struct ChunkPass {
     }
 };
 
-/// The parts that pipeline chunks are made of.
+/// Costs of the parts of pipeline chunks.
 struct LayerCosts {
-    std::vector<PartCost> kinds;  // of layers; where full recompute covers some layers, each kind without and with it
-    std::vector<int> layers;      // [layer]: index among the kinds
+    std::vector<PartCost> kinds;  // of layers; if full recompute covers some layers, each kind without and with it
+    std::vector<int> layers;      // [layer]: index in kinds
     PartCost embedding;
     PartCost head;  // final norm, logits, loss
 
-    /// The kind that most layers are.
+    /// Returns the most frequent kind of layer.
     const PartCost& typical() const;
 };
 
-/// Sharded parameters are gathered beside the compute of the layer before, Zhao et al., arXiv 2304.11277, section 3.3; what compute
-/// does not hide is exposed, and what it hides takes multiprocessors from it.
-/// Leaves out: weight casts of fp8 (once a step).
+/// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
+/// arXiv 2304.11277, section 3.3); what compute does not hide is exposed, and what it hides takes multiprocessors from it. Leaves
+/// out: weight casts of fp8 (once per step).
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
-/// Bytes per parameter that an update on the host sends there (16-bit gradients) and back (16-bit parameters), one after the
-/// other (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
+/// Bytes per parameter sent to the host (16-bit gradients) and back (16-bit parameters) in an update there, one after the other
+/// (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
 inline constexpr double offloaded_update_traffic = 4.0;
 
-/// Time of updating parameters that one GPU owns, of matrices and of others, on the accelerator or on the host.
+/// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
                     const Accelerator& accelerator);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is trained: a sequence of kinds of layers, each a list of operators.
+/// Networks: a sequence of kinds of layers, each a list of operators. docs/methods/network-model.md.
 
 #include "model/network/blocks.hpp"
 #include "model/network/workload.hpp"
@@ -10,17 +10,19 @@
 
 namespace prismopt {
 
+/// One kind of layer.
 struct LayerKind {
     std::string name;
-    double width = 0.0;  // columns of its input, which is kept under full recompute and sent between stages
+    double width = 0.0;  // columns of its input, which is saved under full recompute and sent between stages
     std::vector<Operator> operators;
-    double tokens = 1.0;   // for each of the phase's sequence
-    bool backward = true;  // whether something before it, or in it, is trained
+    double tokens = 1.0;   // per token of the phase's sequence
+    bool backward = true;  // has a backward pass: it, or something before it, is trained
 };
 
+/// A network.
 struct Network {
     std::vector<LayerKind> kinds;
-    std::vector<int> layers;  // [layer]: its kind
+    std::vector<int> layers;  // [layer]: index in kinds
     LayerKind embedding;
     LayerKind head;
     OptimizerSettings optimizer;
@@ -37,16 +39,17 @@ struct Network {
     }
 };
 
+/// Returns the network of a workload.
 Network network_of(const Workload& workload);
-/// What a kind of layer is made of, in a network of that description.
+/// Returns one kind of layer of a workload.
 LayerKind layer_kind(const LayerDescription& description, const Workload& workload);
 
-/// Of one kind of layer on one GPU.
+/// Returns the parameters of one kind of layer on one GPU.
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape);
-/// Parameters of the whole network, in numbers; a matrix that two operators share counts once.
+/// Returns the number of parameters of the whole network; a matrix shared by two operators counts once.
 double parameters_of(const Network& network);
-/// Floating-point operations that the mathematics needs for one sequence, forward and backward, without recompute. Elementwise
-/// operators count nothing.
+/// Returns the floating-point operations needed mathematically for one sequence, forward and backward, without recompute and
+/// elementwise operators.
 double model_flops_per_sequence(const Network& network, int sequence);
 
 }  // namespace prismopt

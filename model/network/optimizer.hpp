@@ -1,6 +1,6 @@
 #pragma once
 
-/// The optimizer: what it holds of each parameter, and what one of its steps moves and computes.
+/// Optimizers: states per parameter, and the memory traffic and compute of an update.
 
 #include "model/base/names.hpp"
 
@@ -9,20 +9,20 @@
 
 namespace prismopt {
 
-/// AdamW has two moments of each parameter, SGD a momentum. Muon has a momentum for the matrices of layers, which it makes orthogonal
-/// (Liu et al., arXiv 2502.16982, section 2), and AdamW's moments for the rest.
+/// Kind of optimizer. AdamW has two moments per parameter, SGD a momentum. Muon has a momentum for the matrices of layers, whose
+/// updates it orthogonalises (Liu et al., arXiv 2502.16982, section 2), and AdamW's moments for the rest.
 enum class Optimizer { adamw, sgd, muon };
 template <>
 inline constexpr auto names_of<Optimizer> =
     std::to_array<Named<Optimizer>>({{Optimizer::adamw, "adamw"}, {Optimizer::sgd, "sgd"}, {Optimizer::muon, "muon"}});
 
-/// Of stored numbers. `int8`: in blocks with a scale each (Dettmers et al., arXiv 2110.02861).
+/// Type of stored numbers. `int8`: in blocks with one scale each (Dettmers et al., arXiv 2110.02861).
 enum class NumberType { fp32, bf16, int8 };
 template <>
 inline constexpr auto names_of<NumberType> =
     std::to_array<Named<NumberType>>({{NumberType::fp32, "fp32"}, {NumberType::bf16, "bf16"}, {NumberType::int8, "int8"}});
 
-/// Bytes of a number, with its part of a block's scale.
+/// Returns the bytes per number, with its share of a block's scale.
 constexpr double bytes_of(NumberType type)
 {
     constexpr double scale_of_block = 4.0 / 2048.0;  // arXiv 2110.02861, section 2.1: blocks of 2,048
@@ -34,34 +34,35 @@ constexpr double bytes_of(NumberType type)
     return 1.0 + scale_of_block;
 }
 
-/// Mixed precision as in Megatron-LM unless said otherwise: 16-bit parameters, 32-bit gradients, master copy and moments.
+/// Optimizer with its number types. Default: mixed precision as in Megatron-LM, with 16-bit parameters, and 32-bit gradients,
+/// master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
     NumberType states = NumberType::fp32;                // moments and momentum
     NumberType master = NumberType::fp32;                // copy of the parameters that is updated
-    NumberType gradients = NumberType::fp32;             // as they are summed over microbatches
-    std::optional<NumberType> reduction = std::nullopt;  // as they are sent between replicas; none: as the software stack does
+    NumberType gradients = NumberType::fp32;             // sums over microbatches
+    std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
 
     double gradient_bytes() const { return bytes_of(gradients); }
-    /// Moments of a parameter. `matrix`: of a layer's products.
+    /// Returns the moments per parameter. `matrix`: parameters of a layer's products.
     int moments(bool matrix) const { return kind == Optimizer::adamw || (kind == Optimizer::muon && !matrix) ? 2 : 1; }
-    /// Master copy and moments of a parameter.
+    /// Returns the bytes of master copy and moments per parameter.
     double state_bytes(bool matrix) const { return bytes_of(master) + moments(matrix) * bytes_of(states); }
-    /// Traffic of updating a parameter: reads its gradient and state, writes its state and the 16-bit parameter, and before that reads
-    /// and after it writes the gradient once, for its norm and to clear it.
+    /// Returns the memory traffic per updated parameter, in bytes: its gradient and state read, its state and the 16-bit
+    /// parameter written; in addition the gradient is read once for its norm and written once to clear it.
     double update_traffic(bool matrix) const
     {
         constexpr double parameter = 2.0;
         return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + parameter;
     }
-    /// `of_stack`: bytes of a number that the software stack sends.
+    /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default.
     double message_bytes(double of_stack) const { return reduction ? bytes_of(*reduction) : of_stack; }
 
     bool operator==(const OptimizerSettings&) const = default;
 };
 
-/// Iterations of Muon's polynomial, each with products X X', its square, and one with X (arXiv 2502.16982, section 2.1; Megatron-Core's
-/// default number).
+/// Iterations of Muon's polynomial; each computes X X', its square, and a product with X (arXiv 2502.16982, section 2.1;
+/// Megatron-Core's default number).
 inline constexpr int newton_schulz_steps = 5;
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A pass over a part, put together kernel by kernel.
+/// Construction of a pass over a part, kernel by kernel. docs/methods/collectives.md.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -15,24 +15,26 @@ class PassBuilder {
 public:
     explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
 
-    /// `launches`: kernels that `time` is the sum of.
+    /// Adds kernels of one class. `launches`: number of kernels that `time` is the sum of.
     PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0, const Surplus& surplus = {});
-    /// A blocking collective ends a segment: all members wait for the slowest. One that takes no time is not there.
+    /// Adds a blocking collective, which ends a segment: all members wait for the slowest. A collective of zero time is ignored.
     PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
         return hidden_collective(kind, time, Seconds{0.0}, members);
     }
-    /// A collective beside a kernel costs what the kernel does not hide; the members wait for each other all the same.
+    /// Adds a collective beside compute of `behind` seconds. Only its exposed part costs time, but its members wait for each
+    /// other.
     PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor,
                                    const Surplus& surplus = {});
-    /// A collective in rounds beside the product that needs or makes its data (asynchronous tensor parallelism, Wang et al.,
-    /// ASPLOS 2023): the first or last of its `rounds` has nothing to hide behind.
+    /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
+    /// et al., ASPLOS 2023); the first or last round is exposed.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
-    /// Collectives of which `hidden` (a share) runs beside the whole pass. `time`: of all `messages`.
+    /// Adds collectives of which a share `hidden` runs beside the whole pass. `time`: of all `messages`.
     PassBuilder& beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden);
-    /// Copies to or from the host beside the whole pass, by engines of their own.
+    /// Adds copies to or from the host beside the whole pass, on copy engines.
     PassBuilder& copied_beside(Seconds time);
-    /// The accelerator waits for a host that launches more slowly than kernels run; a collective is a launch as well.
+    /// Adds the time that the accelerator waits for a host that launches more slowly than kernels run. Collectives count as
+    /// launches.
     PassBuilder& wait_for_host();
 
     PassCost done();
@@ -41,20 +43,21 @@ private:
     void expose(double seconds, const Exposed::Parts& parts, const Surplus& surplus = {});
     void close_segment();
 
-    double share_;   // of compute that is lost while a collective runs beside it
-    double host_s_;  // to launch a kernel
+    double share_;   // share of compute lost while a collective runs beside it
+    double host_s_;  // per kernel launch
     double launches_ = 0.0;
     PassCost cost_;
     Segment segment_;
 };
 
-/// Which collectives run beside another pass, and in what share of all passes.
+/// Collectives that run beside another pass, and the share of passes that have such a pass beside them.
 struct Beside {
-    std::optional<KernelClass> only;  // those of one class; else all
+    std::optional<KernelClass> only;  // of one class; else all
     double passes = 1.0;
 };
 
-/// A pass whose collectives run beside the compute of another, which loses a share of its speed meanwhile: the mean over all passes.
+/// Returns a pass whose collectives run beside the compute of another pass, which loses a share of its speed meanwhile: the mean over
+/// passes with and without another beside them.
 PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside = {});
 
 }  // namespace prismopt

@@ -1,24 +1,25 @@
 #pragma once
 
-/// Passes through a list of operators, derived from what each of them states.
+/// Passes through a list of operators, derived from the operators. docs/methods/network-model.md.
 
 #include "model/network/network.hpp"
 
 namespace prismopt {
 
 Calls forward_calls(const LayerKind& kind, const LayerShape& shape);
-/// The adjoints in reverse order.
+/// Returns the backward pass: the adjoints in reverse order.
 Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients gradients);
-/// What Gradients::input leaves out.
+/// Returns the part of the backward pass that Gradients::input leaves out.
 Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
-/// What recompute runs again before the backward pass: all; or what is cheap to compute and large to keep. That is the scores of plain
-/// attention, where there are any; else the results of norms and activations (Megatron-Core's `--recompute-modules` core_attn, or
-/// layernorm and mlp activation).
+/// Returns what recompute runs again before the backward pass: all, or with selective recompute the scores of plain attention, if
+/// there are any, else the results of norms and activations (Megatron-Core's `--recompute-modules` core_attn, or layernorm and
+/// mlp activation).
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
-/// What a layer keeps under `recompute`. `workspace`: what recompute brings back while it runs.
+/// Returns the saved activations of a layer under `recompute`.
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
+/// Returns the parameters of one operator on one GPU.
 Parameters parameters_of(const Operator& part, const Extent& extent);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is trained, as users describe it: kinds of layers made of blocks, in a sequence, between an embedding and a head.
+/// Workload as described by users: kinds of layers made of blocks, in a sequence, between an embedding and a head.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/blocks.hpp"
@@ -16,36 +16,38 @@ namespace prismopt {
 
 struct Network;
 
-/// What a job does with its network. Fine-tuning leaves frozen layers as they are, and inference runs forward passes only.
+/// Task of a job. Inference runs forward passes only.
 enum class WorkloadTask { training, inference };
 template <>
 inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{WorkloadTask::training, "training"},
                                                                                    {WorkloadTask::inference, "inference"}});
 
+/// One kind of layer.
 struct LayerDescription {
     std::string name;
     std::vector<BlockDescription> blocks;
     bool parallel = false;  // its blocks read the same input, and their results are added together (GPT-J)
     int hidden = 0;         // columns of its stream; 0: those of the network
-    double tokens = 1.0;    // for each token of the phase's sequence: towers, levels of an image network
+    double tokens = 1.0;    // tokens per token of the phase's sequence, for towers and levels of an image network
     bool frozen = false;    // not trained
 
     bool operator==(const LayerDescription&) const = default;
 };
 
-/// Layers of one kind that follow each other.
+/// Consecutive layers of one kind.
 struct LayerRun {
-    int kind = 0;  // of Workload::kinds
+    int kind = 0;  // index in Workload::kinds
     int count = 1;
 
     bool operator==(const LayerRun&) const = default;
 };
 
+/// A network, its task and its optimizer.
 struct Workload {
     std::string name;
     int hidden = 0;
     int vocabulary = 0;  // 0: no embedding and no loss over it
-    int positions = 0;   // rows of learned positions
+    int positions = 0;   // number of learned positions
     Normalisation normalisation = Normalisation::layer_norm;
     NormPlace norms = NormPlace::pre;
     bool tied_embedding = false;            // input and output embedding share their weights
@@ -53,16 +55,16 @@ struct Workload {
     Precision precision = Precision::bf16;  // of the linear layers' products
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
-    int adapter_rank = 0;      // of low-rank adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
+    int adapter_rank = 0;      // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
     OptimizerSettings optimizer;
     std::vector<LayerDescription> kinds;
     std::vector<LayerRun> sequence;
-    std::vector<LayerRun> prediction;         // layers of a module of multi-token prediction
-    int predictions = 0;                      // such modules that are trained, each with weights of its own
-    std::vector<std::vector<Chunk>> layouts;  // of plans with split = given: at most one for each number of chunks
+    std::vector<LayerRun> prediction;         // layers of a multi-token prediction module
+    int predictions = 0;                      // number of such modules, each with its own weights
+    std::vector<std::vector<Chunk>> layouts;  // for plans with split = given: at most one per number of chunks
 
-    std::shared_ptr<const Network> captured;  // of PyTorch code, in place of all that describes its layers
-    int captured_tokens = 0;                  // of one sample; all phases have sequences of as many
+    std::shared_ptr<const Network> captured;  // network captured from PyTorch code, instead of the description of layers
+    int captured_tokens = 0;                  // tokens per sample; all phases have sequences of this length
 
     bool operator==(const Workload&) const = default;
 
@@ -75,7 +77,7 @@ struct Workload {
             std::for_each(kind.blocks.begin(), kind.blocks.end(), visit);
         }
     }
-    /// The first block of that kind, or nothing.
+    /// Returns the first block of that kind, or nullptr.
     template <class Kind>
     const Kind* find() const
     {
@@ -88,13 +90,14 @@ struct Workload {
         }
         return nullptr;
     }
-    /// Attention heads; 0: none.
+    /// Returns the number of attention heads; 0: none.
     int heads() const
     {
         const auto* attention = find<AttentionBlock>();
         const auto* latent = find<LatentAttentionBlock>();
         return attention != nullptr ? attention->heads : latent != nullptr ? latent->heads : 0;
     }
+    /// Returns whether all attention blocks use fused kernels.
     bool fuses_attention() const
     {
         bool fuses = true;
@@ -122,7 +125,7 @@ struct Workload {
             }
         }
     }
-    /// Of its layers the first so many.
+    /// Keeps only the first `layers` layers.
     void cut(int layers)
     {
         int left = layers;
@@ -132,9 +135,9 @@ struct Workload {
         }
         std::erase_if(sequence, [](const LayerRun& run) { return run.count == 0; });
     }
-    /// Whether expert parallelism has something to divide.
+    /// Returns whether expert parallelism has something to divide.
     bool mixture() const { return find<ExpertsBlock>() != nullptr || find<TablesBlock>() != nullptr; }
-    /// Whether groups of so many hold whole experts, as many each.
+    /// Returns whether `ep` divides the number of experts of every block.
     bool experts_divide(int ep) const
     {
         bool divide = true;
@@ -144,11 +147,11 @@ struct Workload {
         });
         return divide;
     }
-    /// Whether so many tensor parallel GPUs can divide all of its blocks. How a captured network divides is not known.
+    /// Returns whether tensor parallelism of this degree can divide all blocks. Captured networks cannot be divided.
     bool splits_by(int tp) const;
-    /// What they cannot.
+    /// Returns a description of the block that `tp` does not divide.
     std::string undivided_text(int tp) const;
-    /// The block in which so many context parallel GPUs cannot share a sequence; empty: there is none.
+    /// Returns a description of the block in which `cp` GPUs cannot share a sequence; empty if there is none.
     std::string unshared_text(int tp, int cp) const;
 };
 

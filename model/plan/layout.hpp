@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which layers a pipeline chunk holds.
+/// Layers of pipeline chunks. docs/methods/step-graph.md.
 
 #include "model/plan/plan.hpp"
 
@@ -20,18 +20,18 @@ struct Chunk {
     bool operator==(const Chunk&) const = default;
 };
 
-/// All chunks in the order of the network; part_of_network() says which of them a chunk of a stage is. Of every split but
-/// `balanced`, which goes by costs (balanced_layout.hpp).
+/// Returns all chunks in network order, for every split except `balanced`, which depends on costs (balanced_layout.hpp).
+/// part_of_network() maps a stage's chunk to them.
 ///
-/// What does not divide evenly goes to the chunks in the middle, so that those with embedding and loss head are not the
-/// longest. Infeasible when a chunk would be empty, or none of the `given` layouts has as many chunks.
+/// The remainder of an uneven division goes to the chunks in the middle, so that those with embedding and loss head are not the
+/// longest. Infeasible if a chunk would be empty, or if none of the `given` layouts has as many chunks.
 std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPlan& plan,
                                                     std::span<const std::vector<Chunk>> given = {});
 
-/// Chunks of so many units each, the network's embedding, layers and head being one each.
+/// Returns chunks of so many units each. Embedding, head and each layer are one unit.
 std::vector<Chunk> chunks_of_units(std::span<const int> units);
 
-/// The given layout with as many chunks; nullptr: there is none. One chunk needs none.
+/// Returns the given layout with as many chunks, or nullptr. One chunk needs no layout.
 const std::vector<Chunk>* given_layout(std::size_t chunks, std::span<const std::vector<Chunk>> given);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which of a cluster's nodes, whose factors are known, serve which place of a job.
+/// Assignment of a cluster's nodes, whose factors are known, to the places of a job.
 
 #include "model/plan/placement.hpp"
 
@@ -10,14 +10,15 @@
 
 namespace prismopt {
 
-/// Nodes that the plan's GPUs fill.
+/// Returns the number of nodes that the plan's GPUs fill.
 int nodes_used(const ParallelPlan& plan, const Cluster& cluster);
 
-/// Why the plan cannot have the nodes that it asks for.
+/// Returns the reason why the plan cannot have its node assignment, or nothing.
 std::optional<Infeasible> node_problem(const ParallelPlan& plan, const Cluster& cluster);
 
-/// [place in the order of placement]: its node. The job has the first nodes of the cluster's list, after `spares` of the slowest
-/// (of equal ones the last) were left to stand by; drawn nodes count as nominal in this. What a spare slows when it replaces a failed node is left out. The plan must have no node_problem().
+/// Returns the node of each place, [place in placement order]. The job has the first nodes of the cluster's list, after `spares`
+/// of the slowest (of equal ones the last) were set aside; drawn nodes count as nominal here. Leaves out: the factor of a spare
+/// that replaces a failed node. The plan must have no node_problem().
 std::vector<int> nodes_in_order(const ParallelPlan& plan, const Cluster& cluster);
 
 }  // namespace prismopt

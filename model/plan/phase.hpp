@@ -1,6 +1,6 @@
 #pragma once
 
-/// The phases of a training run, and a plan in one of them.
+/// Phases of a training run, and the form that a plan takes in each of them.
 
 #include "model/plan/plan.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// What a phase has instead of the plan's; zero or none: the plan's.
+/// Overrides of the plan in one phase. Zero or empty: the plan's own value.
 struct PhasePlan {
     int gpus = 0;
     int tp = 0;
@@ -18,32 +18,33 @@ struct PhasePlan {
     int pp = 0;
     int chunks = 0;
     int microbatch = 0;
-    std::optional<Schedule> schedule = std::nullopt;  // with its usual group and chunks, and without post validation
+    std::optional<Schedule> schedule = std::nullopt;  // with its default group and chunks, and without post-validation
     std::optional<Recompute> recompute = std::nullopt;
 };
 
-/// One part of the run. A run has one or more; they share the fleet and the failure history.
+/// One phase of a run. The phases of a run share the fleet and the failure history.
 struct Phase {
     double tokens = 0.0;   // tokens to train on
-    int sequence = 0;      // tokens in a sequence
-    int global_batch = 0;  // sequences in an optimizer step
+    int sequence = 0;      // tokens per sequence
+    int global_batch = 0;  // sequences per optimizer step
     PhasePlan own{};
 
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
-/// The plan as this phase runs it, without replicas where these do not divide its GPUs. A schedule of its own decides chunks that it leaves
-/// open (interleaved: 2, or the plan's), chunks of its own the schedule (1f1b or interleaved); one stage has no pipeline to schedule.
+/// Returns the plan as this phase runs it, with dp = 0 if a replica does not divide its GPUs. A phase's own schedule decides the
+/// chunks that it leaves open (interleaved: 2, or the plan's); its own chunks decide the schedule (1f1b or interleaved). With one
+/// stage there is no pipeline to schedule.
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 
-/// Whether `rule(plan in the phase, phase)` holds in every phase.
+/// Returns whether `rule(plan in the phase, phase)` holds in every phase.
 template <class Rule>
 bool in_every_phase(const ParallelPlan& plan, const std::vector<Phase>& phases, Rule rule)
 {
     return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) { return rule(plan_in_phase(plan, phase), phase); });
 }
 
-/// ... in one of them at least.
+/// Returns whether `rule(plan in the phase, phase)` holds in at least one phase.
 template <class Rule>
 bool in_any_phase(const ParallelPlan& plan, const std::vector<Phase>& phases, Rule rule)
 {

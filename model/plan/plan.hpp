@@ -1,6 +1,6 @@
 #pragma once
 
-/// How it is trained: degrees of parallelism, pipeline schedule, recompute, sharding, placement.
+/// Parallelism plan: degrees of parallelism, pipeline schedule, recompute, sharding, placement.
 
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
@@ -23,13 +23,13 @@ inline constexpr auto names_of<Schedule> = std::to_array<Named<Schedule>>({{Sche
                                                                            {Schedule::dualpipe, "dualpipe"},
                                                                            {Schedule::dualpipe_v, "dualpipe_v"}});
 
-/// Chunks per pipeline rank for which a schedule is defined; 0: two or more.
+/// Returns the chunks per pipeline rank for which a schedule is defined; 0: two or more.
 int chunks_of(Schedule schedule);
-/// Whether the schedule is defined for so many chunks per pipeline rank.
+/// Returns whether the schedule is defined for so many chunks per pipeline rank.
 bool runs_chunks(Schedule schedule, int chunks);
-/// Whether it is not defined on one stage.
+/// Returns whether the schedule is undefined on one stage.
 bool needs_stages(Schedule schedule);
-/// Parts into which the network is cut over so many stages of so many chunks.
+/// Returns the number of parts into which the network is divided over `stages` of `chunks` each.
 int network_parts(Schedule schedule, int stages, int chunks);
 
 enum class Recompute { none, selective, full };
@@ -37,25 +37,27 @@ template <>
 inline constexpr auto names_of<Recompute> =
     std::to_array<Named<Recompute>>({{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}});
 
-/// Sharding level over data parallel replicas: nothing; the optimizer state (ZeRO-1, Megatron's distributed optimizer); gradients
-/// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP): gathered for each layer and pass, one layer ahead.
+/// Sharding level over data-parallel replicas: none; the optimizer states (ZeRO-1, Megatron's distributed optimizer); gradients
+/// as well (ZeRO-2, FSDP's SHARD_GRAD_OP); parameters as well (ZeRO-3, FSDP), gathered for each layer and pass, one layer ahead.
 /// With zero2 and zero3 gradients are reduced layer by layer in each microbatch.
 enum class Sharding { none, zero1, zero2, zero3 };
 template <>
 inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>(
     {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}});
 
-/// How the GPUs of a context parallel group see all keys and values: gathered before attention (Llama 3), or passed round a ring
-/// beside it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
+/// Exchange of keys and values in a context-parallel group: gathered before attention (Llama 3), or passed around a ring beside
+/// it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
 enum class ContextExchange { all_gather, ring };
 template <>
 inline constexpr auto names_of<ContextExchange> =
     std::to_array<Named<ContextExchange>>({{ContextExchange::all_gather, "all-gather"}, {ContextExchange::ring, "ring"}});
 
-/// `layers`: the L layers are divided evenly, embedding and loss head ride on the first and last chunk.
-/// `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
-/// `balanced`: by their times, for the shortest busiest stage (balanced_layout.hpp).
-/// `given`: as one of the workload's layouts says.
+/// Division of layers over chunks. docs/methods/step-graph.md.
+///
+/// - `layers`: the L layers are divided evenly; embedding and loss head ride on the first and last chunk.
+/// - `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
+/// - `balanced`: by their times, for the shortest busiest stage (balanced_layout.hpp).
+/// - `given`: as one of the workload's layouts.
 enum class LayerSplit { layers, slots, balanced, given };
 template <>
 inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{LayerSplit::layers, "layers"},
@@ -63,28 +65,30 @@ inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{
                                                                                {LayerSplit::balanced, "balanced"},
                                                                                {LayerSplit::given, "given"}});
 
-/// Whether gradient reduce-scatter and parameter all-gather run beside compute: in buckets of layers, while the last backward
-/// pass of a chunk goes through its layers, and the first forward pass waits only for the bucket that it needs next.
+/// Whether gradient reduce-scatter and parameter all-gather overlap with compute: in buckets of layers, during the last backward
+/// pass of a chunk; the first forward pass waits only for the bucket that it needs next.
 enum class DataParallelOverlap { off, on };
 template <>
 inline constexpr auto names_of<DataParallelOverlap> =
     std::to_array<Named<DataParallelOverlap>>({{DataParallelOverlap::off, "off"}, {DataParallelOverlap::on, "on"}});
 
-/// Whether stages wait for each other at the optimizer step, for the norm of all gradients; or step when they are ready and check
-/// afterwards, so that each begins its next step at once (Qi et al., arXiv 2401.10241, section 4: what zero bubbles need).
+/// Whether stages skip waiting for each other at the optimizer step for the norm of all gradients. With post-validation each
+/// stage steps when it is ready, validates afterwards, and begins its next step at once (Qi et al., arXiv 2401.10241, section 4),
+/// as zero-bubble schedules need.
 enum class PostValidation { off, on };
 template <>
 inline constexpr auto names_of<PostValidation> = std::to_array<Named<PostValidation>>({{PostValidation::off, "off"},
                                                                                        {PostValidation::on, "on"}});
 
-/// Whether tensor parallel collectives run beside the products next to them.
+/// Whether tensor-parallel collectives overlap with the products next to them.
 enum class TensorParallelOverlap { off, on };
 template <>
 inline constexpr auto names_of<TensorParallelOverlap> =
     std::to_array<Named<TensorParallelOverlap>>({{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
 
-/// What runs beside the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core, moe-shared-expert-overlap);
-/// or the backward pass of another microbatch beside a forward pass and the reverse (overlap-moe-expert-parallel-comm).
+/// Compute that hides the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core,
+/// moe-shared-expert-overlap); or the backward pass of another microbatch beside a forward pass and the reverse
+/// (overlap-moe-expert-parallel-comm).
 enum class ExpertOverlap { off, shared_experts, microbatches };
 template <>
 inline constexpr auto names_of<ExpertOverlap> =
@@ -92,8 +96,8 @@ inline constexpr auto names_of<ExpertOverlap> =
                                          {ExpertOverlap::shared_experts, "shared-experts"},
                                          {ExpertOverlap::microbatches, "microbatches"}});
 
-/// What is kept in the memory of the host: the optimizer's state, with the update done there (Ren et al., ZeRO-Offload, arXiv
-/// 2101.06840, section 4), or what the backward pass needs of the layers, moved beside their compute.
+/// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al., ZeRO-Offload, arXiv 2101.06840,
+/// section 4), or the saved activations of the layers, moved beside their compute.
 enum class Offload { none, optimizer, activations };
 template <>
 inline constexpr auto names_of<Offload> = std::to_array<Named<Offload>>({{Offload::none, "none"},
@@ -106,11 +110,11 @@ template <>
 inline constexpr auto names_of<PlacementOrder> = std::to_array<Named<PlacementOrder>>({{PlacementOrder::tp_pp_dp, "tp-pp-dp"},
                                                                                        {PlacementOrder::tp_dp_pp, "tp-dp-pp"}});
 
-/// Of choices that a scenario's reliability makes where a plan does not.
+/// Value of plan choices that are left to the scenario's reliability.
 inline constexpr int as_configured = -1;
 
-/// Which dimension lies across buildings (Cluster::building_gpus()): as `order` happens to put it; replicas; stages, as many
-/// neighbours in each, or dealt out one by one; or none: the job stays in one building.
+/// Parallel dimension that crosses buildings (Cluster::building_gpus()): the one that `order` puts there; replicas; stages, in
+/// contiguous blocks or one by one in turn; or none, with the job in one building.
 enum class Crossing { by_order, dp, pp, pp_interleaved, none };
 template <>
 inline constexpr auto names_of<Crossing> = std::to_array<Named<Crossing>>({{Crossing::by_order, "by-order"},
@@ -119,8 +123,8 @@ inline constexpr auto names_of<Crossing> = std::to_array<Named<Crossing>>({{Cros
                                                                            {Crossing::pp_interleaved, "pp-interleaved"},
                                                                            {Crossing::none, "none"}});
 
-/// Which of the job's nodes, whose factors are known, serve what: as they are listed; or the slowest first in the first replica, one
-/// in each replica in turn, each on another stage, in the first stage of all replicas, in the last.
+/// Node assignment if the factors of nodes are known: as listed; or the slowest first packed into the first replica, spread one
+/// per replica in turn (each on another stage), in the first stage of all replicas, or in the last stage.
 enum class NodeOrder { as_listed, packed, spread, first_stage, last_stage };
 template <>
 inline constexpr auto names_of<NodeOrder> = std::to_array<Named<NodeOrder>>({{NodeOrder::as_listed, "as-listed"},
@@ -129,12 +133,13 @@ inline constexpr auto names_of<NodeOrder> = std::to_array<Named<NodeOrder>>({{No
                                                                              {NodeOrder::first_stage, "first-stage"},
                                                                              {NodeOrder::last_stage, "last-stage"}});
 
+/// One plan. The members have the meaning of the axes of the same name (plan_axes.hpp).
 struct ParallelPlan {
     int tp = 1;
     int pp = 1;
     int dp = 1;
     int chunks = 1;      // v: model chunks per pipeline rank
-    int group = 0;       // microbatches of a chunk in a row in interleaved; 0: pp
+    int group = 0;       // of interleaved: microbatches of a chunk in a row; 0: pp
     int microbatch = 1;  // sequences
     Schedule schedule = Schedule::one_f_one_b;
     Recompute recompute = Recompute::none;
@@ -144,32 +149,32 @@ struct ParallelPlan {
     PlacementOrder order = PlacementOrder::tp_pp_dp;
     PostValidation post_validation = PostValidation::off;
     bool sequence_parallel = true;
-    int cp = 1;   // context parallel: each member has s / cp tokens of every sequence
-    int ep = 1;   // expert parallel: members of tp*cp*dp that share the experts of a layer
-    int etp = 1;  // tensor parallel degree of the experts
+    int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence
+    int ep = 1;   // expert parallelism: members of tp*cp*dp that share the experts of a layer
+    int etp = 1;  // tensor-parallel degree of the experts
     ContextExchange context_exchange = ContextExchange::ring;
-    int shard_gpus = 0;  // GPUs over which the sharding goes, within cp*dp (hybrid sharding); 0: all
+    int shard_gpus = 0;  // GPUs per sharding group, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     ExpertOverlap expert_overlap = ExpertOverlap::off;
     Offload offload = Offload::none;
     Crossing crossing = Crossing::by_order;
     NodeOrder node_order = NodeOrder::as_listed;
-    int recomputed_layers = 0;      // of `layers` with recompute = full: layers of the network that recompute; 0: all
-    Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability says
-    int spares = as_configured;     // nodes that wait to replace failed ones: the slowest, where nodes are known
+    int recomputed_layers = 0;      // with recompute = full: layers of the network that recompute; 0: all
+    Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability has it
+    int spares = as_configured;     // nodes that wait to replace failed ones: the slowest if nodes are known
 
-    /// Whether tokens are sent to their experts.
+    /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
     int gpus() const { return tp * cp * pp * dp; }
-    /// DualPipe trains two copies of the network in one pipeline.
+    /// Copies of the network in one pipeline: two in DualPipe.
     int model_copies() const { return schedule == Schedule::dualpipe ? 2 : 1; }
-    /// GPUs between which gradients of what is not an expert are reduced.
+    /// GPUs over which gradients outside routed experts are reduced.
     int gradient_gpus() const { return cp * dp * model_copies(); }
     int sharding_gpus() const { return shard_gpus > 0 ? shard_gpus : gradient_gpus(); }
     int microbatches(int global_batch) const { return global_batch / (dp * microbatch); }
 };
 
-/// Why a plan is infeasible: what a search counts its rejections under.
+/// Reasons why plans are infeasible; a search counts its rejections by reason.
 enum class Reason {
     tp_and_heads,
     tp_and_nodes,
@@ -235,20 +240,21 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::given_orders, "order cannot run"},
                                   {Reason::hardware, "no such hardware"}});
 
-/// A plan that cannot work, and why. Infeasible is a value, not an exception.
+/// An infeasible plan's reason and detail. A value, not an exception.
 struct Infeasible {
     Reason reason;
     std::string detail;  // with the offending values: "stage 0 needs 91.2 GB, 80.0 GB present"
-    double miss = 0.0;   // how far from feasible, in the unit of the reason (bytes for memory); 0 where it has none
-    int phase = 1;       // of the run, in which it cannot work
+    double miss = 0.0;   // distance from feasible, in the unit of the reason (bytes for memory); 0 if it has none
+    int phase = 1;       // first phase of the run in which the plan is infeasible
 
-    std::string category() const;  // the reason's name, with the phase unless it is the first: what rejections are counted under
+    std::string category() const;  // key of rejection counts: the reason's name, with the phase unless it is the first
     std::string text() const { return category() + ": " + detail; }
 };
 
-/// What Infeasible::category() says of this reason in this phase.
+/// Returns Infeasible::category() of this reason in this phase.
 std::string category(Reason reason, int phase);
-/// Whether combinations rejected for this are no plans: names of others, or undefined schedules (but in a later phase: infeasible).
+/// Returns whether combinations rejected for this category do not count as plans: other names of plans, or undefined schedules
+/// (in a later phase these count as infeasible).
 bool names_no_plan(std::string_view category);
 
 }  // namespace prismopt

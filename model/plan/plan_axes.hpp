@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a plan chooses along the axes of a space: one row per axis. Readers of scenarios, their schema, `--design`, the space of a search
-/// and the columns of its results go by this list.
+/// Axes of a design space, one row each. The readers of scenarios, their schema, `--design`, the space of a search and the
+/// columns of its results are generated from this list.
 
 #include "model/base/units.hpp"
 #include "model/plan/plan.hpp"
@@ -14,7 +14,7 @@
 
 namespace prismopt {
 
-/// Choices per axis of the design space. A design on the command line names them as here (`tp=8 pp=16 v=2 ...`).
+/// Values of each axis of the design space. A design on the command line uses the same names (`tp=8 pp=16 v=2 ...`).
 struct SpaceSettings {
     std::vector<int> gpus;
     std::vector<int> tp{1};
@@ -39,23 +39,23 @@ struct SpaceSettings {
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
     std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
     std::vector<Offload> offload{Offload::none};
-    std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as [reliability] says
-    std::vector<int> spares{as_configured};               // unless an axis: as [reliability] says
+    std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as in [reliability]
+    std::vector<int> spares{as_configured};               // by default as in [reliability]
 };
 
-/// One axis. Values of a scenario: integers from `low` to `high`, names of an enumeration, or times.
+/// One axis. Its values are integers from `low` to `high`, names of an enumeration, or times.
 template <class T>
 struct PlanAxis {
     std::string_view name;  // in [space], in --design and in results
     T ParallelPlan::*choice;
     std::vector<T> SpaceSettings::*values;
     std::string_view help;
-    std::string_view example;  // one value, as a scenario would have it
+    std::string_view example;  // one value, as spelled in a scenario
     int low = 1;
     int high = 10'000;
 };
 
-/// In the order in which a space sets them, after the number of GPUs: what excludes most comes first.
+/// All axes after the number of GPUs, in the order in which a space sets them: those that exclude most plans come first.
 inline constexpr std::tuple plan_axes{
     PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "GPUs of a tensor-parallel group", "8"},
     PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "GPUs of a context-parallel group, which share a sequence", "2"},
@@ -111,21 +111,21 @@ inline constexpr std::tuple plan_axes{
 };
 inline constexpr PlanAxis<int> gpus_axis{"gpus", nullptr, &SpaceSettings::gpus, "GPUs to use", "2048", 1, 10'000'000};
 
-/// Calls visit(row) for each axis but gpus, in order.
+/// Calls visit(row) for each axis except gpus, in order.
 template <class Visit>
 constexpr void for_each_axis(Visit&& visit)
 {
     std::apply([&visit](const auto&... axis) { (visit(axis), ...); }, plan_axes);
 }
 
-/// Calls visit(name, plan's choice, values that the space allows) for each axis but gpus, in order.
+/// Calls visit(name, the plan's choice, the space's values) for each axis except gpus, in order.
 template <class Visit>
 void for_axes(ParallelPlan& plan, const SpaceSettings& space, Visit&& visit)
 {
     for_each_axis([&](const auto& axis) { visit(axis.name, plan.*(axis.choice), space.*(axis.values)); });
 }
 
-/// Place of an axis in a point; the number of GPUs is at 0.
+/// Returns the position of an axis in a point of the space; the number of GPUs is at 0.
 template <class T>
 constexpr std::size_t place_of(T ParallelPlan::*choice)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The laws that histories of failures draw from, compiled when they are first asked for.
+/// Quantile tables for histories of failures, compiled on first use.
 
 #include "model/distribution/quantile_table.hpp"
 #include "model/run/reliability.hpp"
@@ -10,15 +10,16 @@
 
 namespace prismopt {
 
-/// All but first gaps have mean one. References stay valid.
+/// Tables by family and cv. All except first gaps have mean one. References stay valid.
 class FailureTables {
 public:
-    /// `exponential`: a table of mean one (NoiseTables::exponential).
+    /// `exponential`: table of mean one (NoiseTables::exponential).
     explicit FailureTables(const QuantileTable& exponential) : exponential_(&exponential) {}
 
+    /// Gaps between failures.
     const QuantileTable& gaps(const GapLaw& law);
-    /// From the start of a run to a cause's first failure, in mean gaps: what is left of the gap of a process that has run for long.
-    /// Timetables begin with the run.
+    /// Time from the start of a run to a cause's first failure, in mean gaps: the rest of the gap of a process that has run for
+    /// long. Timetables begin with the run.
     const QuantileTable& first_gaps(const GapLaw& law);
     const QuantileTable& repair(double cv);     // lognormal
     const QuantileTable& node_rate(double cv);  // gamma

@@ -1,6 +1,7 @@
 #pragma once
 
 /// Histories of failures: from the productive time of a run to its wall-clock time, many runs side by side.
+/// docs/methods/failures.md.
 
 #include "model/base/random.hpp"
 #include "model/run/failure_model.hpp"
@@ -12,40 +13,37 @@
 
 namespace prismopt {
 
-/// Steps of the run on one number of nodes, in a row.
+/// Part of a run: consecutive steps on one number of nodes.
 struct RunPart {
     FailureModel model;
     int gpus = 0;
     std::vector<double> productive_s;  // [history]
 };
 
-/// What one cause took, means of a run.
+/// Mean losses of a run to one cause.
 struct CauseLoss {
     double failures = 0.0;
-    double rework_gpu_s = 0.0;   // work done since the last checkpoint, to be done again
+    double rework_gpu_s = 0.0;   // work since the last checkpoint, done again
     double down_gpu_s = 0.0;     // detection and restart
-    double waiting_gpu_s = 0.0;  // for a node, all spares being repaired
+    double waiting_gpu_s = 0.0;  // for a node while all spares are in repair
 };
 
+/// Sampled histories and their mean losses.
 struct Histories {
-    std::vector<double> seconds;    // [history]: of the whole run, by the clock
-    std::vector<CauseLoss> cause;   // [place in all_causes()]
-    double checkpoint_gpu_s = 0.0;  // mean of a run that training stood still for checkpoints
+    std::vector<double> seconds;    // [history]: wall-clock time of the whole run
+    std::vector<CauseLoss> cause;   // [index in all_causes()]
+    double checkpoint_gpu_s = 0.0;  // mean time for which training stops for checkpoints
 };
 
-/// One history for each fleet 0 ... of the parts.
+/// Draws one history per fleet 0 ... of the parts.
 ///
-/// Clocks of causes run while the job trains or restarts: one that strikes in a restart begins its own, and training goes on when
-/// both are done. They stand while a failure is not yet known and while no node is there. Each failure draws its cause's next gap.
-/// Before the first, clocks have run for long: a cause has rate * t failures in t of running on average, however short. Timetables
-/// begin with the run.
-/// What is left of a gap counts on in the next part, in proportion to the rates; parts end with a checkpoint that costs nothing.
-/// Work goes back to the last checkpoint in storage, or to the last copy in memory where that outlives the cause. A failed node
-/// under repair is replaced by the spare that is ready first; none ready: the job waits. All spares are ready at the start.
+/// Clocks of causes run while the job trains or restarts, and stop while a failure is not yet detected or no node is available. A
+/// cause that strikes in a restart begins its own, and training goes on when both are done. The rest of a gap counts on in the
+/// next part, in proportion to the rates; parts end with a checkpoint that costs nothing. A failed node under repair is replaced
+/// by the spare that is ready first; if none is ready, the job waits. All spares are ready at the start.
 ///
-/// Draws are keyed by (history, part, number of the failure), so designs share their luck, and no order of work matters.
-/// Left out: spares that fail; that a copy in memory which training went back to may be
-/// lost before it is in storage.
+/// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Left
+/// out: failing spares; the loss of a copy in memory that training went back to before it is in storage.
 Histories sample_histories(std::span<const RunPart> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Task orders that come from outside, in terms of the network: which part of it, forward or which gradient, which microbatch.
-/// Read and written by io/scenario/orders_file.hpp.
+/// Task orders given by the user, in terms of the network: part, forward or gradient, microbatch. Read and written by
+/// io/scenario/orders_file.hpp.
 
 #include "model/schedule/program.hpp"
 
@@ -11,25 +11,26 @@
 
 namespace prismopt {
 
+/// One pass of one microbatch over one part of the network.
 struct PartTask {
     Pass pass = Pass::forward;  // a paired backward comes right after its forward
-    int part = 0;               // of the network, as part_of_network() counts
+    int part = 0;               // of the network, numbered as by part_of_network()
     int microbatch = 0;
 
     bool operator==(const PartTask&) const = default;
 };
 
-using PartOrders = std::vector<std::vector<PartTask>>;  // [stage], each in the order it runs
+using PartOrders = std::vector<std::vector<PartTask>>;  // [stage], each in execution order
 
-/// As PyTorch's pipelining spells it: part, then F, B (both gradients), I (of the input) or W (of the weights), then microbatch, for
-/// example 3F0.
+/// Returns the name of a task in the notation of PyTorch's pipelining: part, then F, B (both gradients), I (gradient of the
+/// input) or W (gradient of the weights), then microbatch, for example 3F0.
 std::string task_name(const PartTask& task);
 
-/// The orders that a program runs.
+/// Returns the orders that a program runs.
 PartOrders part_orders(const Program& program);
 
-/// The orders on the chunks that the shape's schedule gives each stage, or why they cannot run there: a task that is missing, is
-/// there twice or belongs to another stage, or tasks that wait for each other in a circle.
+/// Returns the orders on the chunks that the shape's schedule gives each stage, or the reason why they cannot run: a task that is
+/// missing, duplicate or of another stage, or tasks that deadlock.
 std::variant<TaskOrders, Infeasible> orders_on_stages(const ScheduleShape& shape, const PartOrders& orders);
 
 }  // namespace prismopt

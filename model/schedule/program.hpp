@@ -1,7 +1,7 @@
 #pragma once
 
-/// A schedule compiled to a straight line: tasks of all stages in one order that runs, with the places where results wait.
-/// Depends only on the shape; shared by all designs that agree on it.
+/// A schedule compiled to a straight line: the tasks of all stages in one executable order, with slots for their end times.
+/// Depends only on the shape; shared by all designs with that shape.
 
 #include "model/schedule/schedule.hpp"
 
@@ -12,6 +12,7 @@
 
 namespace prismopt {
 
+/// One op of a program.
 struct ProgramOp {
     std::uint16_t stage = 0;
     std::uint16_t chunk = 0;
@@ -20,38 +21,39 @@ struct ProgramOp {
     bool first_of_chunk = false;  // first forward of the chunk: waits for the chunk's parameters
     bool last_of_chunk = false;   // last weight gradient of the chunk: its gradients are complete
     std::uint32_t part = 0;       // stage * v + chunk
-    std::uint32_t law = 0;        // index of its law: part * Program::passes + pass
-    // Slots, `Program::start` where there is no such op:
-    std::int32_t in = 0;      // with the end of the op on the neighbouring chunk that feeds this one
-    std::int32_t before = 0;  // with the end of the stage's op before this one
-    std::int32_t out = 0;     // for its own end; may be one of the two
+    std::uint32_t law = 0;        // index of its duration: part * Program::passes + pass
+    // Slots of end times; `Program::start` if there is no such op:
+    std::int32_t in = 0;      // of the op on the neighbouring chunk that feeds this one
+    std::int32_t before = 0;  // of the stage's op before this one
+    std::int32_t out = 0;     // of this op; may equal one of the two
 };
 
-/// Passes of microbatches that a stage keeps tensors of at one time, over all its chunks.
+/// Numbers of microbatch passes whose tensors a stage holds at one time, over all its chunks.
 struct HeldPasses {
-    int saved = 0;  // from forward to the gradient of the input
-    int held = 0;   // from there to that of the weights, where it comes later
+    int saved = 0;  // from the forward pass to the gradient of the input
+    int held = 0;   // from there to the gradient of the weights, if that comes later
 };
 
+/// A compiled schedule.
 struct Program {
-    /// The slot of the time at which the step starts.
+    /// Slot of the start time of the step.
     static constexpr std::int32_t start = 0;
 
     ScheduleShape shape;
-    // Every op after all that it waits for; of a pair the forward takes no time, the backward that of both.
+    // Every op comes after all that it waits for. In a pair the forward takes no time, the backward that of both.
     std::vector<ProgramOp> ops;
-    int passes = 2;                                  // the ops' passes are below it
-    std::int32_t slots = 0;                          // reused as soon as all have read them: the live state of a run
+    int passes = 2;                                  // passes of ops are below this number
+    std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
-    std::vector<std::vector<HeldPasses>> most_held;  // [stage]: the largest, none of them less than another in both
+    std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
 };
 
-/// The compiled schedule, from a cache of this thread; or why there is none. A schedule whose tasks wait for each other in a
-/// circle is infeasible too ("schedule deadlocks").
+/// A compiled schedule, or the reason why there is none.
 using CompiledProgram = std::variant<std::shared_ptr<const Program>, Infeasible>;
+/// Returns the compiled schedule, from a cache of this thread. A schedule that deadlocks is infeasible ("schedule deadlocks").
 CompiledProgram compiled_program(const ScheduleShape& shape);
 
-/// The same without the cache.
+/// Compiles a schedule without the cache.
 CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders);
 
 }  // namespace prismopt

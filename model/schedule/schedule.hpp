@@ -1,9 +1,9 @@
 #pragma once
 
-/// Pipeline schedules: for each stage, the order in which it works on microbatches and chunks.
+/// Pipeline schedules: the order in which each stage works on microbatches and chunks. docs/methods/step-graph.md.
 ///
-/// A schedule is a row in model/schedule/orders/rules.hpp: a function that orders one stage's tasks, where its chunks sit in the
-/// network, and what its paper promises.
+/// A schedule is a row in model/schedule/schedule.cpp: a function that orders one stage's tasks, the places of its chunks in the
+/// network, and the bubble and memory that its paper states.
 
 #include "model/plan/plan.hpp"
 
@@ -14,17 +14,18 @@
 
 namespace prismopt {
 
-/// `backward` computes both gradients; schedules that split it have the input's gradient (B), which the stage before waits for,
-/// and the weights' (W), which only the optimizer needs. Paired passes are a forward of one microbatch and a backward of another
-/// whose collectives run beside the other's compute (DualPipe).
+/// Passes over a chunk. `backward` computes both gradients; schedules that split it have the gradient of the input (B), which the
+/// stage before waits for, and that of the weights (W), which only the optimizer needs. Paired passes are a forward pass of one
+/// microbatch and a backward pass of another, each with its collectives beside the other's compute (DualPipe).
 enum class Pass : std::uint8_t { forward, backward, input_gradient, weight_gradient, paired_forward, paired_backward };
 
 constexpr bool is_forward(Pass pass) { return pass == Pass::forward || pass == Pass::paired_forward; }
-/// Hands a gradient to the chunk before.
+/// Returns whether the pass sends a gradient to the chunk before.
 constexpr bool gives_input_gradient(Pass pass) { return !is_forward(pass) && pass != Pass::weight_gradient; }
-/// Ends the work on a microbatch of a chunk.
+/// Returns whether the pass ends the work on a microbatch of a chunk.
 constexpr bool gives_weight_gradient(Pass pass) { return !is_forward(pass) && pass != Pass::input_gradient; }
 
+/// One pass of one microbatch over one chunk of a stage.
 struct Task {
     Pass pass = Pass::forward;
     std::uint16_t chunk = 0;
@@ -33,7 +34,7 @@ struct Task {
     auto operator<=>(const Task&) const = default;
 };
 
-/// What a schedule is asked for: p stages, m microbatches, v chunks a stage.
+/// Shape of a schedule: p stages, m microbatches, v chunks per stage.
 struct ScheduleShape {
     Schedule schedule = Schedule::one_f_one_b;
     int stages = 1;
@@ -44,21 +45,21 @@ struct ScheduleShape {
     auto operator<=>(const ScheduleShape&) const = default;
 };
 
-/// Of a plan in a phase with this global batch.
+/// Returns the shape of a plan's schedule in a phase with this global batch.
 ScheduleShape schedule_shape(const ParallelPlan& plan, int global_batch);
 
-using TaskOrders = std::vector<std::vector<Task>>;  // [stage], each in the order it runs
+using TaskOrders = std::vector<std::vector<Task>>;  // [stage], each in execution order
 
-/// Orders of all stages, or why the schedule is not defined for the shape.
+/// Returns the orders of all stages, or the reason why the schedule is not defined for the shape.
 std::variant<TaskOrders, Infeasible> task_orders(const ScheduleShape& shape);
 
-/// Why the schedule is not defined for the shape, or nothing.
+/// Returns the reason why the schedule is not defined for the shape, or nothing.
 std::optional<Infeasible> undefined(const ScheduleShape& shape);
 
-/// Whether every backward of the schedule is split, as those of the zero-bubble schedules are.
+/// Returns whether the schedule splits every backward pass, as the zero-bubble schedules do.
 bool splits_backward(Schedule schedule);
 
-/// A place that holds a part of the network.
+/// Place of a part of the network: a chunk of a stage.
 struct Seat {
     int stage = 0;
     int chunk = 0;
@@ -66,24 +67,25 @@ struct Seat {
     bool operator==(const Seat&) const = default;
 };
 
-/// How the network's parts are dealt to stages. `loops`: part k is chunk k / p of stage k mod p. `vee`: the second chunk goes back,
-/// from the last stage to the first. `both_ways`: two copies of the network, the first chunks of all stages from first to last, the
-/// second from last to first; half of the microbatches go through each.
+/// Assignment of the network's parts to stages. `loops`: part k is chunk k / p of stage k mod p. `vee`: the second chunks go
+/// back, from the last stage to the first. `both_ways`: two copies of the network, the first chunks of all stages from first to
+/// last, the second from last to first; half of the microbatches go through each.
 enum class ChunkMap { loops, vee, both_ways };
 ChunkMap chunk_map(Schedule schedule);
 
-/// Which of the network's parts a seat holds.
+/// Returns the part of the network at a place.
 int part_of_network(const ScheduleShape& shape, Seat seat);
-/// The seat of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
+/// Returns the place of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
 std::optional<Seat> neighbour(const ScheduleShape& shape, Seat seat, int step);
-/// Microbatches that go through a chunk are [first, first + count).
+/// Range of microbatches, [first, first + count).
 struct MicrobatchRange {
     int first = 0;
     int count = 0;
 };
+/// Returns the microbatches that go through a chunk.
 MicrobatchRange microbatches_of(const ScheduleShape& shape, int chunk);
 
-/// Seconds that a whole stage works on one microbatch.
+/// Seconds of a whole stage per microbatch.
 struct StageTimes {
     double forward = 1.0;
     double input_gradient = 1.0;
@@ -93,11 +95,12 @@ struct StageTimes {
     auto operator<=>(const StageTimes&) const = default;
 };
 
-/// Bubble of equal stages without transfers, as the schedule's paper gives it: what the longest stage's time from its first forward
-/// to its last weight gradient has beyond its work. Nothing where the paper has no formula for the shape.
+/// Returns the bubble of equal stages without transfers by the formula of the schedule's paper: the time of the longest stage
+/// from its first forward pass to its last weight gradient, less its work. Nothing if the paper has no formula for the shape.
 std::optional<double> known_bubble(const ScheduleShape& shape, const StageTimes& times);
 
-/// The most (chunk, microbatch) that a stage holds between forward and weight gradient: what the schedule promises.
+/// Returns the largest number of (chunk, microbatch) that a stage holds between forward pass and weight gradient, as stated by
+/// the schedule's paper.
 int most_held(const ScheduleShape& shape, int stage);
 
 }  // namespace prismopt

@@ -1,13 +1,13 @@
 #pragma once
 
-/// How slowly a job's speed changes, found in its steps.
+/// Estimation of drift, the slow change of a job's speed, from its steps.
 
 #include <cstdint>
 #include <vector>
 
 namespace prismopt {
 
-/// Slow change of the steps' common factor.
+/// Drift of the steps' common factor.
 struct DriftFit {
     double cv = 0.0;
     double time_s = 0.0;
@@ -15,8 +15,8 @@ struct DriftFit {
     bool found = false;
 };
 
-/// By the autocovariance of a series at distances between its places; nothing is found in fewer than 50 values, or where neighbours
-/// are as independent as chance makes them (2 standard errors).
+/// Fits the autocovariance of a series by the distances between its places. `found` is false with fewer than 50 values, or if the
+/// correlation of neighbours is not significant (2 standard errors).
 DriftFit fit_drift(const std::vector<double>& series, const std::vector<std::int32_t>& places, double seconds_per_place);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The families of model/distribution/distribution.hpp, fitted by maximum likelihood.
+/// Maximum-likelihood fits of the families of model/distribution/distribution.hpp.
 
 #include "model/distribution/distribution.hpp"
 
@@ -12,21 +12,22 @@
 
 namespace prismopt {
 
-/// A family fitted to values. `log_density` is that of the values, in their unit.
+/// Family fitted to values. `log_density` is that of the values, in their unit.
 struct FittedFamily {
     Family family;
-    double unit = 1.0;  // where the family's unit, its mean or its median, lies among the values
+    double unit = 1.0;  // value of the family's unit (mean or median), in the unit of the values
     std::function<double(double)> log_density;
 };
 
+/// Fit of one family.
 struct FamilyRecipe {
-    std::string name;    // as scenarios name it, but for two more kinds of pareto-tail; "mixture-tail": its core is a mixture
-    int parameters = 0;  // location among them
-    /// Nothing where the family does not suit, or the values are too few for it.
+    std::string name;    // as in scenarios, and two more kinds of pareto-tail; "mixture-tail": its core is a mixture
+    int parameters = 0;  // including location
+    /// Returns nothing if the family does not suit the values, or if there are too few.
     std::function<std::optional<FittedFamily>(std::span<const double> values)> fit;
 };
 
-/// All families with a density. Constant and empirical have none.
+/// Returns the recipes of all families with a density, that is, all except constant and empirical.
 const std::vector<FamilyRecipe>& family_recipes();
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Maximum of a smooth function of few variables, such as a likelihood.
+/// Maximisation of smooth functions of few variables, such as likelihoods.
 
 #include <Eigen/Core>
 
@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Newton's method with central differences, damped as Levenberg and Marquardt do, from `start`. The function may be minus
-/// infinity or not a number where it is not defined. Nothing where no maximum is found.
+/// Returns a maximum by Newton's method with central differences, damped as by Levenberg and Marquardt, from `start`; nothing if
+/// none is found. The function may return minus infinity or not a number where it is undefined.
 std::optional<Eigen::VectorXd> maximise(const std::function<double(const Eigen::VectorXd&)>& function, Eigen::VectorXd start);
 
 }  // namespace prismopt

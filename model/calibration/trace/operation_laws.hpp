@@ -1,6 +1,7 @@
 #pragma once
 
-/// Variability of what the variance components of compute kernels leave out: transfers, collectives, operations without a microbatch.
+/// Distributions of operations that the variance components of compute leave out: transfers, collectives, operations without a
+/// microbatch. docs/methods/calibration.md.
 
 #include "model/calibration/fit/fit_law.hpp"
 #include "model/calibration/fit/variance_components.hpp"
@@ -13,40 +14,44 @@
 
 namespace prismopt {
 
-/// All durations of one kind.
+/// Durations of one kind of operation.
 struct Signature {
     std::string name;
     double mean_s = 0.0;
-    LawFit fit;             // of what is left when position, worker and step are taken out; no values: nothing is left
-    double waiting = 0.0;   // part of a transfer's durations that wait for the other end: left out (waiting.hpp)
+    LawFit fit;             // of the residual after position, worker and step; without values if there is none
+    double waiting = 0.0;   // share of a transfer's durations that wait for the other end, excluded (waiting.hpp)
     double spread = 0.0;    // standard deviation of log durations about their mean
-    double own = 0.0;       // of what is left
-    bool in_class = false;  // whether the law of its class is of it too
+    double own = 0.0;       // standard deviation of the residual
+    bool in_class = false;  // included in the distribution of its class
 };
 
 /// Values of each class, its subtree included.
 using ClassPools = std::array<std::vector<double>, kernel_classes>;
 
+/// Adds factors to the pools of the class and of all classes that it is within.
 void add_to_pools(KernelClass kernel, std::span<const double> factors, ClassPools& pools);
 
-/// Whether the class has enough values for a law of its own, and they differ significantly from its siblings' (two-sample
-/// Kolmogorov-Smirnov test at 1 %).
+/// Returns whether a class has enough values for its own distribution, and whether they differ significantly from its siblings'
+/// (two-sample Kolmogorov-Smirnov test at 1 %).
 bool has_own_law(KernelClass kernel, const ClassPools& pools);
 
-/// log duration = mean of the kind at its position (worker, sequence) + effect of the step + residual. Position and worker are fixed
-/// effects; a step's effect is one draw, shared by all transfers and collectives, and by each kind of the others alone; residuals are
-/// independent draws, whose distribution becomes the kernel class's law. A trace of one step of one worker has each position once:
-/// there, kernels of a kind are taken as replicates, and differences between positions stay in the residual.
-/// Kinds with less than a hundredth of the time of their class are left out of its law.
+/// Distributions of operations by the model
+///
+///     log duration = mean of the kind at its position (worker, sequence) + effect of the step + residual
+///
+/// A step's effect is one draw, shared by all transfers and collectives, and by each kind of the others alone; residuals are
+/// independent, and their distribution becomes the kernel class's. In a trace of one step of one worker kernels of a kind are
+/// taken as replicates. Kinds with less than a hundredth of the time of their class are left out of its distribution.
 struct OperationLaws {
     std::vector<Signature> signatures;
     std::vector<Component> communication;             // step, residual
-    ClassPools pools;                                 // rests, as factors
-    std::array<std::string, kernel_classes> special;  // kinds that happen once a step: they tell nothing of a class
-    bool positions_alike = false;                     // rests are over the mean of the kind: one step of one worker
+    ClassPools pools;                                 // residuals, as factors
+    std::array<std::string, kernel_classes> special;  // kinds that occur once per step, excluded from their class
+    bool positions_alike = false;                     // residuals are relative to the mean of the kind: one step of one worker
 };
 
-/// Of a trace sorted by start; `with_components`: computing of microbatches is told elsewhere.
+/// Computes the distributions from a trace sorted by start. `with_components`: leaves out the compute of microbatches, which has
+/// variance components.
 OperationLaws operation_laws(const Trace& trace, bool with_components);
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The distribution of a job's step time from its traces: durations drawn from what was measured, put through the step's graph.
+/// Distribution of a job's step time from its traces: measured durations are resampled and run through the step's graph.
+/// docs/methods/calibration.md.
 
 #include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/step_graph.hpp"
@@ -10,26 +11,28 @@
 
 namespace prismopt {
 
-/// What persists, what is shared by a step, and what is left, of the operations of microbatches.
+/// Decomposition of the log durations of microbatch operations:
 ///
-/// log duration = mean of the kind and stage + effect of the worker for that kind + effect of the step + rest.
-/// Effects are shrunk to the variance that is theirs: a mean of few noisy values varies by itself. The rests of a
-/// microbatch stay together, as long sequences are long in each stage, forward and backward; those of all microbatches of a replica in
-/// one step too, where they are alike beyond chance, as when a stage is slow for all of them.
+///     log duration = mean of the kind and stage + effect of the worker for that kind + effect of the step + residual
+///
+/// Effects are shrunk to the variance that is theirs, as a mean of few noisy values varies by itself. The residuals of a
+/// microbatch are resampled together, as long sequences are long in each stage, forward and backward; those of all microbatches
+/// of a replica in a step too, if they are significantly correlated, as when a stage is slow for all of them.
 struct ComputeParts {
     std::vector<int> slots;    // compute operations with a microbatch, of the graph
-    std::vector<float> place;  // [of slots] mean and worker's effect
-    std::vector<float> step;   // [step]
-    std::vector<float> rest;   // [of slots * steps + step]
+    std::vector<float> place;  // [slot] mean and worker's effect
+    std::vector<float> step;   // [step] effect
+    std::vector<float> rest;   // [slot * steps + step] residual
     bool replicas_together = false;
-    // What the laws of the effects are fitted to, logarithms:
-    std::vector<double> worker_effects;      // by worker of the trace, of those that compute; of its stage's mean
+    // Logarithms to which the distributions of the effects are fitted:
+    std::vector<double> worker_effects;      // [worker of the trace], for those that compute; relative to the stage's mean
     std::vector<double> worker_errors;       // their standard errors
     std::vector<double> step_means;          // [step], not shrunk
-    std::vector<double> microbatch_effects;  // of each microbatch, replica and step, stretched to the component's variance
-    std::vector<double> residuals;           // what is left of each operation
+    std::vector<double> microbatch_effects;  // of each microbatch, replica and step, scaled to the component's variance
+    std::vector<double> residuals;           // of each operation
     std::vector<Component> components;
 };
+/// Decomposes the compute durations of a trace.
 ComputeParts compute_parts(const Trace& trace, const StepGraph& graph);
 
 struct PredictOptions {
@@ -37,10 +40,10 @@ struct PredictOptions {
     std::uint64_t seed = 1;
 };
 
-/// Rising step times. One draw takes
-/// - one measured step, for the communication, the launch gaps and what else has no microbatch: its transfers and collectives vary
-///   together (one regime a step, as PRISM, arXiv 2510.15596, has it), and for its effect on computing;
-/// - for each microbatch of each replica (or the whole replica) the rests of that of some replica in some measured step.
+/// Returns ascending step times. One draw takes
+/// - one measured step, for communication, launch gaps, operations without a microbatch, and its effect on compute: its transfers
+///   and collectives vary together (one regime per step, as PRISM, arXiv 2510.15596, has it);
+/// - for each microbatch of each replica (or the whole replica) the residuals of some replica in some measured step.
 std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, const ComputeParts& parts,
                                     const PredictOptions& options = {});
 

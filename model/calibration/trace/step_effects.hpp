@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the computing kernels of one step have in common, from traces without microbatches.
+/// Effects shared by the compute kernels of one step, from traces without microbatches.
 
 #include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/trace.hpp"
@@ -9,18 +9,21 @@
 
 namespace prismopt {
 
-/// log duration = mean of the kind, worker and position + effect of the step + effect of the worker in it + rest, each kernel by its
-/// time: the effects are of the time that a step computes. What one kind has of its own in a step is in them by the kind's time.
+/// Effects by the model
+///
+///     log duration = mean of the kind, worker and position + effect of the step + effect of the worker in it + residual
+///
+/// Each kernel is weighted by its time, so the effects are those of the compute time of a step. An effect of one kind in a step
+/// enters by the kind's share of time.
 struct StepEffects {
     std::vector<std::int32_t> steps;
-    std::vector<double> effects;  // [step], logarithms about their mean
-    std::vector<std::vector<double>>
-        workers;                        // [worker of the trace][step], of the worker in the step; empty: no kernels in some
-    std::vector<Component> components;  // step, stage (a worker in a step), residual
+    std::vector<double> effects;               // [step], logarithms about their mean
+    std::vector<std::vector<double>> workers;  // [worker of the trace][step]; empty if the worker has no kernels in some step
+    std::vector<Component> components;         // step, stage (a worker in a step), residual
 };
 
-/// Of a trace sorted by start. The spread of steps is told by that of workers in them where this is beyond that of kernels (F test, 1 %),
-/// otherwise by the kernels'. Steps that are not of all workers tell nothing.
+/// Estimates the effects from a trace sorted by start. The variance of steps is separated from that of workers in steps if this
+/// exceeds that of kernels (F test, 1 %), otherwise from that of kernels. Steps without all workers are left out.
 StepEffects step_effects(const Trace& trace);
 
 }  // namespace prismopt

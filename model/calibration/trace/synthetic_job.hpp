@@ -1,6 +1,6 @@
 #pragma once
 
-/// Traces of a job whose variance is known: GPipe, transfers that wait for both ends, a gradient reduction, an optimizer.
+/// Synthetic traces of a job with known variance: GPipe, transfers that wait for both ends, a gradient reduction, an optimizer.
 
 #include "model/calibration/trace/trace.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace prismopt {
 
-/// Standard deviations of the logarithms of what makes compute durations vary.
+/// Shape of a synthetic job, and standard deviations of the logarithms of its factors.
 struct SyntheticJob {
     int replicas = 4;
     int stages = 2;
@@ -24,16 +24,17 @@ struct SyntheticJob {
     double microbatch = 0.0;
     double residual = 0.01;
     double communication = 0.0;       // of each transfer and collective
-    double communication_step = 0.0;  // of what all transfers and collectives of a step share
-    double position = 0.0;            // by how much a microbatch's transfers take longer than those of the one before
-    double slow_clip = 0.0;           // by how much the optimizer takes longer in every third step, on all workers
+    double communication_step = 0.0;  // shared by all transfers and collectives of a step
+    double position = 0.0;            // relative increase of a microbatch's transfers over those of the one before
+    double slow_clip = 0.0;           // relative increase of the optimizer in every third step, on all workers
     double drift = 0.0;               // of an autoregressive part of the step's factor
-    double drift_steps = 100.0;       // its correlation
-    double slow_worker = 0.0;         // by how much replica 1's stage 1 is always slower
-    double long_stage = 0.0;          // by how much the last stage has more to do
-    double long_sequences = 0.0;      // part of microbatches that take twice as long
+    double drift_steps = 100.0;       // its correlation time in steps
+    double slow_worker = 0.0;         // relative slowness of replica 1's stage 1
+    double long_stage = 0.0;          // relative additional work of the last stage
+    double long_sequences = 0.0;      // share of microbatches that take twice as long
 };
 
+/// Generator of traces.
 class SyntheticTrace {
 public:
     SyntheticTrace(const SyntheticJob& job, unsigned seed) : job_(job), generator_(seed)
@@ -47,7 +48,7 @@ public:
         }
     }
 
-    /// The next `steps` of the job, on the same GPUs.
+    /// Returns the next SyntheticJob::steps steps of the job, on the same GPUs.
     Trace next()
     {
         trace_.ops.clear();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Fewer operations of a long trace that tell as much.
+/// Thinning of long traces.
 
 #include "model/calibration/trace/trace.hpp"
 
@@ -10,8 +10,9 @@
 
 namespace prismopt {
 
-/// About so many operations of some steps of a sorted trace, or fewer: of fewer microbatches (and numbers of each kind), two at least; then
-/// of fewer replicas, `least_replicas` at least; then of fewer steps, evenly spaced. Steps go last: few draws tell how they vary.
+/// Returns about `most` operations, or fewer, of the given steps of a sorted trace: of fewer microbatches (and operations of each
+/// kind), at least two; then of fewer replicas, at least `least_replicas`; then of fewer steps, evenly spaced. Steps go last, as
+/// few draws show how they vary.
 Trace thin_trace(const Trace& trace, std::vector<std::int32_t> steps, std::size_t most);
 
 inline constexpr int least_replicas = 16;

@@ -1,28 +1,31 @@
 #pragma once
 
-/// Parts that several blocks have.
+/// Operators common to several blocks.
 
 #include "model/network/blocks.hpp"
 
 namespace prismopt {
 
-// Bytes of memory traffic of an elementwise kernel by 16-bit number; from its reads and writes.
+// Bytes of memory traffic of an elementwise kernel per 16-bit element, from its reads and writes.
 inline constexpr double one_pass = 4.0;          // read, write
 inline constexpr double two_to_one = 6.0;        // two reads, one write
 inline constexpr double backward_traffic = 2.0;  // a backward elementwise kernel reads the saved input as well
 
-/// Of the projection before an activation.
+/// Returns the width of the projection before an activation.
 Width columns_of(double inner, Activation activation);
 
-/// Of each token, with `weights` numbers a column.
+/// Returns a norm over the columns of each token, with `weights` parameters per column.
 Elementwise norm_of(const Width& columns, double weights);
+/// Returns the parameters per column of a norm.
 double weights_of(Normalisation normalisation);
+/// Returns an activation, gated or not.
 Operator activation_of(double inner, Activation activation, Place place = Place::columns, const Routing& routing = {});
-/// A kernel that multiplies what it reads by a gate of the same width.
+/// Returns a kernel that multiplies its input by a gate of the same width.
 Operator gate_of(const Width& width);
-/// Up projection (with its gate), activation, down projection. `keeps_input`: false where another operator keeps the same tensor.
+/// Appends up-projection (with its gate), activation and down-projection. `keeps_input`: false if another operator saves the same
+/// tensor.
 void add_mlp(double hidden, double inner, Activation activation, bool bias, bool keeps_input, Block& block);
-/// What reads the stream and adds to it: norms where the stream's layers have them, and the sum.
+/// Returns a branch of the residual stream: norms where the stream's layers have them, `inside`, and the residual addition.
 Block branch(const ResidualStream& stream, Block inside);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One row a schedule; their functions are in this folder.
+/// Rows of the table of schedules (model/schedule/schedule.cpp); their functions are in this folder.
 
 #include "model/schedule/schedule.hpp"
 
@@ -9,13 +9,14 @@
 
 namespace prismopt {
 
+/// One schedule.
 struct ScheduleRule {
     Schedule schedule;
     ChunkMap map;
     std::vector<Task> (*order)(const ScheduleShape&, int stage);
     int (*most_held)(const ScheduleShape&, int stage);
     std::optional<double> (*bubble)(const ScheduleShape&, const StageTimes&);
-    std::string (*refusal)(const ScheduleShape&);  // why not, beyond what chunks_of() says; empty: defined
+    std::string (*refusal)(const ScheduleShape&);  // reason if undefined, apart from chunks_of(); empty: defined
 };
 
 inline Task task(Pass pass, int chunk, int microbatch)

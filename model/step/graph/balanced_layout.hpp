@@ -1,6 +1,6 @@
 #pragma once
 
-/// Layers divided over chunks by what they cost.
+/// Division of layers over chunks by their cost. docs/methods/step-graph.md.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -13,17 +13,15 @@
 
 namespace prismopt {
 
-/// The contiguous split with the shortest busiest pipeline stage, by the time that all its chunks take for the forward and
-/// backward passes of one microbatch, among those whose stages fit into `capacity`; the embedding and the head are divided with the
-/// layers, and each chunk has one of these at least. Where none fits: the one with the shortest busiest stage.
+/// Returns the contiguous split with the shortest busiest pipeline stage, by the time of all its chunks for the forward and
+/// backward passes of one microbatch, among the splits that fit into `capacity`. If none fits: the split with the shortest
+/// busiest stage. Embedding and head are divided with the layers, and each chunk has at least one of these.
 ///
-/// One chunk a stage: exact, but for rounding (1e-7 of a stage). Of several such splits the one whose stages are most alike
-/// (least sum of squares), and of these the one with the shorter stages at the ends. Several chunks a stage: the split with the
-/// shortest busiest chunk, and those that `layers` and `slots` give, are improved by moving single layers from the busiest stage
-/// to other chunks; the best is no worse than any of these, and need not be the best of all.
+/// One chunk per stage: optimal up to rounding (1e-7 of a stage). Several chunks per stage: no worse than the splits `layers` and
+/// `slots`, but not always optimal.
 ///
-/// Leaves out: transfers between stages, factors of known nodes, and what a stage does once a step (reduction of its gradients,
-/// update). Infeasible where the network has fewer parts than there are chunks.
+/// Leaves out: transfers between stages, factors of known nodes, and what a stage does once per step (reduction of gradients,
+/// update). Infeasible if the network has fewer parts than chunks.
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
                                                              const ParallelPlan& plan, const Accelerator& accelerator,
                                                              const OptimizerSettings& optimizer, Bytes capacity);

@@ -15,7 +15,7 @@ namespace prismopt {
 namespace {
 
 constexpr int most_squarings = 9;  // of members that hardly vary between barriers the slowest decides with any such power
-constexpr double steeper = 1.15;   // best k over Gumbel's, see the header
+constexpr double steeper = 1.15;   // best k over Gumbel's: docs/methods/coupling.md
 
 /// Of x from 1 up, to 1e-9; by halving and squaring, so that it is the same on every machine.
 double binary_logarithm(double x)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which ops decide the length of a step when a stage is slow.
+/// Critical paths of a step, for ranking replicas. docs/methods/sampling.md.
 
 #include "model/step/graph/execution_graph.hpp"
 
@@ -8,17 +8,17 @@
 
 namespace prismopt {
 
-/// A path through the graph: its length is the sum of what lies on it.
+/// A path through the graph. Its length is the sum of the durations on it.
 struct CriticalPath {
     float communication_s = 0.0F;    // transfers and collectives inside ops
     std::vector<float> compute_s;    // [stage], at factor one
-    int gathered_part = -1;          // waits for this part's parameters at the start; -1: does not
+    int gathered_part = -1;          // part whose parameters it waits for at the start; -1: none
     std::vector<int> reduced_parts;  // gradient collectives at the end
-    float ahead_s = 0.0F;            // of the stage where it ends: its step began before time zero
+    float ahead_s = 0.0F;            // time by which the step of its last stage began before time zero
 };
 
-/// Paths that are critical when one stage is slow, and on nodes that are known. The longest of them bounds a replica's step from below and stands in for it
-/// when replicas are compared.
+/// Returns the paths that are critical as planned, with each stage in turn slower, and on nodes that are known. The longest of
+/// them is a lower bound of a replica's step and replaces it when replicas are ranked.
 std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph);
 
 }  // namespace prismopt

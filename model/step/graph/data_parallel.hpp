@@ -1,6 +1,7 @@
 #pragma once
 
-/// Gradients and parameters between data parallel replicas: what of their exchange is not hidden by compute.
+/// Exchange of gradients and parameters between data-parallel replicas, as far as compute does not hide it.
+/// docs/methods/collectives.md.
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
@@ -11,7 +12,7 @@
 
 namespace prismopt {
 
-/// Time of an exchange, and the share of it that all-reduces take.
+/// Time of an exchange, and the share of it in all-reduces.
 struct ExchangeTime {
     double seconds = 0.0;
     double all_reduce = 0.0;
@@ -19,33 +20,33 @@ struct ExchangeTime {
 
 /// Exchange of one plan. Gradients are reduced over cp*dp GPUs, those of routed experts over tp*cp*dp / (ep*etp).
 ///
-/// With overlap a chunk's gradients leave in buckets of one layer while its last backward pass goes on, and its parameters arrive
-/// in buckets while its first forward pass goes on (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's
-/// distributed optimizer). How much of it compute hides is found draw by draw (model/step/graph/exchange.hpp); times are means.
-/// ZeRO-2 and ZeRO-3 do both inside each layer's passes (model/network/layer_cost.hpp); here the first gather and the last
-/// reduction, which have nothing to hide behind, remain.
+/// With overlap a chunk's gradients leave in buckets of one layer during its last backward pass, and its parameters arrive in
+/// buckets during its first forward pass (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's distributed
+/// optimizer). How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do both
+/// inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
     DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {});
 
-    /// Reduction beside and after the last backward pass of a chunk. `last`: of its stage, so that no other reduction is waited
-    /// for.
+    /// Returns the reduction beside and after the last backward pass of a chunk. `last`: the chunk is the last of its stage, so
+    /// that no other reduction follows.
     Exchange reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const;
-    /// Gathering before and beside the first forward pass of a chunk.
+    /// Returns the gathering before and beside the first forward pass of a chunk.
     Exchange gathering(const Parameters& own, const ChunkPass& forward, int layers) const;
-    /// The network tier that holds all members.
+    /// Returns the network tier that holds all members.
     std::size_t tier() const { return tier_around(replicas_, cluster_); }
-    /// Parameters that one GPU updates.
+    /// Returns the number of parameters that one GPU updates.
     double updated(const Parameters& own) const;
 
 private:
     ExchangeTime time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
-    /// Beside `compute_s`, in a bucket a layer; across circuits, whose latency each bucket pays, in as few as is best.
+    /// Returns the exchange beside `compute_s`, in one bucket per layer; across circuits, whose latency each bucket pays, in the
+    /// best number.
     Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;
-    double gradient_message_;  // bytes of a number
+    double gradient_message_;  // bytes per element
     Group replicas_;
     Group sharded_;
     Group expert_replicas_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One replica's training step as a graph of ops with laws: what the sampler runs.
+/// Graph of one replica's training step, as run by the sampler: ops with distributions of their durations.
 
 #include "model/distribution/chain_law.hpp"
 #include "model/distribution/noise_tables.hpp"
@@ -25,24 +25,23 @@
 
 namespace prismopt {
 
-/// Index by part of a stage: stage * v + chunk.
+/// Graph of a plan. Parts are indexed by stage * v + chunk.
 struct ExecutionGraph {
     std::shared_ptr<const Program> program;
     Placement placement;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     std::vector<OpLaw> law;                                  // [part * passes + pass]
-    std::vector<std::shared_ptr<const StandardLaw>> shapes;  // that the laws name; none where only means were asked for
-    std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding) names it in random keys
-    std::vector<Exchange> reduction;        // [part]: of its gradients; none with one replica
-    std::vector<Exchange> gathering;        // [part]: of its parameters
-    std::vector<float> optimizer_s;         // [stage]
-    std::vector<float> ahead_s;  // [stage]: by which its next step begins before that of the first; empty: all begin together
-    int exchange_tier = 0;       // of the network, that gradients cross, where tiers have regimes
-    QuantileTable group;         // persistent factor of a tensor parallel group
-    std::vector<float>
-        node;  // factors of the job's nodes in the order of placement, or Cluster::drawn_node; empty: all are drawn
+    std::vector<std::shared_ptr<const StandardLaw>> shapes;  // indexed by DurationLaw::shape; empty if compiled for means only
+    std::vector<std::uint16_t> first_slot;                   // [part]: its first layer slot (0: embedding), used in random keys
+    std::vector<Exchange> reduction;                         // [part]: of its gradients; none with one replica
+    std::vector<Exchange> gathering;                         // [part]: of its parameters
+    std::vector<float> optimizer_s;                          // [stage]
+    std::vector<float> ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
+    int exchange_tier = 0;       // network tier that gradients cross, if tiers have regimes
+    QuantileTable group;         // persistent factor of a tensor-parallel group
+    std::vector<float> node;     // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
-    CoupledLaw coupled;  // where replicas are coupled
+    CoupledLaw coupled;  // if replicas are coupled
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }
@@ -53,44 +52,45 @@ struct ExecutionGraph {
     }
     const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
     bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
-    /// Mean factor of what serves a stage of a replica, at least: of the slowest of its known nodes, and of those that are drawn.
+    /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.
     double mean_factor(int replica, int stage) const;
 };
 
-/// What a plan is made into: the graph, the layers of each chunk, and the memory it needs.
+/// A compiled plan: its graph, the layers of each chunk, and its memory.
 struct CompiledPlan {
     ExecutionGraph graph;
-    std::vector<Chunk> chunks;      // in the order of the network
+    std::vector<Chunk> chunks;      // in network order
     std::vector<MemoryUse> stages;  // [stage]
-    MemoryUse memory;               // of the fullest
-    double held_for_weights =
-        1.0;  // share of a layer's activations that the gradient of its input leaves for that of its weights
+    MemoryUse memory;               // of the stage with the largest use
+    double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
 };
 
-/// Everything a plan is judged against, fixed for a study and a phase.
+/// Everything that plans are compiled against, fixed for a study and a phase.
 struct Setting {
     const Workload& workload;
     const Phase& phase;
     const Cluster& cluster;
     const NoiseTables& noise;
     double memory_headroom = 0.0;                        // share of the accelerator's memory that must stay free
-    std::shared_ptr<const PartOrders> orders = nullptr;  // of all plans' tasks, instead of those of their schedule
+    std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
-/// What a graph is compiled for: its run without noise needs means only, which takes a tenth of the time.
+/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time.
 enum class CompileFor { noise_free_step, sampling };
 
-/// Compiles plans for one setting. Keeps what plans share (layer costs, composed laws, programs); use one in each thread.
+/// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
+/// thread.
 class PlanCompiler {
 public:
-    /// The setting's parts must outlive the compiler.
+    /// The members that `setting` refers to must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
         : setting_(setting), network_(network_of(setting.workload)),
           chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
     {
     }
 
-    /// The plan compiled, or why it cannot work. Throws std::out_of_range for a tensor parallel degree without tables.
+    /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a tensor-parallel degree
+    /// without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
 
     const Setting& setting() const { return setting_; }

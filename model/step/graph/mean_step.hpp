@@ -1,6 +1,6 @@
 #pragma once
 
-/// The step with every duration at its mean.
+/// Noise-free step: every duration at its mean.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/graph/step_summary.hpp"
@@ -11,20 +11,21 @@
 
 namespace prismopt {
 
-/// At most the mean of the step time: the step is convex in its durations, and factors are independent (Jensen).
+/// Noise-free step time and its shares. It is a lower bound of the mean step time: the step is convex in its durations, and
+/// factors are independent (Jensen). docs/methods/step-graph.md.
 struct NoiseFreeStep {
     double step_s = 0.0;
     StepShares shares;
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
 
-/// By how much later than its parameters are there each stage starts its first op: with every duration at its mean.
+/// Returns the time, [stage], between the arrival of a stage's parameters and its first op in the noise-free step.
 std::vector<float> idle_before(const ExecutionGraph& graph);
 
-/// One run over the program with durations at their means; the recurrence that noise_free_step() and critical_paths() share.
+/// Run over the program with durations at their means: the recurrence shared by noise_free_step() and critical_paths().
 class MeanRun {
 public:
-    /// `slow_stage` works `slowness` times as long; -1: none. Of a replica whose nodes are known: as these work.
+    /// `slow_stage` takes `slowness` times as long; -1: none. `replica`: uses the known factors of that replica's nodes.
     MeanRun(const ExecutionGraph& graph, int slow_stage, double slowness, std::optional<int> replica = std::nullopt)
         : graph_(graph)
     {
@@ -48,7 +49,7 @@ public:
         }
     }
 
-    /// Calls step(op index, op, start, end, fed) for each op; `fed`: the input, not the stage, decided the start.
+    /// Calls step(op index, op, start, end, fed) for each op. `fed`: the start was decided by the input, not by the stage.
     template <class Step>
     void run(Step&& step)
     {
@@ -87,7 +88,7 @@ public:
     }
 
     double gradients_end(int stage) const { return gradients_end_[stage]; }
-    /// The stage's part of the step: until its gradients are there, from when its step began.
+    /// Returns the time from the beginning of the stage's step until its gradients are reduced.
     double step_end(int stage) const
     {
         return graph_.ahead_s.empty() ? gradients_end_[stage]
@@ -104,9 +105,9 @@ private:
 
     const ExecutionGraph& graph_;
     std::vector<double> duration_;  // [part * passes + pass]
-    std::vector<double> gate_;      // [part]: parameters gathered
+    std::vector<double> gate_;      // [part]: time at which its parameters are gathered
     std::vector<double> stage_end_;
-    std::vector<double> gradients_end_;  // [stage]: reduce-scatters done
+    std::vector<double> gradients_end_;  // [stage]: end of its reductions
     std::vector<double> slot_end_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Orders made for a plan's times and a memory limit, instead of by a rule.
+/// Task orders searched for a plan's times and a memory limit, instead of following a rule. docs/methods/step-graph.md.
 
 #include "model/step/graph/execution_graph.hpp"
 
@@ -8,29 +8,31 @@
 
 namespace prismopt {
 
-/// What a stage may hold at once, in activations of a (chunk, microbatch).
+/// Limit of what a stage holds at once, in activations of a (chunk, microbatch).
 struct HeldLimit {
     int most = 1;
-    double for_weights = 1.0;  // share that the gradient of the input leaves for that of the weights
+    double for_weights = 1.0;  // share held after the gradient of the input for that of the weights
 };
 
-/// Choices of the greedy rule, each of which is right for some times.
+/// Parameters of the greedy rule; each value is best for some times.
 struct GreedyFlags {
-    double ahead = 1.0;  // forwards before the first backward, by stage to the end of the pipeline (schedules of one chunk) ...
-    int more_ahead = 0;  // ... and more, as far as the limit allows
-    Schedule rule = Schedule::zb_v;  // whose forwards and input gradients to take (schedules of two chunks in a vee)
-    double filled_gap = 1.0;         // a gap takes a weight gradient when it is this share of one or longer
+    double ahead = 1.0;  // forwards before the first backward, per stage to the end of the pipeline (schedules of one chunk)
+    int more_ahead = 0;  // additional forwards ahead, as far as the limit allows
+    Schedule rule = Schedule::zb_v;  // rule for forwards and input gradients (schedules of two chunks in a vee)
+    double filled_gap = 1.0;         // a gap takes a weight gradient if it is this share of one or longer
 };
 
-/// The fewest (chunk, microbatch) between forward and weight gradient with which all stages can run some greedy_orders().
+/// Returns the smallest limit with which all stages can run some greedy_orders().
 int least_held(const ScheduleShape& shape);
 
-/// Forwards and input gradients in the order of a rule, or with numbers of forwards ahead; weight gradients go to
-/// the gaps before them, or where the limit leaves no room, or to the end. After Qi et al., arXiv 2401.10241, section 3.1.
+/// Returns greedy orders: forwards and input gradients in the order of a rule, or with numbers of forwards ahead; weight
+/// gradients fill the gaps before them, run where the limit leaves no room, or go to the end. After Qi et al., arXiv 2401.10241,
+/// section 3.1.
 TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags);
 
-/// The shortest step without noise of the rules that split the backward, have the same chunks and keep to the limit, and of the
-/// greedy orders of all flags. Or why there is none: the schedule does not split its backward, or the limit is below the least.
+/// Returns the orders with the shortest noise-free step, among the rules that split the backward pass, have the same chunks and
+/// keep to the limit, and the greedy orders of all flags. Infeasible if the schedule does not split its backward pass, or if the
+/// limit is below least_held().
 std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What every stage does when in a step, with all durations at their means or as drawn: for people to look at.
+/// Timeline of a step for display: what each stage does when, with durations at their means or as drawn.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/sampler.hpp"
@@ -11,25 +11,26 @@ namespace prismopt {
 
 enum class Activity { forward, backward, input_gradient, weight_gradient, pair, bubble, transfer, gather, reduction, optimizer };
 
-/// Streams of a stage: what happens on one of them does not overlap.
+/// Streams of a stage. Events on one stream do not overlap.
 enum class TimelineStream { compute, receive_activations, receive_gradients, exchange };
 
+/// One event.
 struct TimelineEvent {
     int stage = 0;
     TimelineStream stream = TimelineStream::compute;
     Activity activity = Activity::bubble;
-    int chunk = -1;       // -1: of none
-    int microbatch = -1;  // the same
+    int chunk = -1;       // -1: none
+    int microbatch = -1;  // -1: none
     double start_s = 0.0;
     double end_s = 0.0;
 };
 
-/// By stage, and in time on each stream; events that take no time are left out. A pair shows its backward's microbatch.
-/// Transfers whose times overlap share a link in full here. With post-validation, what a stage does after the step's length is shown at
-/// its beginning, as that of the step before; an event may be cut in two there.
+/// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time are left out. A pair
+/// shows its backward's microbatch. Overlapping transfers are shown as if each had its own link. With post-validation, what a
+/// stage does after the step's length is shown at its beginning, as that of the step before; an event may be cut in two there.
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
 
-/// The same of one draw of sample_steps(), with its random numbers: the replica that is the last of those simulated. Ends with that
+/// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica. They end with that
 /// draw's step time. The optimizer starts when all replicas are done.
 std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
                                          int fleet, int step_of_fleet);

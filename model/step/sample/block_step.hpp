@@ -1,7 +1,7 @@
 #pragma once
 
-/// 64 fleets in one of their steps: factors of the GPUs, nodes, stages and microbatches, and collectives between replicas, which
-/// plans share.
+/// Draws of one step of 64 fleets that plans share: factors of GPUs, nodes, stages and microbatches, and collectives between
+/// replicas.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/step/sample/lane_kernels.hpp"
@@ -13,29 +13,29 @@
 
 namespace prismopt {
 
-/// How many of each thing the plans of a lot have at most; and the keys that they share.
+/// Largest extents of the plans of a lot, and the keys that the plans share.
 struct LotExtent {
     int stages = 1;
     int replicas = 1;
     int nodes = 1;
     int microbatches = 1;
-    bool groups_vary = false;               // some plan's tensor parallel groups do
+    bool groups_vary = false;               // some plan's tensor-parallel groups vary
     bool knows_nodes = false;               // some plan's nodes have known factors
     bool exchanges = false;                 // some plan has collectives of gradients or parameters
     bool all_reduces = false;               // all-reduces among them
-    bool ranks_replicas = false;            // some plan simulates a part of its replicas, which are not coupled
+    bool ranks_replicas = false;            // some plan with uncoupled replicas simulates only a part of them
     std::vector<std::uint16_t> first_slot;  // [part]
 
-    /// Takes a plan into the lot, which has the same keys.
+    /// Adds a plan with the same keys to the lot.
     void cover(const LotExtent& plan);
 };
 
-/// 64 fleets in one of their steps: all that plans share but for the ops' own draws. Made once for a lot.
+/// One step of 64 fleets: all draws that plans share, except those of the ops. Made once per lot.
 class BlockStep {
 public:
     BlockStep(const NoiseTables& noise, const SamplerOptions& options, LotExtent extent);
 
-    /// The block of fleets from `first_fleet`, in their step `step`.
+    /// Draws step `step` of the block of fleets from `first_fleet`.
     void begin(int first_fleet, int step);
 
     const Floats& stage_factor(int replica, int stage) const
@@ -43,33 +43,33 @@ public:
         return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
     }
 
-    /// Factors of the microbatches of one replica, or of another replica in each lane. `out`: [microbatch].
+    /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [microbatch].
     void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
     void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
-    /// Four words for an event of one replica, or of all (who: step_replica()), not stratified.
+    /// Draws four words, not stratified, for an event of one replica or of all (who: step_replica()).
     void draw(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 
     const NoiseTables& noise;
     const SamplerOptions& options;
-    bool factors_vary;  // some factor of fleets, steps, stages or microbatches is not always one
+    bool factors_vary;  // some factor of fleets, steps, stages or microbatches varies
     std::uint32_t step = 0;
     Words fleet;
     FleetPhilox philox;
     Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
     Floats communication;                 // step-common regime of communication
-    std::vector<Words> group_words;       // [group]: of the persistent factor of a tensor parallel group
+    std::vector<Words> group_words;       // [group]: for the persistent factor of a tensor-parallel group
     std::vector<Floats> node;             // [node]: its persistent factor
-    std::vector<Floats> mean_microbatch;  // [replica]; empty when no plan ranks replicas, or the law is constant
+    std::vector<Floats> mean_microbatch;  // [replica]; empty if no plan ranks replicas or the factor is constant
     std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
-    std::vector<Floats> all_reduce;       // [part]; empty where no plan has any
+    std::vector<Floats> all_reduce;       // [part]; empty if no plan has any
     std::vector<Floats> all_gather;       // [part]
-    std::vector<Floats> regime;           // [tier]; empty where no tier's varies
+    std::vector<Floats> regime;           // [tier]; empty if no tier's regime varies
 
-    /// Factors of transfers by the tier that they cross.
+    /// Returns the factors of transfers, by the tier that they cross.
     const Floats* transfers() const { return regime.empty() ? &communication : transfer_.data(); }
 
 private:
-    /// The same for an event that is stratified over the block.
+    /// As draw(), for an event that is stratified over the block.
     void draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     template <class Draw>
@@ -84,7 +84,7 @@ private:
     LotExtent extent_;
     std::uint32_t block_ = 0;
     std::vector<Floats> transfer_;  // [tier]: its regime times that of all communication
-    std::vector<Floats> stage_;     // [replica * stages + stage]; empty when the law is constant
+    std::vector<Floats> stage_;     // [replica * stages + stage]; empty if the factor is constant
 };
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The compute factors of one set of coupled replicas in a step of 64 fleets. See model/step/graph/coupled_law.hpp.
+/// Compute factors of one set of coupled replicas in a step of 64 fleets; see model/step/graph/coupled_law.hpp.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/block_step.hpp"
@@ -9,25 +9,26 @@
 
 namespace prismopt {
 
+/// Factors of one set by stage and microbatch.
 class CoupledSet {
 public:
-    /// The graph must outlive it.
+    /// The graph must outlive this object.
     CoupledSet(const ExecutionGraph& graph, bool microbatches_vary);
 
-    /// Takes the factors of set number set[lane]. `stage`: its members' own, [member * stages + stage].
+    /// Computes the factors of set number set[lane]. `stage`: factors of its members, [member * stages + stage].
     void take(const BlockStep& at, const Ints& set, const Floats* stage);
 
-    /// [stage * rows() + microbatch]; one row a stage where microbatches do not vary.
+    /// Returns the factors, [stage * rows() + microbatch]; one row per stage if microbatches do not vary.
     const Floats* factors() const { return factor_.data(); }
     int rows() const { return rows_; }
-    /// Mean over microbatches of a stage's factors.
+    /// Sets out = mean over microbatches of a stage's factors.
     void mean(int stage, Floats& out) const;
 
 private:
     const ExecutionGraph& graph_;
     int members_;
     int rows_;
-    std::vector<Floats> microbatch_;  // [member * rows + microbatch]; a row of ones where they do not vary
+    std::vector<Floats> microbatch_;  // [member * rows + microbatch]; a row of ones if they do not vary
     std::vector<Floats> factor_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The sampler's inner loops: 64 draws side by side, plain arithmetic, compiled for several vector widths.
+/// Inner loops of the sampler: 64 draws side by side, plain arithmetic, compiled for several vector widths.
 
 #include "model/base/random.hpp"
 #include "model/distribution/quantile_table.hpp"
@@ -14,11 +14,12 @@ namespace prismopt {
 using Floats = Lanes<float>;
 using Ints = Lanes<std::int32_t>;
 
-/// out = table(bits), or out *= table(bits).
+/// out = table(bits).
 void look_up(const QuantileTable& table, const Words& bits, Floats& out);
+/// out *= table(bits).
 void multiply_by(const QuantileTable& table, const Words& bits, Floats& out);
 
-/// out = mean * factor * table(bits): a collective or transfer with its own law of mean one.
+/// out = mean * factor * table(bits): a collective or transfer with its own distribution of mean one.
 void scaled_draw(float mean, const QuantileTable& table, const Words& bits, const Floats& factor, Floats& out);
 
 /// out = max(out, a).
@@ -31,10 +32,10 @@ void wait_for_scaled(float a, const Floats& row, Floats& out);
 void add(const Floats& a, Floats& out);
 /// out = a * row.
 void scale(float a, const Floats& row, Floats& out);
-/// out = (1 - share) a + share b, which is exact where a and b are equal.
+/// out = (1 - share) a + share b; exact if a and b are equal.
 void mix(const Floats& a, const Floats& b, float share, Floats& out);
 
-/// out = what is waited for of the exchange; `regime` of its network may be null.
+/// out = exposed time of the exchange; `regime`: factor of its network tier, may be null.
 void wait_beside(const Exchange& exchange, const Floats& collective, const Floats* regime, const Floats& compute, Floats& out);
 /// out *= a.
 void multiply(const Floats& a, Floats& out);
@@ -42,14 +43,14 @@ void multiply(const Floats& a, Floats& out);
 /// out[lane * stride] = row[lane].
 void store(const Floats& row, std::ptrdiff_t stride, double* out);
 
-/// Deals the words of one event out over the strata of its block (see stratified()); keys[lane] are equal where the event is.
+/// Stratifies the words of an event over its block (see stratified()); keys[lane] are equal for lanes with the same event.
 void stratify(const Words& keys, Words& words);
 void stratify(std::uint32_t key, Words& words);
 
-/// out = max(out, shared + sum over n of weight[i] * factor[i]): length of one path.
+/// out = max(out, shared + sum over i < n of weight[i] * factor[i]): the length of one path.
 void longest_path(const Floats& shared, const float* weight, const Floats* factor, int n, Floats& out);
 
-/// Keeps the `kept` largest values and their owners, largest first; a new value goes behind equal ones.
+/// Inserts a value into the list of the `kept` largest values and their owners, largest first; it goes after equal ones.
 void insert_largest(const Floats& value, int owner, int kept, Floats* best, Ints* owners);
 
 }  // namespace prismopt

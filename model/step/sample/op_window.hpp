@@ -1,9 +1,9 @@
 #pragma once
 
-/// The sampler's inner loops: a window of ops of a program, 64 fleets side by side.
+/// Inner loops of the sampler over a window of ops of a program, 64 fleets side by side.
 ///
-/// fill_draws() makes the random part of each op, which is the same for all plans whose ops have the same keys;
-/// run_window() takes the plans' pipelines through the window. So what is drawn once serves many plans, and stays in the cache.
+/// fill_draws() draws the random part of each op, which is the same for all plans whose ops have the same keys; run_window()
+/// takes the plans' pipelines through the window. So what is drawn once serves many plans, and stays in the cache.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/schedule/program.hpp"
@@ -15,15 +15,15 @@
 
 namespace prismopt {
 
-/// One op in 64 draws. `compute` and `communication` are normal scores, to which an op's own laws are applied; or draws of the
-/// standard law itself where all plans of a window share it. `transfer` is a factor of mean one.
+/// One op in 64 draws. `compute` and `communication` are normal scores, to which the distributions of the op are applied; or
+/// draws of the standard distribution itself if all plans of a window share it. `transfer` is a factor of mean one.
 struct OpDraws {
     Floats compute;
     Floats communication;
     Floats transfer;
 };
 
-/// Whose draws: the counter's part that a window has in common (model/base/random.hpp).
+/// Part of the random counter that a window has in common (model/base/random.hpp).
 struct DrawKeys {
     const FleetPhilox& philox;
     Purpose purpose = Purpose::search;
@@ -31,7 +31,8 @@ struct DrawKeys {
     const std::uint16_t* first_slot = nullptr;  // [part]
 };
 
-/// What the plans of a window have in common. `compute`, `communication`: the standard laws of all their ops; both or neither.
+/// Common properties of the plans of a window. `compute`, `communication`: the standard distributions of all their ops; both or
+/// neither.
 struct SharedLaws {
     const StandardLaw* compute = nullptr;
     const StandardLaw* communication = nullptr;
@@ -40,11 +41,11 @@ struct SharedLaws {
     bool one_law() const { return compute != nullptr; }
 };
 
-/// draws[i] for ops[i].
+/// Fills draws[i] for ops[i].
 void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
                 OpDraws* draws);
 
-/// What run_window() needs of an op's law: seconds, and the standard laws of its spread.
+/// Durations of an op for run_window(): means and spreads in seconds, and standard distributions.
 struct OpSpread {
     float compute_s = 0.0F;
     float compute_spread_s = 0.0F;
@@ -60,25 +61,25 @@ struct OpSpread {
 struct PipelineRun {
     bool overlapped = true;         // gradient collectives run beside compute
     const OpSpread* law = nullptr;  // [part * passes + pass]
-    // Null, all, where no factor varies:
-    const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch where that is not one
+    // All null if no factor varies:
+    const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch if factor_rows is not one
     const Floats* communication_factor = nullptr;
     const Floats* transfer_factor = nullptr;  // [tier]
     int factor_rows = 1;
     const Floats* microbatch = nullptr;  // [microbatch]; null: no such factor
-    // Null where replicas exchange nothing:
-    const Floats* gathered = nullptr;  // [part]: time at which its parameters are there
+    // Null if replicas exchange nothing:
+    const Floats* gathered = nullptr;  // [part]: time at which its parameters are gathered
     const Floats* reduce = nullptr;    // [part]: duration of its gradient collective
     Floats* slot = nullptr;            // [slot]: ends of ops; zeros in Program::start
     Floats* gradients_end = nullptr;   // [stage]
 };
-/// Plans that go through a window together where ops share a law: each draw is read once for all of them.
+/// Number of plans that go through a window together if ops share a distribution: each draw is read once for all of them.
 inline constexpr std::size_t plans_together = 4;
-/// The window's ops in each of the plans.
+/// Runs the window's ops in each of the plans.
 void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
                 std::span<const PipelineRun* const> plans);
 
-/// out = draws of the law at these words.
+/// out = draws of the distribution at these words.
 void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out);
 
 }  // namespace prismopt

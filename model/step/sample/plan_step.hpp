@@ -1,8 +1,8 @@
 #pragma once
 
-/// One plan in one step of 64 fleets, around the ops: which replicas are simulated op by op, with which factors, and what becomes
-/// of the others. See model/step/sample/sampler.hpp. "Replica" in the names below is a set of coupled ones (Placement::coupled), which is
-/// one replica in most plans; a member is one of a set.
+/// One plan in one step of 64 fleets, apart from its ops: the replicas that are simulated op by op, their factors, and the
+/// residuals of the others. See model/step/sample/sampler.hpp. "Replica" in the names below is a set of coupled replicas
+/// (Placement::coupled), which is one replica in most plans; a member is one replica of a set.
 
 #include "model/step/graph/critical_paths.hpp"
 #include "model/step/sample/block_step.hpp"
@@ -16,59 +16,60 @@
 
 namespace prismopt {
 
-/// What does not change between draws of a plan.
+/// Data of a plan that does not change between draws.
 struct BoundPlan {
-    /// The graph must outlive it, and be compiled for sampling.
+    /// The graph must outlive this object and be compiled for sampling.
     BoundPlan(const ExecutionGraph& bound, int replicas_simulated);
 
     int nodes() const;
     int replicas() const { return graph.placement.replicas / graph.placement.coupled; }
     bool coupled() const { return graph.placement.coupled > 1; }
-    /// Rows of 64 draws that a PlanStep keeps of the factors of coupled replicas.
+    /// Returns the rows of 64 draws that a PlanStep keeps for the factors of coupled replicas.
     std::size_t coupled_rows() const;
     bool ranks_replicas() const { return !paths.empty(); }
 
     const ExecutionGraph& graph;
     int simulated;                    // replicas
-    bool group_varies;                // persistent factor of its tensor parallel groups
+    bool group_varies;                // persistent factor of its tensor-parallel groups varies
     bool exchanges;                   // gradients or parameters, between replicas or within one
-    std::vector<CriticalPath> paths;  // empty when all replicas are simulated
+    std::vector<CriticalPath> paths;  // empty if all replicas are simulated
     std::vector<OpSpread> spread;     // [part * passes + pass]
     bool communicates = false;        // some op has collectives inside
-    // The one standard law of all ops that take time, or null:
+    // The common standard distribution of all ops that take time, or null:
     const StandardLaw* compute_law = nullptr;
     const StandardLaw* communication_law = nullptr;
 };
 
-/// What a plan needs of a BlockStep.
+/// Returns the extents that a plan needs of a BlockStep.
 LotExtent extent_of(const BoundPlan& plan);
 
+/// A plan's state in one step of 64 fleets.
 class PlanStep {
 public:
     PlanStep(const BoundPlan& plan, const NoiseTables& noise);
     PlanStep(const PlanStep&) = delete;
     PlanStep& operator=(const PlanStep&) = delete;
 
-    /// `factors`: scratch that plans may share, contents do not matter.
+    /// Begins a step. `factors`: scratch that plans may share; its contents do not matter.
     void begin(const BlockStep& at, std::vector<Floats>& factors);
-    /// The k-th simulated replica: from the start of its step ... (its ops run through pipeline()) ... to its end.
-    /// `microbatch`: its factors where all replicas are simulated, from which plans do not differ; empty when the law is constant.
-    /// `slots`: memory for the ends of ops, Program::slots rows that are the plan's until end_replica().
+    /// Begins the k-th simulated replica; its ops then run through pipeline(), until end_replica(). `microbatch`: its factors if
+    /// all replicas are simulated, the same in all plans; empty if the factor is constant. `slots`: memory for the ends of ops,
+    /// Program::slots rows that belong to the plan until end_replica().
     void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch, Floats* slots);
     PipelineRun& pipeline() { return run_; }
     void end_replica(int k);
-    /// Step times.
+    /// Ends the step and returns the step times.
     Floats end(const BlockStep& at);
 
     const BoundPlan& plan() const { return plan_; }
-    /// Replicas that go through the ops.
+    /// Returns the number of replicas simulated op by op.
     int simulated() const { return simulated_; }
-    /// Of the replica that ended last: when a stage has its gradients.
+    /// Returns the time at which a stage has its gradients, for the replica that ended last.
     const Floats& stage_end(int stage) const
     {
         return exchanges() ? gradients_end_[stage] : run_.slot[graph_.program->last[stage]];
     }
-    /// Seconds of the optimizer.
+    /// Returns the seconds of the optimizer.
     const Floats& optimizer() const { return optimizer_; }
 
 private:
@@ -94,25 +95,25 @@ private:
     int simulated_;  // replicas
     int stages_;
     int replicas_;
-    int members_;  // of all replicas
+    int members_;  // number of members of all replicas
     float slowest_optimizer_s_;
 
-    PipelineRun run_;  // points into this object: it stays where it is
-    Floats slowest_;   // of the replicas so far
+    PipelineRun run_;  // points into this object, which must not move
+    Floats slowest_;   // end of the slowest replica so far
     Floats optimizer_;
-    Floats widest_;                      // largest factor of the drawn nodes that a group spans
-    float slowest_known_ = 0.0F;         // the same of those that are known
-    std::vector<Floats> gathered_;       // [part]: time at which its parameters are there
-    std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
-    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage], of coupled replicas [member of those * stages + stage]
-    std::vector<Ints> chosen_;           // [simulated]: replica, by lane
-    std::vector<Floats> chosen_path_;    // [simulated]
-    std::vector<Floats> path_;           // [replica]
-    std::vector<Floats> shared_;         // [path]: the part of its length that is the same in all replicas
-    std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the replica at hand
-    std::vector<Floats> gradients_end_;  // [stage]
-    std::vector<Floats> microbatch_;     // [microbatch]: of the replica at hand, where plans choose theirs
-    std::optional<CoupledSet> set_;      // at hand
+    Floats widest_;                           // largest factor of the drawn nodes that a group spans
+    float slowest_known_ = 0.0F;              // the same of the known nodes
+    std::vector<Floats> gathered_;            // [part]: time at which its parameters are gathered
+    std::vector<Floats> reduce_;              // [part]: duration of its gradient collective
+    std::vector<Floats> chosen_factor_;       // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    std::vector<Ints> chosen_;                // [simulated]: replica, by lane
+    std::vector<Floats> chosen_path_;         // [simulated]
+    std::vector<Floats> path_;                // [replica]
+    std::vector<Floats> shared_;              // [path]: the part of its length common to all replicas
+    std::vector<Floats> stage_factor_;        // [stage]: mean over microbatches, of the current replica
+    std::vector<Floats> gradients_end_;       // [stage]
+    std::vector<Floats> microbatch_;          // [microbatch]: of the current replica, if the plan ranks replicas
+    std::optional<CoupledSet> set_;           // the current set
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };
 

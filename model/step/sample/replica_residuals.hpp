@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the simulated replicas of a block tell about the others: how a replica's step exceeds its longest critical path.
+/// Residuals of replicas: the excess of a replica's step over its longest critical path, learnt from simulated replicas.
+/// docs/methods/sampling.md.
 
 #include "model/base/random.hpp"
 
@@ -8,22 +9,23 @@
 
 namespace prismopt {
 
+/// Residual of one simulated replica, in seconds.
 struct ReplicaResidual {
     double path;
     double beyond;  // simulated time beyond the path
 };
-/// Time beyond the path: at_zero + slope * path + deviation * Z.
+/// Distribution of the time beyond the path: at_zero + slope * path + deviation * Z.
 struct ReplicaResidualLaw {
-    Lanes<float> at_zero;  // by lane: what the replicas of a draw share beyond their paths
+    Lanes<float> at_zero;  // by lane: level that the replicas of a draw share
     float slope;
     float deviation;
     double skewness;
 };
 
-/// Least squares within draws (lanes): slope, deviation and skewness. A draw's own level is the mean of its few simulated
-/// replicas, shrunk towards that of all draws by the share of its scatter that is real: the best linear predictor of a
-/// random effect (Robinson, Stat. Sci. 6 (1991) 15-32). Sums in order.
-/// `residuals`: the same number of replicas (two or more) in each lane, [replica * lanes + lane].
+/// Fits slope, deviation and skewness by least squares within draws (lanes). A draw's level is the mean of its few simulated
+/// replicas, shrunk towards that of all draws by the share of its scatter that is real: the best linear predictor of a random
+/// effect (Robinson, Stat. Sci. 6 (1991) 15-32). Sums in a fixed order. `residuals`: the same number of replicas (two or more) in
+/// each lane, [replica * lanes + lane].
 ReplicaResidualLaw fit_replica_residuals(std::span<const ReplicaResidual> residuals);
 
 }  // namespace prismopt
