@@ -99,10 +99,10 @@ std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
         ++at[knob - 1];
     }
     if (grid.empty()) {
-        throw InputError(fmt::format(
-            "{}: no combination of the values of [[knob]] works: groups must nest and gpu_price_limit must be met; give "
-            "other values",
-            scenario.path));
+        throw InputError(
+            fmt::format("{}: no combination of [[knob]] values is possible: groups must nest, and prices must not exceed "
+                        "gpu_price_limit; change the values",
+                        scenario.path));
     }
     return grid;
 }

@@ -288,7 +288,7 @@ private:
         for (const KeyInfo& info : SectionTable::keys()) {
             list += info.need == Need::complete ? (list.empty() ? "" : ", ") + info.key : "";
         }
-        return list.empty() ? "" : fmt::format("describe your own: leave {} out and give {} (docs/scenario.md)", base, list);
+        return list.empty() ? "" : fmt::format("describe your own: omit {} and give {} (docs/scenario.md)", base, list);
     }
 
     Fields& with(Need need)
