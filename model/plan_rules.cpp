@@ -96,7 +96,7 @@ std::string overlap_problem(const Case& c)
         return "needs two microbatches or more";
     }
     if (plan.recompute == Recompute::full) {
-        return "excludes recompute=full";
+        return "cannot be combined with recompute=full";
     }
     const bool one_stage = plan.pp == 1 && plan.schedule == Schedule::one_f_one_b;
     return one_stage || plan.schedule == Schedule::interleaved ? "" : "needs schedule=interleaved, or pp=1";
@@ -127,7 +127,7 @@ const std::array rules{
              [](const Case& c) { return c.plan.cp == 1 || (!c.workload.captured && c.phase.sequence % (2 * c.plan.cp) == 0); },
              [](const Case& c) {
                  if (c.workload.captured) {
-                     return Infeasible{Reason::contexts_and_sequence, pairs({{"cp", c.plan.cp}}) + ", a captured network"};
+                     return Infeasible{Reason::contexts_and_sequence, pairs({{"cp", c.plan.cp}}) + " for a captured network"};
                  }
                  return Infeasible{Reason::contexts_and_sequence,
                                    "2*cp = " + std::to_string(2 * c.plan.cp) +
@@ -139,7 +139,7 @@ const std::array rules{
                  return Infeasible{Reason::contexts_and_blocks,
                                    pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
                                        c.workload.unshared_text(c.plan.tp, c.plan.cp) +
-                                       "; attention needs kernel = flash, scans a number of heads that tp*cp divides"};
+                                       "; attention needs kernel = flash, scans need a number of heads divisible by tp*cp"};
              }},
     PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.dp > 0; },
@@ -167,7 +167,7 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::experts_and_gpus,
                                    pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + shared_out(c.workload) +
-                                       " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs of a stage"};
+                                       " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs per stage"};
              }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
@@ -207,14 +207,15 @@ const std::array rules{
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
              [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },
              [](const Case& c) {
-                 return Infeasible{Reason::no_host, c.cluster.accelerator.name + " names no host_link and host_memory_bandwidth"};
+                 return Infeasible{Reason::no_host, c.cluster.accelerator.name + " has no host_link or no host_memory_bandwidth"};
              }},
     PlanRule{Reason::no_late_validation, place_of(&ParallelPlan::post_validation), place_of(&ParallelPlan::post_validation),
              [](const Case& c) { return c.plan.post_validation == PostValidation::off || can_validate_later(c.plan); },
              [](const Case& c) {
-                 return Infeasible{Reason::no_late_validation, "post_validation=on with pp=" + std::to_string(c.plan.pp) +
-                                                                   " schedule=" + std::string(name(c.plan.schedule)) +
-                                                                   "; it needs pp > 1 and a schedule that splits its backward"};
+                 return Infeasible{Reason::no_late_validation,
+                                   "post_validation=on with pp=" + std::to_string(c.plan.pp) +
+                                       " schedule=" + std::string(name(c.plan.schedule)) +
+                                       "; it needs pp > 1 and a schedule that splits the backward pass"};
              }},
     PlanRule{Reason::spares_and_nodes, place_of(&ParallelPlan::spares), place_of(&ParallelPlan::spares),
              [](const Case& c) { return !node_problem(c.plan, c.cluster); },

@@ -145,8 +145,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{Reason::never_ends, "the mean training time is beyond a thousand years; check rates and bandwidths",
-                          0.0};
+        return Infeasible{Reason::never_ends, "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
@@ -169,7 +168,7 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
         for (const ParallelPlan& plan : plans) {
             auto result = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]));
             if (auto* refusal = std::get_if<Infeasible>(&result)) {
-                throw std::logic_error("an infeasible plan was to be sampled: " + refusal->detail);
+                throw std::logic_error("cannot sample an infeasible plan: " + refusal->detail);
             }
             compiled.push_back(std::get<CompiledPlan>(std::move(result)));
         }

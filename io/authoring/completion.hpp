@@ -1,6 +1,6 @@
 #pragma once
 
-/// When the training of a plan is done: after how long, and on which day where the scenario says when it begins.
+/// Completion of a training run: its duration and, if the scenario has a start date, the date.
 
 #include "io/results/results.hpp"
 
@@ -13,11 +13,11 @@ namespace prismopt {
 
 struct Completion {
     std::string_view quantile;  // "p50"
-    double seconds = 0.0;       // NaN: not known
-    std::string date;           // empty: the scenario does not say when it starts
+    double seconds = 0.0;       // NaN: unknown
+    std::string date;           // empty: the scenario has no start date
 };
 
-/// At p50, p90 and p99.
+/// Completions at p50, p90 and p99.
 std::array<Completion, 3> completions(const TimeDistribution& training, const std::optional<std::chrono::sys_days>& start);
 
 }  // namespace prismopt

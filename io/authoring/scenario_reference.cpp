@@ -20,11 +20,11 @@ using Kind = ValueShape::Kind;
 constexpr const char* preamble = R"(# Scenario reference
 
 A scenario is a TOML file. Quantities carry their unit, as in `bandwidth = "450 GB/s"`; unknown keys are errors. This page is printed by
-`prismopt init --reference`, from the tables that read the file; `prismopt init --schema` writes the same as a JSON schema for editors.
+`prismopt init --reference` from the tables that read the file; `prismopt init --schema` prints them as a JSON schema for editors.
 `jobs/scenarios/llama3-405b-16k.toml` is commented line by line, and `prismopt init --workload W --gpus N` writes a scenario to start from.
 
-Times are "10 min", "1 h", "2 day"; data "80 GB", "80 GiB"; bandwidths "450 GB/s", "400 Gb/s"; rates of work "989 TFLOP/s"; prices
-"2.50 USD/h"; rates of failure "6.50 per 1000 node-days", "8.1e-4 per GPU-day", "0.87 per job-day"; power "700 W".
+Durations are "10 min", "1 h", "2 day"; data sizes "80 GB", "80 GiB"; bandwidths "450 GB/s", "400 Gb/s"; compute rates "989 TFLOP/s"; prices
+"2.50 USD/h"; failure rates "6.50 per 1000 node-days", "8.1e-4 per GPU-day", "0.87 per job-day"; power "700 W".
 )";
 
 std::string anchor(const std::string& title)
@@ -73,7 +73,7 @@ std::string usual_text(const KeyInfo& key)
 {
     switch (key.need) {
         case Need::required: return "required";
-        case Need::complete: return "required, unless a catalog entry is named";
+        case Need::complete: return "required, unless taken from a catalog entry";
         case Need::optional: break;
     }
     return key.usual.empty() ? "" : "`" + key.usual + "`";
@@ -94,7 +94,7 @@ std::string section_text(const SectionTable& section)
     std::string help = section.help();
     help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
     std::string text = fmt::format("\n## {}\n\n{}.\n\n", section.title(), help) +
-                       "| key | value | if absent | meaning | example |\n| --- | --- | --- | --- | --- |\n";
+                       "| key | value | default | meaning | example |\n| --- | --- | --- | --- | --- |\n";
     for (const KeyInfo& key : section.keys()) {
         text += fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.key, value_text(key), usual_text(key), cell(key.help),
                             cell(key.example));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The reference page of scenarios (docs/scenario.md), in Markdown, from the tables of fields.
+/// Reference page of scenarios (docs/scenario.md) in Markdown, generated from the tables of fields.
 
 #include <string>
 

@@ -75,7 +75,7 @@ private:
         }
         std::string text = key.help;
         if (!key.usual.empty()) {
-            text += "; usually " + key.usual;
+            text += "; default: " + key.usual;
         }
         schema["description"] = text + "; for example " + key.line();
         return schema;
@@ -125,7 +125,7 @@ std::string scenario_schema()
     Definitions definitions;
     Json schema = definitions.schema_of(scenario_table());
     schema["$schema"] = "http://json-schema.org/draft-07/schema#";
-    schema["title"] = "Scenario of prismopt";
+    schema["title"] = "prismopt scenario";
     schema["definitions"] = definitions.schemas();
     return schema.dump(1) + "\n";
 }

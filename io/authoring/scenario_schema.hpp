@@ -6,7 +6,7 @@
 
 namespace prismopt {
 
-/// Draft 7. Keys, kinds of values and names of the catalog; what depends on several keys only the reader checks.
+/// JSON Schema draft 7: keys, value types and catalog names. Rules that involve several keys are checked by the reader only.
 std::string scenario_schema();
 
 }  // namespace prismopt

@@ -43,8 +43,8 @@ const UsualCluster& usual_cluster(const std::string& accelerator)
                                     [&](const UsualCluster& usual) { return accelerator.starts_with(usual.accelerator); });
     if (found == usual_clusters.end()) {
         throw InputError(
-            fmt::format("--accelerator {} is known, but not how nodes of it are usually joined; start from another and write "
-                        "its tiers yourself",
+            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; start from another "
+                        "accelerator and write the tiers yourself",
                         accelerator));
     }
     return *found;
@@ -102,12 +102,12 @@ std::string failure_rate(int node)
     constexpr int measured_gpus = 8;
     constexpr double measured_per_day = 6.5e-3;  // 16,000 A100 of Meta's RSC-1, arXiv 2410.21680
     if (node <= measured_gpus) {
-        return "node_failure_rate = \"6.5e-3 /day\"    # of nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; yours?\n";
+        return "node_failure_rate = \"6.5e-3 /day\"    # nodes of 8 GPUs: 16,000 A100, arXiv 2410.21680; replace with your own\n";
     }
     const double times = static_cast<double>(node) / measured_gpus;
     return fmt::format(
         "node_failure_rate = \"{:.4g} /day\"    # {:.3g} times that of nodes of 8 GPUs (6.5e-3 /day: 16,000 A100, arXiv "
-        "2410.21680), for nodes of {}; yours?\n",
+        "2410.21680), for nodes of {}; replace with your own\n",
         measured_per_day * times, times, node);
 }
 
@@ -129,19 +129,19 @@ struct TrainerAxes {
     std::string_view order;
 };
 constexpr std::string_view plain_schedules =
-    "schedule = [\"1f1b\", \"interleaved\"]   # or gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n";
+    "schedule = [\"1f1b\", \"interleaved\"]   # also: gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n";
 constexpr std::string_view both_orders =
-    "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # of parallel dimensions over the GPUs, innermost first\n";
+    "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # order of the parallel dimensions over the GPUs, innermost first\n";
 constexpr TrainerAxes any_trainer{"", plain_schedules, "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n",
                                   both_orders};
 constexpr std::array<TrainerAxes, 3> trainer_axes{{
-    {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+    {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
      "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3 (Megatron FSDP)\n", both_orders},
-    {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # all that Megatron has\n",
+    {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
      "sharding = [\"zero1\"]                 # none, zero1\n", both_orders},
-    {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # or gpipe, zb_h1, zb_h2\n",
-     "sharding = [\"none\", \"zero2\", \"zero3\"]   # FSDP, without pipelines\n",
-     "order = [\"tp-dp-pp\"]                 # its device mesh has stages outermost\n"},
+    {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # also: gpipe, zb_h1, zb_h2\n",
+     "sharding = [\"none\", \"zero2\", \"zero3\"]   # zero2 and zero3 (FSDP): without pipelines only\n",
+     "order = [\"tp-dp-pp\"]                 # its device mesh puts stages outermost\n"},
 }};
 
 const TrainerAxes& axes_for(const std::string& trainer)
@@ -160,21 +160,20 @@ std::string space(const Workload& workload, const StarterChoice& choice, int nod
                                   [&](int value) { return node % value == 0 && workload.splits_by(value); });
     const auto pp = powers_of_two(std::min({workload.layers(), gpus, 64}), [](int) { return true; });
     std::string text = "[space]\n";
-    text += fmt::format("gpus = {}{}# how many GPUs the job takes\n", list(gpu_choices(gpus, node)), "   ");
-    text += fmt::format("tp = {}   # tensor parallel degrees\n", list(tp));
+    text += fmt::format("gpus = {}{}# GPUs of the job\n", list(gpu_choices(gpus, node)), "   ");
+    text += fmt::format("tp = {}   # tensor-parallel degrees\n", list(tp));
     if (const auto cp = context_choices(sequence, gpus); !cp.empty()) {
-        text += fmt::format("cp = {}   # context parallel degrees: GPUs that share a sequence\n", list(cp));
+        text += fmt::format("cp = {}   # context-parallel degrees: GPUs that share a sequence\n", list(cp));
     }
-    text += fmt::format("pp = {}   # pipeline stages; data parallel replicas are what remains\n", list(pp));
+    text += fmt::format("pp = {}   # pipeline stages; data-parallel replicas follow: dp = gpus / (tp*cp*pp)\n", list(pp));
     if (workload.mixture()) {
         const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts_divide(value); });
-        text += fmt::format("ep = {}   # expert parallel degrees\n", list(ep));
+        text += fmt::format("ep = {}   # expert-parallel degrees\n", list(ep));
     }
     text += fmt::format(
-        "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\n"
-        "microbatch = [1, 2, 4]               # sequences\n"
-        "{}{}"
-        "{}split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n{}",
+        "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\nmicrobatch = [1, 2, 4]          "
+        "     # sequences per microbatch\n{}{}{}split = [\"layers\", \"slots\"]          # slots: embedding and loss head count "
+        "as a layer each\n{}",
         own.schedule,
         choice.trainer == "torchtitan" ? "recompute = [\"none\", \"full\"]\n"
                                        : "recompute = [\"none\", \"selective\", \"full\"]\n",
@@ -195,8 +194,8 @@ std::string starter_scenario(const StarterChoice& choice)
     const UsualCluster& usual = usual_cluster(choice.accelerator);
     const bool one_node = choice.gpus <= usual.node_gpus;
     if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
-        throw InputError(fmt::format("--gpus {} does not fill nodes of {} {}; write a multiple", choice.gpus, usual.node_gpus,
-                                     choice.accelerator));
+        throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,
+                                     usual.node_gpus, choice.accelerator));
     }
     constexpr double tokens_a_step = 4.2e6;
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
@@ -205,45 +204,42 @@ std::string starter_scenario(const StarterChoice& choice)
     const ListPrice list = list_price(choice.accelerator);
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
-        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what is not so.\n#\n"
-        "#   prismopt validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n"
-        "# start = 2027-01-15                  # first day of the training: reports then give dates of completion\n\n",
+        "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
+        "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n# start = 2027-01-15                  # first "
+        "day of the training; reports then give completion dates\n\n",
         choice.workload, choice.gpus, choice.accelerator, file, file, choice.name);
     text += fmt::format(
-        "[workload]\nmodel = \"{}\"   # of the catalog; fields given here (layers, hidden, heads, ...) override it\n\n",
+        "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, ...) override it\n\n",
         choice.workload);
     text += fmt::format(
-        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\n"
-        "global_batch = {}   # sequences in an optimizer step: {:.3g} million tokens\n\n",
-        tokens, choice.tokens > 0.0 ? "" : "   # twenty for each parameter: arXiv 2203.15556", choice.sequence, batch,
+        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\nglobal_batch = {}   # "
+        "sequences per optimizer step: {:.3g} million tokens\n\n",
+        tokens, choice.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556", choice.sequence, batch,
         1e-6 * batch * choice.sequence);
     text += fmt::format(
-        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # where yours is not given, costs are at this "
-        "list price: "
-        "{}\n\n",
+        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # default: this list price: {}\n\n",
         choice.accelerator, choice.gpus, hourly(list.price), list.source);
     if (!one_node) {
-        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs that it joins\n\n",
-                            usual.node_link, usual.node_gpus);
+        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n\n", usual.node_link,
+                            usual.node_gpus);
     }
     text += fmt::format(
-        "[[cluster.tier]]                     # the last tier joins the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n"
-        "# oversubscription = 2                # how many times more bandwidth enters the tier below than leaves it\n\n",
+        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n# "
+        "oversubscription = 2                # downlink over uplink bandwidth of the tier below\n\n",
         one_node ? usual.node_link : usual.network_link);
     text +=
-        "[memory]\nheadroom = 0.05                      # share that must stay free\n\n"
-        "[variability]\nprofile = \"hpc-2024\"                 # of the catalog; any law given here overrides it\n\n"
-        "[reliability]\n";
+        "[memory]\nheadroom = 0.05                      # share of the GPU memory that must stay free\n\n[variability]\nprofile "
+        "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";
     text += failure_rate(std::min(choice.gpus, usual.node_gpus));
     text +=
-        "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # 0: by Young's formula\n"
-        "checkpoint_write = \"30 s\"            # assumption: training stands still for so long\n\n";
+        "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # \"0 s\": by Young's "
+        "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
     text += space(workload, choice, usual.node_gpus);
     text +=
-        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n"
-        "[search]\nconfidence = 0.95                    # that no better plan was left out, for the whole study\n";
+        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "
+        " # that no better plan was excluded, over the whole study\n";
     if (!choice.trainer.empty()) {
-        text += fmt::format("runnable_by = \"{}\"{}# plans that it cannot run are left out\n", choice.trainer,
+        text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n", choice.trainer,
                             std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));
     }
     return text;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A scenario to start from, with a comment on each line that a user may want to change.
+/// Starter scenario with a comment on each line that a user may want to change.
 
 #include <string>
 
@@ -10,14 +10,14 @@ struct StarterChoice {
     std::string name = "my-study";
     std::string workload;      // of the catalog
     std::string accelerator;   // of the catalog
-    std::string trainer = {};  // of trainers(): what plans are exported for; empty: any
+    std::string trainer = {};  // of trainers(): target of exports; empty: any
     int gpus = 0;              // of the cluster
     int sequence = 4096;
-    int global_batch = 0;  // sequences; 0: about four million tokens a step, as `gpus` can share
-    double tokens = 0.0;   // to train on; 0: twenty for each parameter
+    int global_batch = 0;  // sequences; 0: about four million tokens per step, divisible among `gpus`
+    double tokens = 0.0;   // to train on; 0: 20 per parameter
 };
 
-/// Throws InputError for names that the catalog does not have, and for GPUs that do not fill nodes.
+/// Throws InputError for names that are not in the catalog, and for GPUs that do not fill whole nodes.
 std::string starter_scenario(const StarterChoice& choice);
 
 }  // namespace prismopt

@@ -35,8 +35,8 @@ std::string tp_overlap(const TrainedPlan& of)
 std::string expert_overlap(const TrainedPlan& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::microbatches
-               ? "it is a setting of the recipe's comm_overlap, which may be unset; search expert_overlap = [\"off\", "
-                 "\"shared-experts\"]"
+               ? "overlap with other microbatches is a setting of the recipe's comm_overlap, which may be unset; search "
+                 "expert_overlap = [\"off\", \"shared-experts\"]"
                : "";
 }
 
@@ -64,8 +64,8 @@ std::vector<TrainerRule> bridge_rules()
     const std::vector<TrainerRule> own{
         {"sharding", "sharding", sharding},
         {"hybrid sharding", "sharding", hybrid_sharding},
-        {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
-        {"overlap of experts", "expert_overlap", expert_overlap},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
     };
     rules.insert(rules.end(), own.begin(), own.end());
@@ -132,9 +132,8 @@ Exported bridge_overrides(const Launch& launch)
     s.set("ddp.overlap_param_gather", truth(overlapped && plan.sharding == Sharding::zero1));
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# Overrides behind a recipe of {}, on {} GPUs; the recipe must set train_iters to null. From it come learning rate, "
-        "data, "
-        "tokenizer, position embedding and precision, which has to be {}.\n",
+        "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
+        "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
         launch.workload.name, plan.gpus(), precision_name(launch.workload.precision));
     text += later_phase_line(launch);
     for (const auto& [name, value] : s.all()) {

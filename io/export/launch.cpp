@@ -55,7 +55,7 @@ std::string slowest(const std::vector<int>& nodes, const std::vector<double>& fa
 {
     const int node = *std::max_element(nodes.begin(), nodes.end(), [&](int a, int b) { return factors[a] < factors[b]; });
     if (factors[static_cast<std::size_t>(node)] == Cluster::drawn_node) {
-        return "none of them is known";
+        return "speeds unknown";
     }
     return fmt::format("the slowest, {}, takes {:.4g} times as long", node, factors[static_cast<std::size_t>(node)]);
 }
@@ -66,7 +66,7 @@ std::string hardware_line(const Launch& launch)
     if (launch.knobs.empty()) {
         return "";
     }
-    return fmt::format("# Judged for this variant of hardware and network: {}\n",
+    return fmt::format("# Predicted for this variant of hardware and network: {}\n",
                        hardware_text(launch.knobs, launch.knob_values));
 }
 
@@ -78,8 +78,8 @@ std::string spares_line(const Launch& launch)
     const int spares = spare_nodes(launch);
     return spares == 0 ? ""
                        : fmt::format(
-                             "# Judged with {} spare node{} ({} GPUs) held ready to replace failed ones, which times and costs "
-                             "rest on: not part of what is below\n",
+                             "# Predicted times and costs include {} spare node{} ({} GPUs) that replace failed ones; the job "
+                             "below does not contain them\n",
                              spares, spares == 1 ? "" : "s", spares * launch.cluster.gpus_per_node());
 }
 
@@ -110,11 +110,10 @@ std::string nodes_text(const Launch& launch)
     std::sort(in_job.begin(), in_job.end());
     const std::vector<int> others = left_out(in_job, launch.cluster);
     std::string text = fmt::format(
-        "# Predicted times are of known nodes, by their numbers in the scenario.\n#   In the job, in this order: nodes {} "
-        "({}).\n",
+        "# Predicted times are for known nodes, numbered as in the scenario.\n#   In the job, in this order: nodes {} ({}).\n",
         ranges(in_job), slowest(in_job, factors));
     if (!others.empty()) {
-        text += fmt::format("#   To be kept out of it: nodes {} ({}).\n", ranges(others), slowest(others, factors));
+        text += fmt::format("#   Not in the job: nodes {} ({}).\n", ranges(others), slowest(others, factors));
     }
     return text;
 }
@@ -134,14 +133,13 @@ nlohmann::json nodes_json(const Launch& launch)
 const std::vector<ExportTarget>& export_targets()
 {
     static const std::vector<ExportTarget> targets{
-        {"megatron", "arguments of Megatron-LM's pretrain_gpt.py", megatron_arguments},
-        {"bridge", "overrides of a recipe of NeMo's Megatron-Bridge", bridge_overrides},
-        {"torchtitan", "configuration of torchtitan (TOML), with the schedule as a table where PyTorch has no name for it",
+        {"megatron", "arguments for Megatron-LM's pretrain_gpt.py", megatron_arguments},
+        {"bridge", "overrides for a recipe of NeMo's Megatron-Bridge", bridge_overrides},
+        {"torchtitan", "torchtitan configuration (TOML); schedules that PyTorch does not provide are exported as a table",
          torchtitan_config},
-        {"torchtitan-recipe", "configuration function of torchtitan (Python), for versions that have no TOML any more",
-         torchtitan_recipe},
+        {"torchtitan-recipe", "torchtitan configuration function (Python), for versions without TOML", torchtitan_recipe},
         {"slurm", "job script, with the node, stage and replica of each rank", slurm_script},
-        {"json", "the plan, its order of tasks and its workload as one JSON object", launch_json},
+        {"json", "the plan, its task order and its workload as one JSON object", launch_json},
     };
     return targets;
 }
@@ -165,14 +163,15 @@ long steps_between_checkpoints(const Launch& launch)
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)
 {
     const char* provisional =
-        "# PROVISIONAL: the search was stopped before it had confirmed its front; prismopt resume goes on\n";
+        "# PROVISIONAL: the search was stopped before it confirmed its front; prismopt resume continues it\n";
     const std::string phase =
-        launch.phases > 1 ? fmt::format("# Phase {} of {}, which are launched one after the other: --phase K writes another\n",
-                                        launch.phase_number, launch.phases)
-                          : "";
+        launch.phases > 1
+            ? fmt::format("# Phase {} of {}; phases are launched one after the other, and --phase K exports another\n",
+                          launch.phase_number, launch.phases)
+            : "";
     return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
                        launch.design, hardware_line(launch), spares_line(launch),
-                       launch.price.empty() ? "" : fmt::format("# Chosen with costs at {}\n", launch.price), phase,
+                       launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", launch.price), phase,
                        launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 

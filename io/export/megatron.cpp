@@ -234,8 +234,8 @@ void set_network(const Launch& launch, Settings& s)
 namespace {
 
 constexpr auto kept_activations =
-    "# More memory than judged: the products of gated units are kept, which no module of this version recomputes alone (mlp "
-    "recomputes the whole MLP).\n";
+    "# Needs more memory than predicted: this version keeps the products of gated units, because no module recomputes them alone "
+    "(mlp recomputes the whole MLP).\n";
 
 }  // namespace
 
@@ -259,9 +259,9 @@ Exported megatron_arguments(const Launch& launch)
     std::string text = stamp(launch, names.version, names.source);
     const bool fsdp = launch.plan.sharding == Sharding::zero2 || launch.plan.sharding == Sharding::zero3;
     text += fmt::format(
-        "# For {} processes, one a GPU. To fill in, where {} stands: --{}.\n"
-        "# Yours to add: schedule of the learning rate, optimizer{}. To check: position embedding (by the form of the network).\n"
-        "# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python pretrain_gpt.py \"${{args[@]}}\"\n",
+        "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, optimizer{}. To check: "
+        "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python "
+        "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.workload.mixture() ? ", router" : "");
     text += later_phase_line(launch);
     text += keeps_more_than_judged(launch.plan, launch.workload) ? kept_activations : "";

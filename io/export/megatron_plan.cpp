@@ -36,8 +36,8 @@ std::string schedule(const TrainedPlan& of)
                       (plan.schedule == Schedule::gpipe && one_microbatch);  // as 1f1b does
     return !pipelined(plan) || runs ? ""
                                     : fmt::format(
-                                          "it has no pipeline schedule {}: 1F1B and interleaved 1F1B are all; search "
-                                          "schedule = [\"1f1b\", \"interleaved\"]",
+                                          "it has no pipeline schedule {}, only 1F1B and interleaved 1F1B; search schedule = "
+                                          "[\"1f1b\", \"interleaved\"]",
                                           name(plan.schedule));
 }
 
@@ -50,8 +50,8 @@ std::string group(const TrainedPlan& of)
     return !pipelined(plan) || plan.schedule != Schedule::interleaved || in_a_row >= plan.pp
                ? ""
                : fmt::format(
-                     "it interleaves at least as many microbatches in a row as there are stages, {}, and these are {}; search "
-                     "a larger group, or fewer stages",
+                     "its interleaved group needs at least as many microbatches as there are stages, {}, but has {}; search a "
+                     "larger group, or fewer stages",
                      plan.pp, in_a_row);
 }
 
@@ -65,18 +65,17 @@ std::string post_validation(const TrainedPlan& of)
 std::string offload(const TrainedPlan& of)
 {
     return of.plan.offload == Offload::activations
-               ? "its offload of activations does not run in a pipeline; search offload = [\"none\", \"optimizer\"]"
+               ? "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]"
                : "";
 }
 
 std::string node_order(const TrainedPlan& of)
 {
-    return of.plan.node_order == NodeOrder::as_listed
-               ? ""
-               : fmt::format(
-                     "node_order {} places nodes by their number in the scenario, which no argument names; search "
-                     "node_order = [\"{}\"]",
-                     name(of.plan.node_order), name(NodeOrder::as_listed));
+    return of.plan.node_order == NodeOrder::as_listed ? ""
+                                                      : fmt::format(
+                                                            "node_order {} places nodes by their number in the scenario, which "
+                                                            "no argument can express; search node_order = [\"{}\"]",
+                                                            name(of.plan.node_order), name(NodeOrder::as_listed));
 }
 
 // initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
@@ -86,8 +85,8 @@ std::string order(const TrainedPlan& of)
     return !order_matters(of) || expert_replicas(of) == of.plan.dp
                ? ""
                : fmt::format(
-                     "it puts replicas outermost (use-tp-pp-dp-mapping) only where experts have as many replicas as attention, "
-                     "{}, and with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
+                     "it puts replicas outermost (use-tp-pp-dp-mapping) only if experts have as many replicas as attention, {}, "
+                     "but with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
                      of.plan.dp, expert_replicas(of));
 }
 
@@ -103,8 +102,8 @@ std::string expert_overlap(const TrainedPlan& of)
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
                    uses_deepep(of.plan, of.cluster)
                ? fmt::format(
-                     "shared experts run beside the dispatcher alltoall only, and stack {} sends tokens with DeepEP; search "
-                     "expert_overlap = [\"off\", \"microbatches\"]",
+                     "shared experts overlap with the alltoall dispatcher only, but stack {} uses DeepEP; search expert_overlap "
+                     "= [\"off\", \"microbatches\"]",
                      of.cluster.stack.name)
                : "";
 }
@@ -123,15 +122,14 @@ std::string recomputed_layers(const TrainedPlan& of)
     const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
     if (differ && of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0) {
         return fmt::format(
-            "it recomputes as many layers of each chunk, and the {} of split = \"{}\" are spread over chunks of different "
-            "length; "
-            "search recomputed_layers = [0]",
+            "it recomputes the same number of layers in each chunk, but the {} of split = \"{}\" are spread over chunks of "
+            "different lengths; search recomputed_layers = [0]",
             of.plan.recomputed_layers, name(of.plan.split));
     }
     return of.plan.recompute == Recompute::full && recomputed_per_chunk(of.plan) < 0
                ? fmt::format(
-                     "it recomputes whole layers of each of the {} chunks, and {} layers do not divide among them; "
-                     "search recomputed_layers that do",
+                     "it recomputes the same number of layers in each of the {} chunks, but {} layers do not divide evenly among "
+                     "them; search recomputed_layers that do",
                      of.plan.pp * of.plan.chunks, of.plan.recomputed_layers)
                : "";
 }
@@ -160,8 +158,8 @@ std::string dispatcher(const TrainedPlan& of)
 {
     return of.workload.mixture() && drops_tokens(of.workload) && uses_deepep(of.plan, of.cluster)
                ? fmt::format(
-                     "stack {} sends tokens with DeepEP, whose dispatcher drops none, and the experts have a capacity; leave the "
-                     "capacity or the stack out",
+                     "stack {} uses DeepEP, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
+                     "capacity, or choose another stack",
                      of.cluster.stack.name)
                : "";
 }
@@ -171,25 +169,21 @@ std::string network(const TrainedPlan& of)
     const auto decoder = decoder_of(of.workload);
     if (!decoder || !decoder->alike || of.workload.predictions > 0 || of.workload.norms != NormPlace::pre ||
         of.workload.task != WorkloadTask::training || of.workload.adapter_rank > 0) {
-        return "only decoders whose layers have the same attention, before an MLP or experts, are exported; write the arguments "
-               "of "
-               "other networks by hand, and the plan from --target json";
+        return "only decoders whose layers have the same attention, before an MLP or experts, are exported; for other networks, "
+               "write the arguments by hand and take the plan from --target json";
     }
     if (of.workload.optimizer != OptimizerSettings{}) {
-        return "only AdamW with 32-bit states and gradients is exported; write the optimizer's arguments by hand, and the plan "
-               "from "
-               "--target json";
+        return "only AdamW with 32-bit states and gradients is exported; write the optimizer's arguments by hand and take the "
+               "plan from --target json";
     }
     const AttentionBlock* a = decoder->attention;
     if (a != nullptr && (a->window > 0 || a->chunk > 0 || a->sinks || a->gate || a->context > 0)) {
-        return "windows, chunks, sinks and gates of attention are not exported; write the arguments of this network by hand, and "
-               "the "
-               "plan from --target json";
+        return "windows, chunks, sinks and gates of attention are not exported; write the arguments of this network by hand and "
+               "take the plan from --target json";
     }
     return decoder->experts != nullptr && (decoder->experts->latent > 0 || decoder->experts->shared_gate)
-               ? "latent experts and gates of shared experts are not exported; write the arguments of this network by hand, and "
-                 "the "
-                 "plan from --target json"
+               ? "latent experts and gates of shared experts are not exported; write the arguments of this network by hand and "
+                 "take the plan from --target json"
                : "";
 }
 
@@ -206,11 +200,11 @@ std::vector<TrainerRule> megatron_rules()
         {"interleaved group", "group", group},
         {"recomputed layers", "recomputed_layers", recomputed_layers},
         {"hybrid sharding", "sharding", hybrid_sharding},
-        {"overlap of tensor parallelism", "tp_overlap", tp_overlap},
-        {"overlap of experts", "expert_overlap", expert_overlap},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
-        {"post validation", "post_validation", post_validation},
-        {"order of nodes", "node_order", node_order},
+        {"post-validation", "post_validation", post_validation},
+        {"node order", "node_order", node_order},
     };
 }
 
@@ -286,21 +280,20 @@ std::optional<long> samples_to_the_end(const Launch& launch)
 std::string too_few_samples(const Launch& launch)
 {
     return fmt::format(
-        "phase {} goes on from a checkpoint, and Megatron counts samples over all phases: its {} iterations of {} samples "
-        "are fewer than the phases before it have used; give it a global_batch as large as theirs, or train it as a run of "
-        "its own (--finetune)",
+        "phase {} continues from a checkpoint, and Megatron counts samples over all phases: its {} iterations of {} samples are "
+        "fewer than the earlier phases have consumed; give it a global_batch as large as theirs, or train it as a separate run "
+        "(--finetune)",
         launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
 }
 
 std::string later_phase_line(const Launch& launch)
 {
-    return launch.before.empty()
-               ? ""
-               : fmt::format(
-                     "# Goes on from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron counts "
-                     "iterations over all phases, by the batch of this one.\n",
-                     launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
-                     steps_to_the_end(launch));
+    return launch.before.empty() ? ""
+                                 : fmt::format(
+                                       "# Continues from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron "
+                                       "counts iterations over all phases, in batches of this phase.\n",
+                                       launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
+                                       steps_to_the_end(launch));
 }
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What Megatron Core can run, for those that launch it: Megatron-LM and Megatron-Bridge.
+/// Rules and settings of Megatron Core, shared by the exports to Megatron-LM and Megatron-Bridge.
 
 #include "io/export/launch.hpp"
 #include "io/export/trainer.hpp"
@@ -11,39 +11,39 @@
 
 namespace prismopt {
 
-/// Whether it needs --use-tp-pp-dp-mapping: without, it has replicas inside and stages outermost.
+/// Whether the plan needs --use-tp-pp-dp-mapping; without it, Megatron puts stages outermost.
 bool replicas_outermost(const TrainedPlan& of);
 
-/// Microbatches of a chunk in a row with schedule = interleaved.
+/// Consecutive microbatches of a chunk with schedule = interleaved.
 int interleaved_group(const ParallelPlan& plan, const Phase& phase);
 
-/// How the layers go to the stages.
+/// Division of the layers among stages.
 struct MegatronLayers {
-    bool account_for_ends = false;  // embedding and loss head count as a layer each, and all divides evenly
-    std::string layout;             // else, as --pipeline-model-parallel-layout takes it; empty: all divides evenly
+    bool account_for_ends = false;  // embedding and loss head count as a layer each; the split is even
+    std::string layout;             // else the value of --pipeline-model-parallel-layout; empty: the split is even
 };
 MegatronLayers megatron_layers(const std::vector<Chunk>& chunks);
 
-/// Layers that each chunk recomputes with recompute = full; 0: all; negative: they do not divide.
+/// Layers that each chunk recomputes with recompute = full; 0: all; negative: they do not divide evenly among the chunks.
 int recomputed_per_chunk(const ParallelPlan& plan);
 
-/// What recompute = selective recomputes: --recompute-modules.
+/// Modules that recompute = selective recomputes: --recompute-modules.
 std::vector<std::string> recomputed_modules(const Workload& workload);
-/// Whether the model also recomputes what none of these modules does.
+/// Whether the model recomputes tensors that none of these modules recomputes.
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload);
 
-/// "rope" or "learned_absolute", by the form of the network: biases and layer normalisation are those of GPT-2 and GPT-3.
+/// "rope", "learned_absolute" or "none", derived from the network.
 std::string position_embedding(const Workload& workload);
 
-/// Whether tokens travel to experts by DeepEP, as the software stack has it, which needs GPUs that share experts.
+/// Whether tokens are dispatched with DeepEP: the software stack has it and ep > 1.
 bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster);
 
-/// Samples up to the end of the phase as Megatron counts them: it divides them by the batch of the phase for the iterations of the
-/// whole run. Nothing where those of earlier phases, which a checkpoint holds, are as many.
+/// Samples up to the end of the phase as Megatron counts them: it divides them by the batch of the phase to get the iterations of the
+/// whole run. Empty if earlier phases, whose samples a checkpoint records, have consumed as many.
 std::optional<long> samples_to_the_end(const Launch& launch);
-/// What to say of that.
+/// Refusal for that case.
 std::string too_few_samples(const Launch& launch);
-/// A comment on how iterations are counted in a later phase; empty for the first.
+/// Comment on how iterations are counted in a later phase; empty for the first.
 std::string later_phase_line(const Launch& launch);
 
 }  // namespace prismopt

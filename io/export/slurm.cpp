@@ -79,7 +79,7 @@ std::string job_name(std::string study)
 constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
 /// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs in turn.
-constexpr auto by_table = R"(ranks=${RANKS:?name the file with the ranks (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
+constexpr auto by_table = R"(ranks=${RANKS:?set it to the rank file (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export SLURM_HOSTFILE=$PWD/hosts.$SLURM_JOB_ID
 tail -n +2 "$ranks" | while IFS=, read -r _ node _; do echo "${hosts[$node]}"; done >"$SLURM_HOSTFILE"
@@ -88,25 +88,22 @@ distribution=(--distribution=arbitrary)
 
 /// A scenario has no names of hosts.
 constexpr auto known_nodes =
-    "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS of the nodes in the job, or --exclude=HOSTS of those kept "
-    "out.\n"
-    "#   It numbers hosts as its configuration lists them, so the scenario has to number nodes in that order.\n";
+    "#   Select them with sbatch --nodelist=HOSTS (nodes in the job) or --exclude=HOSTS (the others); otherwise Slurm "
+    "chooses.\n#   Slurm orders hosts as in its configuration, so the scenario must number nodes in that order.\n";
 
 /// sbatch --segment: nodes that topology/block keeps in one block, https://slurm.schedmd.com/topology.html.
 constexpr auto several_hosts =
-    "# {} nodes of {} GPUs are one domain of {} GPUs (tier {}). Where Slurm knows domains as blocks (topology/block), keep them "
-    "together:\n#   sbatch --segment={}\n";
+    "# {} nodes of {} GPUs form one domain of {} GPUs (tier {}). If Slurm knows the domains as blocks (topology/block), keep "
+    "them together:\n#   sbatch --segment={}\n";
 
 constexpr auto judged_hardware =
-    "#   Slurm does not check that: on other hardware the plan may be slow, or not fit. Choose nodes that have it (--partition,\n"
-    "#   --constraint), or export the plan of the hardware that you have.\n";
+    "#   Slurm does not check this: on other hardware the plan may be slow or run out of memory. Choose matching nodes "
+    "(--partition,\n#   --constraint), or export the plan for the hardware that you have.\n";
 
 /// Slurm ends a job at the failure of one of its nodes, and a requeued one gets others only where some are free.
 constexpr auto judged_spares =
-    "# Hold the spare nodes back from other jobs: scontrol create reservation with NodeCnt of the job's nodes and the spares, "
-    "and\n"
-    "#   sbatch --reservation. After a failure --requeue then starts the job again at once, on a spare instead of the failed "
-    "node.\n";
+    "# Reserve the spare nodes: scontrol create reservation with a NodeCnt of the job's nodes plus the spares, and\n#   sbatch "
+    "--reservation. After a failure, --requeue then restarts the job at once, on a spare instead of the failed node.\n";
 
 }  // namespace
 
@@ -114,10 +111,9 @@ Exported slurm_script(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
     if (plan.node_order != NodeOrder::as_listed) {
-        return Refusals{
-            fmt::format("node_order {} places nodes by their number in the scenario, which Slurm does not know; search "
-                        "node_order = [\"{}\"]",
-                        name(plan.node_order), name(NodeOrder::as_listed))};
+        return Refusals{fmt::format(
+            "node_order {} places nodes by their number in the scenario, which Slurm does not know; search node_order = [\"{}\"]",
+            name(plan.node_order), name(NodeOrder::as_listed))};
     }
     const std::vector<Process> all = processes(launch);
     const int last =
@@ -137,9 +133,9 @@ Exported slurm_script(const Launch& launch)
     text += launch.cluster.nodes_listed() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";
     text +=
-        "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND a GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
+        "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND per GPU, with RANK, LOCAL_RANK and WORLD_SIZE "
         "set\n";
-    text += fmt::format("# Order of ranks, innermost first: {}. The file with the ranks says where each stage and replica is.\n",
+    text += fmt::format("# Order of ranks, innermost first: {}. The rank file gives the node, stage and replica of each rank.\n",
                         name(plan.order));
     text += "set -euo pipefail\n";
     text += blocks ? by_blocks : by_table;

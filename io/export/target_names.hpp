@@ -1,6 +1,6 @@
 #pragma once
 
-/// The names that each training program gives its settings, as of one version of it. The tables are in target_names.cpp.
+/// Names of the settings of each training program, for one version of it. The tables are in target_names.cpp.
 
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ namespace prismopt {
 
 struct TargetNames {
     std::string version;
-    std::string source;  // where the names stand
+    std::string source;  // URL of the file with the names
     std::span<const std::string_view> names;
 };
 const TargetNames& megatron_names();
@@ -20,7 +20,7 @@ const TargetNames& bridge_names();
 const TargetNames& torchtitan_names();
 const TargetNames& torchtitan_recipe_names();
 
-/// Settings of a target in the order in which they were made.
+/// Settings of a target in the order in which they were set.
 class Settings {
 public:
     explicit Settings(const TargetNames& names) : names_(names) {}

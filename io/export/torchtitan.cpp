@@ -93,14 +93,15 @@ void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, st
 
 std::string precision(const TrainedPlan& of)
 {
-    return of.workload.precision == Precision::bf16 ? ""
-                                                    : "only bf16 is exported: converters of other numbers are set up by model";
+    return of.workload.precision == Precision::bf16
+               ? ""
+               : "only bf16 is exported; converters for other number types are set up per model";
 }
 
 std::string expert_tensor_parallelism(const TrainedPlan& of)
 {
     return of.plan.ep > 1 && of.plan.etp != 1
-               ? "it has no tensor parallelism of experts beside expert parallelism; search etp = [1]"
+               ? "it cannot combine tensor parallelism of experts with expert parallelism; search etp = [1]"
                : "";
 }
 
@@ -115,7 +116,7 @@ std::string order(const TrainedPlan& of)
 std::string crossing(const TrainedPlan& of)
 {
     return of.plan.crossing != Crossing::by_order && of.plan.gpus() > of.cluster.building_gpus()
-               ? "its device mesh takes GPUs as they are numbered; search without crossing"
+               ? "its device mesh takes GPUs in the order of their numbers; remove crossing from the search"
                : "";
 }
 
@@ -125,19 +126,19 @@ std::string schedule(const TrainedPlan& of)
         return "";
     }
     if (of.plan.schedule == Schedule::v_half || of.plan.schedule == Schedule::v_min) {
-        return fmt::format("a table of actions puts stages round the ranks, and {} needs them in a V; search other schedules",
+        return fmt::format("a table of actions assigns stages to ranks in loops, but {} needs a V; search other schedules",
                            name(of.plan.schedule));
     }
     return of.plan.schedule == Schedule::dualpipe
-               ? "it trains one copy of the network in a pipeline, DualPipe two; search dualpipe_v instead"
+               ? "its pipelines hold one copy of the network, but DualPipe needs two; search dualpipe_v instead"
                : "";
 }
 
 // _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.
 std::string selective_recompute(const TrainedPlan& of)
 {
-    return of.plan.recompute == Recompute::selective ? "its selective recompute keeps other tensors than the plan was judged "
-                                                       "with; search recompute = [\"none\", \"full\"]"
+    return of.plan.recompute == Recompute::selective ? "its selective recomputation keeps other tensors than the prediction "
+                                                       "assumes; search recompute = [\"none\", \"full\"]"
                                                      : "";
 }
 
@@ -148,9 +149,8 @@ std::string expert_parallelism(const TrainedPlan& of)
     const int most = plan.sharding == Sharding::none ? plan.cp : plan.sharding_gpus();
     return of.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
                ? fmt::format(
-                     "it shares experts among the GPUs that a sequence and its parameters are sharded over, {} to {}, and ep is "
-                     "{}; "
-                     "search such ep, or sharding = [\"zero2\", \"zero3\"]",
+                     "it needs an ep between cp and the number of GPUs that shard parameters, {} to {}, but ep is {}; search "
+                     "such ep, or sharding = [\"zero2\", \"zero3\"]",
                      plan.cp, most, plan.ep)
                : "";
 }
@@ -158,14 +158,14 @@ std::string expert_parallelism(const TrainedPlan& of)
 std::string dispatcher(const TrainedPlan& of)
 {
     return of.workload.mixture() && of.plan.ep > 1 && of.cluster.stack.sends_once
-               ? fmt::format("stack {} sends tokens with DeepEP, which it has no setting for", of.cluster.stack.name)
+               ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.cluster.stack.name)
                : "";
 }
 
 std::string recomputed_layers(const TrainedPlan& of)
 {
     return of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0
-               ? "it recomputes all layers or none in full; search recomputed_layers = [0]"
+               ? "its full recomputation covers all layers or none; search recomputed_layers = [0]"
                : "";
 }
 
@@ -181,8 +181,8 @@ std::string sharding(const TrainedPlan& of)
     const bool sharded = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
     if (sharded && pipelined(plan) && plan.sharding_gpus() > 1) {
         return fmt::format(
-            "in its pipelines a GPU holds whole gradients, and gathered parameters, from the first microbatch to the "
-            "last: more memory than sharding {} was judged with; search sharding = [\"none\"], or pp = [1]",
+            "in its pipelines a GPU holds unsharded gradients and gathered parameters from the first microbatch to the last, "
+            "which is more memory than predicted for sharding {}; search sharding = [\"none\"], or pp = [1]",
             name(plan.sharding));
     }
     return plan.sharding == Sharding::none && plan.cp > 1
@@ -195,21 +195,21 @@ std::string sharding(const TrainedPlan& of)
 std::string hybrid_sharding(const TrainedPlan& of)
 {
     return of.plan.shard_gpus > 0 && of.plan.shard_gpus % of.plan.cp != 0
-               ? "a context parallel group lies within one sharding group"
+               ? "a context-parallel group must lie within one sharding group"
                : "";
 }
 
 std::string expert_overlap(const TrainedPlan& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap != ExpertOverlap::off
-               ? "it runs nothing beside the exchanges of tokens; search expert_overlap = [\"off\"]"
+               ? "it does not overlap token exchanges; search expert_overlap = [\"off\"]"
                : "";
 }
 
 std::string offload(const TrainedPlan& of)
 {
     return of.plan.offload != Offload::none
-               ? "its offload keeps parameters and gradients in the host as well; search offload = [\"none\"]"
+               ? "its offload keeps parameters and gradients on the host as well; search offload = [\"none\"]"
                : "";
 }
 
@@ -223,7 +223,7 @@ std::string post_validation(const TrainedPlan& of)
 std::string node_order(const TrainedPlan& of)
 {
     return of.plan.node_order != NodeOrder::as_listed
-               ? "its device mesh takes GPUs as they are numbered; search without node_order"
+               ? "its device mesh takes GPUs in the order of their numbers; remove node_order from the search"
                : "";
 }
 
@@ -259,7 +259,7 @@ std::string later_phase(const Launch& launch)
 {
     return launch.before.empty()
                ? ""
-               : fmt::format("# Goes on from the checkpoint of phase {}: steps count from the first of the run.\n",
+               : fmt::format("# Continues from the checkpoint of phase {}: steps count from the start of the run.\n",
                              launch.phase_number - 1);
 }
 
@@ -284,7 +284,7 @@ std::vector<TrainerRule> torchtitan_rules()
 {
     return {
         {"precision", "tp", precision},
-        {"tensor parallelism of experts", "etp", expert_tensor_parallelism},
+        {"expert tensor parallelism", "etp", expert_tensor_parallelism},
         {"token dispatcher", "ep", dispatcher},
         {"replicas outermost", "order", order},
         {"crossing of buildings", "crossing", crossing},
@@ -294,10 +294,10 @@ std::vector<TrainerRule> torchtitan_rules()
         {"expert parallelism", "sharding", expert_parallelism},
         {"sharding", "sharding", sharding},
         {"hybrid sharding", "sharding", hybrid_sharding},
-        {"overlap of experts", "expert_overlap", expert_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},
-        {"post validation", "post_validation", post_validation},
-        {"order of nodes", "node_order", node_order},
+        {"post-validation", "post_validation", post_validation},
+        {"node order", "node_order", node_order},
     };
 }
 
@@ -340,9 +340,8 @@ Exported torchtitan_config(const Launch& launch)
     }
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# For {} processes, one a GPU. To fill in, where {} stands: model ({}, {} layers), tokenizer, data, learning rate. "
-        "Yours to "
-        "add: the rest of the optimizer, and [job].\n",
+        "# For {} processes, one per GPU. Replace {}: model ({}, {} layers), tokenizer, data, learning rate. To add: the rest of "
+        "the optimizer, and [job].\n",
         plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
     text += later_phase(launch);
     std::vector<ExportFile> files{{"", text + toml(s)}};
@@ -359,13 +358,15 @@ Refusals recipe_refusals(const Launch& launch)
 {
     Refusals why = cannot_run("torchtitan", trained(launch));
     if (launch.plan.cp > 1) {
-        why.emplace_back("a transform of the model's attention sets up context parallelism; search cp = [1], or add it yourself");
+        why.emplace_back(
+            "context parallelism needs a transform of the model's attention; search cp = [1], or add the transform yourself");
     }
     if (launch.workload.mixture() && launch.plan.ep > 1) {
-        why.emplace_back("a transform of the model's experts sets up expert parallelism; search ep = [1], or add it yourself");
+        why.emplace_back(
+            "expert parallelism needs a transform of the model's experts; search ep = [1], or add the transform yourself");
     }
     if (launch.plan.tp > 1 && launch.plan.tp_overlap == TensorParallelOverlap::on) {
-        why.emplace_back("a transform of the model sets up overlap of tensor parallelism; search tp_overlap = [\"off\"]");
+        why.emplace_back("tensor-parallel overlap needs a transform of the model; search tp_overlap = [\"off\"]");
     }
     return why;
 }
@@ -410,15 +411,14 @@ Exported torchtitan_recipe(const Launch& launch)
     s.set("activation_checkpoint", recomputes ? "FullActivationRematConfig()" : "None");
     std::string text = stamp(launch, names.version, names.source);
     text += fmt::format(
-        "# For {} processes, one a GPU. To fill in, where {} stands: the module and function of a configuration of {} ({} "
-        "layers), with "
-        "its data, tokenizer, optimizer and learning rate.\n",
+        "# For {} processes, one per GPU. Replace {}: the module and function of a configuration of {} ({} layers), with its "
+        "data, tokenizer, optimizer and learning rate.\n",
         plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
-        text += fmt::format("# Judged with a checkpoint every {} steps, which the configuration has to write.\n", steps);
+        text += fmt::format("# Predicted with a checkpoint every {} steps, which the configuration must set.\n", steps);
     }
     text += later_phase(launch);
-    text += "# usage, in a folder that Python finds: --module THIS_FILE (without .py) --config plan\n";
+    text += "# usage, in a folder on Python's path: --module THIS_FILE (without .py) --config plan\n";
     text += recomputes ? "\nfrom torchtitan.distributed.activation_checkpoint import FullActivationRematConfig\n" : "";
     text += fmt::format("\nfrom {0}_MODULE import {0}_FUNCTION as base\n\n\ndef plan():\n    config = base()\n", fill_in);
     for (const auto& [name, value] : s.all()) {

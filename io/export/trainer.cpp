@@ -10,9 +10,9 @@ namespace {
 std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
 {
     const auto captured = [](const TrainedPlan& of) -> std::string {
-        return of.workload.captured
-                   ? "a captured network is not described in its terms; run its own code with the plan of --target json or slurm"
-                   : "";
+        return of.workload.captured ? "it has no settings for a captured network; run the network's own code with the plan from "
+                                      "--target json or slurm"
+                                    : "";
     };
     rules.insert(rules.begin(), {"captured network", "tp", captured});
     return rules;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What training programs can run: one list of rules for each, by which exports refuse plans and searches leave them out.
+/// Training programs and what each can run: a list of rules by which exports refuse plans and searches exclude them.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/workload.hpp"
@@ -13,7 +13,7 @@
 
 namespace prismopt {
 
-/// A plan as it is in one phase, and what it trains on what.
+/// A plan in one phase, with the workload and the cluster.
 struct TrainedPlan {
     const ParallelPlan& plan;
     const Workload& workload;
@@ -22,13 +22,13 @@ struct TrainedPlan {
 };
 
 struct TrainerRule {
-    std::string_view reason;                 // what a search counts the plans under
-    std::string_view axis;                   // the last of the axes of a space on which the rule depends
-    std::string (*why)(const TrainedPlan&);  // with values and what to try instead; empty: the trainer runs the plan
+    std::string_view reason;                 // name under which a search counts the rejected plans
+    std::string_view axis;                   // the last axis of a space on which the rule depends
+    std::string (*why)(const TrainedPlan&);  // with values and a remedy; empty: the trainer runs the plan
 };
 
 struct Trainer {
-    std::string_view name;  // as --target and --runnable-by have it
+    std::string_view name;  // as in --target and --runnable-by
     std::vector<TrainerRule> rules;
 };
 
@@ -38,7 +38,7 @@ std::vector<std::string> trainer_names();
 /// The rules of a trainer of trainers(); none for an empty name.
 const std::vector<TrainerRule>& trainer_rules(std::string_view trainer);
 
-/// All that keeps the trainer from running the plan; empty: it runs.
+/// All reasons why the trainer cannot run the plan; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const TrainedPlan& plan);
 
 std::vector<TrainerRule> megatron_rules();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Columns of many numbers as short texts (base64) of a page; io/html/page/data.js and timeline.js unpack them.
+/// Packs columns of numbers as base64 for the report page; io/html/page/data.js and timeline.js unpack them.
 
 #include "io/results/results.hpp"
 #include "model/step/graph/timeline.hpp"
@@ -18,8 +18,8 @@ namespace prismopt {
 std::string base64(std::span<const std::uint16_t> numbers);
 std::string base64(std::span<const std::uint32_t> numbers);
 
-/// A value as one of 65,535 steps between the least and the most of its column, of their logarithms where all are positive:
-/// finer than a screen shows.
+/// Values quantised to 65,535 steps between the minimum and maximum of their column, of logarithms if all are positive: finer than
+/// screen resolution.
 struct Steps {
     double low = 0.0;
     double high = 0.0;
@@ -28,10 +28,10 @@ struct Steps {
 };
 Steps steps_of(std::span<const double> values);
 
-/// Plans off the front: drawn ones first, evenly thinned out where there are more than `most_bytes` allow.
+/// Plans off the front, evaluated ones first, evenly subsampled to fit `most_bytes`.
 nlohmann::json packed_cloud(const Results& results, std::size_t most_bytes);
 
-/// What stages compute and exchange: six numbers an event.
+/// Compute and exchange events of the stages: six numbers per event.
 std::string packed_timeline(const std::vector<TimelineEvent>& events, double step_s);
 
 }  // namespace prismopt

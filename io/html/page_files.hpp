@@ -1,6 +1,6 @@
 #pragma once
 
-/// What HTML reports are made of, embedded in the program.
+/// Files of the HTML report, embedded in the program.
 
 #include "io/scenario/embedded_file.hpp"
 

@@ -26,7 +26,7 @@ std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view nam
 {
     const auto found = std::find_if(files.begin(), files.end(), [name](const EmbeddedFile& file) { return file.name == name; });
     if (found == files.end()) {
-        throw std::logic_error("the program holds no file " + std::string(name));
+        throw std::logic_error("the program contains no file " + std::string(name));
     }
     return found->text;
 }

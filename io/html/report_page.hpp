@@ -1,6 +1,6 @@
 #pragma once
 
-/// Results as one HTML page that needs nothing else: its style, its program, the charting library and the data are inside.
+/// Results as one self-contained HTML page: style, program, charting library and data are inside.
 
 #include "io/html/run_study.hpp"
 #include "io/results/compare.hpp"
@@ -14,25 +14,25 @@ namespace prismopt {
 
 /// One step at mean times.
 struct StepTimeline {
-    std::vector<TimelineEvent> events;  // empty: not known
+    std::vector<TimelineEvent> events;  // empty: unknown
     int stages = 0;
     double step_s = 0.0;
 };
 
-/// A study, and what its results file does not hold.
+/// A study, with data that its results file does not contain.
 struct ReportedStudy {
     Results results;
     std::string name;                     // in legends and titles
     std::string file;                     // where the results were read from
     std::vector<StepTimeline> timelines;  // of the front's points, in order; or none
     std::string timeline_note;            // why some are missing
-    /// What `sensitivity --json` wrote of a point of the front, and that point; empty: nothing.
+    /// Output of `sensitivity --json` for a point of the front, and that point; empty: none.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;
     std::vector<RunStudy> runs = {};  // of some points of the front
 };
 
-/// How well the model reproduces measured runs. Relative errors; NaN where there is nothing to compare.
+/// Accuracy of the model on measured runs: relative errors, NaN where there is nothing to compare.
 struct ModelCheck {
     struct Source {
         std::string name;
@@ -48,16 +48,15 @@ struct ModelCheck {
         double measured_s = 0.0;
         double predicted_s = 0.0;
     };
-    std::string compared;  // what with what, in words
+    std::string compared;  // description of the comparison
     std::vector<Source> sources;
     std::vector<Run> runs;
 };
 
-/// A page stays below this, and so opens and travels easily: plans off the front are thinned out, and timelines left out, where
-/// they would not fit.
+/// Upper limit of the size of a page: plans off the front are subsampled, and timelines omitted, to stay below it.
 inline constexpr std::size_t most_page_bytes = 3'000'000;
 
-/// `program`: name, version and commit of what writes the page. All studies have the same objectives; `comparison` is of them.
+/// `program`: name, version and commit of this program. All studies have the same objectives; `comparison` compares them.
 std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
                         const Comparison& comparison = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What failures, checkpoints and spare nodes do to the training time of one plan of a front: data of the HTML report.
+/// Effects of failures, checkpoints and spare nodes on the training time of a plan: data of the HTML report.
 
 #include "model/base/estimate.hpp"
 
@@ -35,10 +35,10 @@ struct RunStudy {
     std::uint64_t draws = 0;   // steps
     RunFigures plan;
     double between_failures_s = std::numeric_limits<double>::infinity();
-    double interval_s = std::numeric_limits<double>::infinity();  // between checkpoints; infinite: none are written
+    double interval_s = std::numeric_limits<double>::infinity();  // between checkpoints; infinite: no checkpoints
     double young_s = 0.0;
     double optimal_s = 0.0;
-    int spare_nodes = -1;  // -1: as many as are needed
+    int spare_nodes = -1;  // -1: always enough
     std::vector<RunCurvePoint> interval;
     std::vector<RunCurvePoint> spares;
     std::string spares_note;  // why there is no such curve

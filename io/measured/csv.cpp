@@ -95,7 +95,7 @@ std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
         const int line = fields.line();
         const std::vector<std::string> values = fields.next_line();
         if (values.size() != header.size()) {
-            throw InputError(fmt::format("{}:{}: {} fields where the header names {}; quote fields that hold commas", path, line,
+            throw InputError(fmt::format("{}:{}: {} fields, but the header has {}; quote fields that contain commas", path, line,
                                          values.size(), header.size()));
         }
         std::map<std::string, std::string> row;
@@ -131,7 +131,7 @@ std::string read_text(const std::string& path)
     }
     std::string text(std::istreambuf_iterator<char>(stream), {});
     if (stream.bad()) {
-        refuse("an error while reading");
+        refuse("read error");
     }
     return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Tables of comma separated values with a header line (RFC 4180: quoted fields may hold commas, quotes and line ends).
+/// Tables of comma-separated values with a header line (RFC 4180: quoted fields may contain commas, quotes and line ends).
 
 #include <map>
 #include <string>
@@ -13,12 +13,12 @@ class CsvRow {
 public:
     explicit CsvRow(std::map<std::string, std::string> fields) : fields_(std::move(fields)) {}
 
-    /// Empty where the file has no such column or nothing in it.
+    /// Field of a column; empty if the column or the field is missing.
     std::string text(const std::string& column) const;
-    /// The number in a column; zero where there is none.
+    /// Number in a column; zero if there is none.
     double number(const std::string& column) const;
     int count(const std::string& column) const;
-    /// Fills a column that is empty.
+    /// Sets a field that is empty.
     void fill(const std::string& column, const std::string& value);
     void replace(const std::string& column, const std::string& value);
 
@@ -26,13 +26,13 @@ private:
     std::map<std::string, std::string> fields_;
 };
 
-/// The fields of every line; a file of this kind need not have a header.
+/// Fields of every line, for files with or without a header.
 std::vector<std::vector<std::string>> csv_fields(const std::string& text);
 
-/// A whole file. Throws InputError when it cannot be read.
+/// Reads a whole file. Throws InputError when it cannot be read.
 std::string read_text(const std::string& path);
 
-/// All lines of a file. Throws InputError when it cannot be read or a line has another number of fields than the header.
+/// Reads all lines of a file. Throws InputError when it cannot be read or a line does not have as many fields as the header.
 std::vector<CsvRow> read_csv(const std::string& path);
 /// The same from text already in memory (`path` is for messages).
 std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path);

@@ -48,7 +48,7 @@ FittedModel read_fit(Table table)
     const Value matrix = table.at("covariance", "covariance = [[...]]");
     const std::vector<Value> rows = matrix.list("[[0.01]]");
     const std::size_t n = names.size();
-    const Complaint complaint{"has not a row for each name", "the file is written as a whole", "run jobs/fit_constants"};
+    const Complaint complaint{"does not have one row per name", "the file is generated as a whole", "run jobs/fit_constants"};
     if (entries.size() != n) {
         all_entries.fail(complaint);
     }
@@ -109,8 +109,8 @@ std::string mixtures_text(const FittedModel& model, const std::vector<const Work
         alike += mixtures.accelerator == cluster.accelerator.name && mixtures.stack == cluster.stack.name ? mixtures.rows : 0;
     }
     return fmt::format(
-        "{} of the fit's {} runs are mixtures of experts, {} of them on {} with {}; software with "
-        "kernels of its own for their exchanges, as DeepSeek's, may be faster than the interval says",
+        "{} of the {} runs in the fit train mixtures of experts, {} of them on {} with {}; software with its own kernels for "
+        "token exchanges, such as DeepSeek's, may be faster than the interval suggests",
         all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
 }
 
@@ -122,7 +122,7 @@ FittedModel fitted_model()
             return read_fit(Table(parsed.root, parsed));
         }
     }
-    throw InputError("model/catalog/fit.toml is not in the program; run jobs/fit_constants and build again");
+    throw InputError("model/catalog/fit.toml is missing from the program; run jobs/fit_constants and rebuild");
 }
 
 }  // namespace prismopt

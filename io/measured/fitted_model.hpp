@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the catalog's fit (fit.toml) tells of its constants: which there are, how well they are known, and what they leave unexplained.
+/// The catalog's fit to measured runs (fit.toml): its constants, their covariance and the unexplained scatter.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/workload.hpp"
@@ -20,11 +20,11 @@ struct FittedConstant {
 enum class RunKind { dense, low_precision, mixture };
 inline constexpr int run_kinds = 3;
 
-/// Fewer than 16 bits first, whether dense or not.
+/// Low precision takes precedence over dense and mixture.
 RunKind kind_of(const Workload& workload);
 const char* name(RunKind kind);
 
-/// Runs of mixtures of experts among those of the fit.
+/// Number of mixture-of-experts runs in the fit, per accelerator and stack.
 struct FittedMixtures {
     std::string accelerator;
     std::string stack;
@@ -36,14 +36,14 @@ struct FittedModel {
     std::vector<FittedMixtures> mixtures;
     std::vector<FittedConstant> constants;
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms
-    std::vector<double> scatter;     // [kind]: 1.96 times as much holds 95 % of |log(measured / predicted)|
-    double unmeasured = 0.0;         // what accelerators add to it whose shares of the peak are not their own but another's
+    std::vector<double> scatter;     // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
+    double unmeasured = 0.0;         // additional scatter of accelerators whose efficiencies are taken from another one
 };
 
-/// The catalog's. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
+/// Reads the fit in the catalog. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
 FittedModel fitted_model();
 
-/// What the fit's interval of a mixture of experts rests on, and what it does not cover; empty for dense networks.
+/// Note on the runs behind the model interval of a mixture of experts, and on what it does not cover; empty for dense networks.
 std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster);
 
 }  // namespace prismopt

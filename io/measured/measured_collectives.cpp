@@ -71,9 +71,9 @@ std::string refusal(const CsvRow& row, const System* system, std::optional<Colle
         return "no time";
     }
     if (row.number("size_bytes") < shortest_message) {
-        return "shorter than 64 KiB: a launch";
+        return "smaller than 64 KiB: dominated by the launch";
     }
-    return has(row.text("notes"), "misconfigured") ? "the source suspects its fabric" : "";
+    return has(row.text("notes"), "misconfigured") ? "the source suspects a misconfigured fabric" : "";
 }
 
 }  // namespace

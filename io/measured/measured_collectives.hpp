@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measured collectives from a folder's table: what the network model is held against.
+/// Measured collectives from a table, to validate the network model.
 
 #include "io/measured/measured_runs.hpp"
 #include "model/hardware/collective.hpp"
@@ -24,8 +24,8 @@ struct MeasuredCollectives {
     std::vector<SkippedRow> skipped;
 };
 
-/// Rows of collectives_bandwidth.csv that the network model covers; none where the folder has no such table. Sizes and times are
-/// those of nccl-tests: of an all-gather the whole output, of an all-to-all what one GPU sends.
+/// Reads the rows of collectives_bandwidth.csv that the network model covers; empty if the folder has no such table. Sizes and times
+/// are those of nccl-tests: for an all-gather the whole output, for an all-to-all the bytes that one GPU sends.
 MeasuredCollectives read_measured_collectives(const std::string& folder);
 
 }  // namespace prismopt

@@ -120,7 +120,7 @@ private:
             t.layers = row_.count("layers");
             if (t.layers == 0 && row_.number("tflops_per_gpu") > 0.0 && row_.count("hidden") > 0) {
                 t.layers = layers_of_rate(row_);
-                assume(fmt::format("layers = {} of the printed rate", t.layers));
+                assume(fmt::format("layers = {} from the printed rate", t.layers));
             }
             t.hidden = row_.count("hidden");
             t.heads = row_.count("heads");
@@ -184,7 +184,7 @@ private:
         cluster.stack = catalog_stack(machine->stack);
         cluster.accelerator = under(catalog_accelerator(machine->accelerator), cluster.stack);
         if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
-            return "the accelerator has no products in this precision";
+            return "the accelerator does not support this precision";
         }
         NetworkTier node = under(catalog_link(machine->links.front()), cluster.stack);
         node.group_gpus = machine->node;
@@ -222,7 +222,7 @@ private:
             return "no microbatch";
         }
         if (plan.microbatch > run.phase.global_batch) {
-            return fmt::format("microbatch = {} of {} sequences", plan.microbatch, run.phase.global_batch);
+            return fmt::format("microbatch = {} with a global batch of {} sequences", plan.microbatch, run.phase.global_batch);
         }
         if (static_cast<std::int64_t>(plan.ep) * plan.etp > gpus) {
             return fmt::format("ep*etp = {} x {} on {} GPUs", plan.ep, plan.etp, gpus);
@@ -344,7 +344,7 @@ MeasuredRuns read_measured_runs(const std::string& folder)
     std::set<std::string> seen;
     bool found = false;
     if (!std::filesystem::is_directory(folder)) {
-        throw InputError(folder + ": is not a folder; name the one that holds the tables of measured runs");
+        throw InputError(folder + ": is not a directory; give the one that contains the tables of measured runs");
     }
     for (const MeasuredTable& table : measured_tables()) {
         const std::string path = (std::filesystem::path(folder) / (table.name + ".csv")).string();
@@ -362,7 +362,7 @@ MeasuredRuns read_measured_runs(const std::string& folder)
             auto& run = std::get<MeasuredRun>(read);
             run.row = label + ": " + run.row;
             if (!seen.insert(identity(run)).second) {
-                result.skipped.push_back({table.source, label, "repeats another row"});
+                result.skipped.push_back({table.source, label, "duplicate of another row"});
                 continue;
             }
             result.runs.push_back(std::move(run));
@@ -370,7 +370,7 @@ MeasuredRuns read_measured_runs(const std::string& folder)
     }
     report_unknown_tables(folder, result);
     if (!found) {
-        throw InputError(folder + ": has none of the tables of measured runs that the catalog describes");
+        throw InputError(folder + ": contains none of the tables of measured runs that the catalog describes");
     }
     return result;
 }

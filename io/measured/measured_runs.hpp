@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measured training runs from a folder of CSV tables: what the model is held against, beside the figures of the catalog.
+/// Measured training runs from a folder of CSV tables, to validate the model.
 
 #include "io/measured/csv.hpp"
 #include "io/scenario/scenario.hpp"
@@ -13,16 +13,16 @@ namespace prismopt {
 
 struct MeasuredRun {
     std::string source;   // name of the table, or a citation
-    std::string row;      // which run of it
-    std::string assumed;  // what the source does not say
+    std::string row;      // the run within the source
+    std::string assumed;  // values that the source does not give
     Workload workload;
     Phase phase;
     Cluster cluster;
     ParallelPlan plan;
-    std::string variability = "hpc-2024";  // profile of the catalog that its times are compared under
+    std::string variability = "hpc-2024";  // catalog profile for the comparison
     double measured_s = 0.0;               // step time
-    double memory_bytes = 0.0;             // measured peak of a GPU; zero where the source has none
-    bool memory_allocated = false;         // the peak of what the framework allocated: without driver and communication buffers
+    double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
+    bool memory_allocated = false;         // peak allocated by the framework: without driver and communication buffers
 };
 
 /// A row that cannot be predicted.
@@ -37,8 +37,8 @@ struct MeasuredRuns {
     std::vector<SkippedRow> skipped;
 };
 
-/// Reads every table of `folder` that model/catalog/measured_tables.toml describes; tables without a description are skipped
-/// rows as well, under the table's name. Throws InputError when the folder has none, or a table cannot be read.
+/// Reads every table of `folder` that model/catalog/measured_tables.toml describes; tables without a description are listed among the
+/// skipped rows. Throws InputError when the folder contains no described table, or a table cannot be read.
 MeasuredRuns read_measured_runs(const std::string& folder);
 
 }  // namespace prismopt

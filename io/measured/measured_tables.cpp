@@ -17,7 +17,7 @@ void read_enum(Table& table, const char* key, Enum& target)
         const std::string text = value->text("none");
         const auto parsed = parse<Enum>(text);
         if (!parsed) {
-            value->fail({"is unknown", "choose from " + choices<Enum>(), "write one of these"});
+            value->fail({"is unknown", "choose from " + choices<Enum>(), "choose one of these"});
         }
         target = *parsed;
     }
@@ -80,7 +80,7 @@ MeasuredTable read_table(const std::string& name, Table table)
     result.source = text_of(table, "source");
     result.assumed = text_of(table, "assumed");
     if (const auto variability = table.find("variability")) {
-        result.variability = variability->choice(catalog_variabilities(), "variability profiles of the catalog");
+        result.variability = variability->choice(catalog_variabilities(), "variability profiles in the catalog");
     }
     for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
         result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));

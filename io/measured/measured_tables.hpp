@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the rows of a table of measured runs are to be read: which machine its columns mean, and what the source leaves out.
+/// Descriptions of tables of measured runs: their machines, and values that the source does not give.
 
 #include "io/scenario/scenario.hpp"
 #include "model/network/transformer.hpp"
@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// A machine, by a part of what the table's `gpu` column says, and where given of its `framework` and `zero_fsdp` columns.
+/// A machine, matched by a substring of the `gpu` column and, if given, of the `framework` and `zero_fsdp` columns.
 struct TableMachine {
     std::string gpu;
     std::string software;
@@ -21,7 +21,7 @@ struct TableMachine {
     int node = 8;                    // GPUs that the first link joins
 };
 
-/// Columns to fill where they are empty (or always, where `replaces`), in rows whose `column` has `value` as a part.
+/// Values for empty columns (for all columns if `replaces`), in rows whose `column` contains `value`.
 struct TableFill {
     std::string column;
     std::string value;
@@ -45,8 +45,8 @@ struct MeasuredTable {
     std::vector<TableFill> fills;
     std::vector<TableSkip> skips;
     std::vector<std::pair<std::string, std::string>> models;  // part of the `model` column -> workload of the catalog
-    Transformer workload;                                     // kinds of kernels, for rows that print their own shape
-    ParallelPlan plan;                                        // what no column says
+    Transformer workload;                                     // kernel kinds, for rows that give their own shape
+    ParallelPlan plan;                                        // defaults of what the columns do not give
 };
 
 /// All tables that the catalog describes.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measured training runs from papers, in the catalog: what the model is held against.
+/// Published training runs in the catalog, to validate the model.
 
 #include "io/scenario/scenario.hpp"
 
@@ -12,11 +12,11 @@ namespace prismopt {
 struct PublishedRun {
     std::string name;
     std::string source;
-    std::string assumed;  // what the source does not say
+    std::string assumed;  // values that the source does not give
     Scenario scenario;    // workload, cluster, one phase, the default variability; no space
-    std::string design;   // in the names of the axes
+    std::string design;   // in the syntax of --design
     bool sequence_parallel = true;
-    Seconds step_time;            // measured, or zero where the source has a rate
+    Seconds step_time;            // measured, or zero if the source gives a rate
     FlopsPerSecond compute_rate;  // measured model FLOP/s per GPU, or zero
 };
 

@@ -9,7 +9,7 @@ namespace prismopt {
 
 struct ChartLine {
     std::string label;
-    std::vector<double> values;  // one a tick; not finite: left out
+    std::vector<double> values;  // one per tick; values that are not finite are omitted
     bool dashed = false;
 };
 
@@ -20,7 +20,7 @@ struct Chart {
     bool logarithmic = false;
 };
 
-/// Where all charts have lines of the same names in the same order, one legend serves them; otherwise each has its own below it.
+/// Charts share one legend if their lines have the same names in the same order; otherwise each has its own legend below it.
 std::string charts_svg(const std::vector<Chart>& charts);
 
 }  // namespace prismopt

@@ -40,7 +40,7 @@ Plot front_plot(const Results& results)
     };
     const ReadingUnit x = unit(0);
     const ReadingUnit y = unit(second);
-    Plot plot{results.provisional ? "Provisional front, 95 % limits" : "Pareto front, 95 % limits",
+    Plot plot{results.provisional ? "Provisional front, 95 % confidence intervals" : "Pareto front, 95 % confidence intervals",
               titled(results.objectives[0].long_name, x),
               titled(results.objectives[second].long_name, y),
               {{"", {}, false}}};

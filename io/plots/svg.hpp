@@ -1,15 +1,15 @@
 #pragma once
 
-/// What all pictures share.
+/// Helpers shared by all SVG pictures.
 
 #include <string>
 
 namespace prismopt {
 
-/// Text as markup (SVG, HTML) holds it.
+/// Text escaped for SVG and HTML.
 std::string escaped(const std::string& plain);
 
-/// A picture of this size, in its own units.
+/// An SVG document of the given size, in user units.
 std::string svg_document(double width, double height, const std::string& body);
 
 }  // namespace prismopt

@@ -133,7 +133,7 @@ std::string timeline_text(const std::string& path, const std::vector<TimelineEve
 {
     const auto ends_with = [&path](std::string_view ending) { return std::string_view(path).ends_with(ending); };
     if (!ends_with(".json") && !ends_with(".svg")) {
-        throw InputError("--timeline " + path + " ends neither in .json (for Perfetto) nor in .svg; name it so");
+        throw InputError("--timeline " + path + " ends neither in .json (for Perfetto) nor in .svg; use one of the two");
     }
     return ends_with(".json") ? timeline_json(events) : timeline_svg(events);
 }

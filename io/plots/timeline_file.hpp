@@ -9,14 +9,14 @@
 
 namespace prismopt {
 
-/// Trace Event Format (Google, "Trace Event Format", JSON object form): a process a stage, a thread a stream, complete events in
-/// microseconds. Events that overlap on one stream go to threads of their own.
+/// Trace Event Format (Google, "Trace Event Format", JSON object form): a process per stage, a thread per stream, complete events in
+/// microseconds. Overlapping events of a stream go to additional threads.
 std::string timeline_json(const std::vector<TimelineEvent>& events);
 
-/// Rows of stages, time to the right; transfers and exchanges as thin lines under what is computed.
+/// Rows of stages, time to the right; transfers and exchanges are thin lines below compute.
 std::string timeline_svg(const std::vector<TimelineEvent>& events);
 
-/// What a file of this name holds, by its ending: .json or .svg. Throws InputError for another.
+/// Content of a timeline file by its extension, .json or .svg. Throws InputError for any other.
 std::string timeline_text(const std::string& path, const std::vector<TimelineEvent>& events);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bars to both sides of a line, the longest first, in one SVG: what changes a figure, and by how much.
+/// Tornado charts: effects on a figure as bars to both sides of a line, the longest first, in one SVG.
 
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@ struct TornadoBar {
 
 struct Tornado {
     std::string title;
-    std::vector<TornadoBar> bars;  // in this order from the top; values that are not finite are left out
+    std::vector<TornadoBar> bars;  // from top to bottom; values that are not finite are omitted
 };
 
-/// One above the other, all on the scale of `axis`, whose name and unit stand below.
+/// Charts stacked vertically on a common scale; `axis` is its name with the unit, shown below.
 std::string tornado_svg(const std::vector<Tornado>& panels, const std::string& axis);
 
 }  // namespace prismopt

@@ -20,7 +20,7 @@ PlotPoint plot_point(double x, double y);
 
 struct PlotSeries {
     std::string label;              // empty: not in the legend
-    std::vector<PlotPoint> points;  // those that are not finite are left out
+    std::vector<PlotPoint> points;  // points that are not finite are omitted
     bool joined = false;            // a line instead of marks
 };
 
@@ -31,7 +31,7 @@ struct Plot {
     std::vector<PlotSeries> series;
 };
 
-/// Each plot has a legend of its own below it.
+/// Each plot has its own legend below it.
 std::string plots_svg(const std::vector<Plot>& plots);
 
 /// Round numbers within [low, high], about `count` of them: 1, 2 or 5 times a power of ten apart.

@@ -5,7 +5,7 @@
 
 namespace prismopt {
 
-/// Columns as wide as their widest cell; the one at `left` is aligned to the left, the others to the right.
+/// Text table whose columns are as wide as their widest cell; column `left` is left-aligned, the others right-aligned.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left);
 
 }  // namespace prismopt

@@ -46,7 +46,7 @@ std::string probability_text(double probability) { return fmt::format("{:.2g} %"
 
 std::string deadline_risk_text(const DeadlineRisk& risk)
 {
-    return fmt::format("with the model's error between {} and {}", tabulated_text(risk.low), tabulated_text(risk.high));
+    return fmt::format("including the model error, between {} and {}", tabulated_text(risk.low), tabulated_text(risk.high));
 }
 
 }  // namespace prismopt

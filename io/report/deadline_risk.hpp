@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the error of the model changes the probability of missing a deadline.
+/// Effect of the model error on the probability of missing a deadline.
 
 #include "model/base/units.hpp"
 #include "model/prediction.hpp"
@@ -10,13 +10,13 @@
 
 namespace prismopt {
 
-/// Probabilities that the training takes longer than the deadline with all times at the lower and the upper limit of the model interval.
+/// Probabilities of missing the deadline with all times at the lower and at the upper limit of the model interval.
 struct DeadlineRisk {
     double low = 0.0;
     double high = 0.0;
 };
 
-/// By the tabulated distribution, linear between its entries; 0 and 1 stand for less than the lowest and more than the highest of them.
+/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated probability.
 /// Empty without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
@@ -24,7 +24,7 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
 /// "0.39 %".
 std::string probability_text(double probability);
 
-/// "with the model's error between less than 0.1 % and 92 %".
+/// "including the model error, between less than 0.1 % and 92 %".
 std::string deadline_risk_text(const DeadlineRisk& risk);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What results hold of each front point, one row per column: results files, CSV, JSON and the page follow these lists.
+/// Columns of a front point in results files, CSV, JSON and the report page.
 
 #include "io/results/results.hpp"
 
@@ -11,14 +11,14 @@
 
 namespace prismopt {
 
-/// Which values a column may hold.
+/// Range of values that a column may contain.
 struct Allowed {
     double least = 0.0;
     double most = std::numeric_limits<double>::infinity();
-    bool absent = false;  // NaN: there is none
+    bool absent = false;  // NaN is allowed: no value
 };
 
-/// Shares are sums, which rounding may take beyond their ends.
+/// Shares are sums, which rounding may push slightly out of [0, 1].
 inline constexpr Allowed allowed_share{-1e-9, 1.0 + 1e-9};
 
 template <class T>
@@ -27,17 +27,17 @@ struct FrontColumn {
     std::string_view units;
     std::string_view long_name;
     T& (*of)(FrontPoint&);
-    int since = 0;  // minor version of the results schema that added it; NaN in files from before, and where it does not apply
+    int since = 0;  // minor schema version that added the column; NaN in older files and where it does not apply
     Allowed allowed{};
 
     const T& in(const FrontPoint& point) const { return of(const_cast<FrontPoint&>(point)); }  // `of` changes nothing itself
 };
 
-/// With sampling limits: each is a value, `<name>_low` and `<name>_high`.
+/// Estimates with confidence limits: `<name>`, `<name>_low` and `<name>_high`.
 std::span<const FrontColumn<Estimate>> front_estimates();
 /// Plain numbers.
 std::span<const FrontColumn<double>> front_numbers();
-/// Tabulated distributions: a value at each of reported_probabilities, or none.
+/// Tabulated distributions: quantiles at reported_probabilities, or empty.
 std::span<const FrontColumn<std::vector<double>>> front_quantiles();
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Members of a front between which the draws do not decide.
+/// Ties: members of a front that the draws cannot rank.
 
 #include "io/results/results.hpp"
 
@@ -9,11 +9,11 @@
 
 namespace prismopt {
 
-/// Whether two members tie: in everything that is minimised they are equal, or the value of each lies in the other's confidence interval.
-/// What is counted, such as GPUs and bytes, has no interval: there they are equal.
+/// Whether two members tie: in every objective they are equal, or the value of each lies in the other's confidence interval. Counts, such
+/// as GPUs and bytes, have no interval and must be equal.
 bool tie(const FrontPoint& a, const FrontPoint& b);
 
-/// [place in the front]: raw tuples of the other members that tie with it.
+/// [position in the front]: raw tuple indices of the members that tie with it.
 std::vector<std::vector<std::uint64_t>> ties(const std::vector<FrontPoint>& front);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Points of a front that reports name: the best, the knee, the cheapest.
+/// Named points of a front: the best, the knee and the cheapest.
 
 #include "io/results/results.hpp"
 
@@ -11,16 +11,16 @@
 
 namespace prismopt {
 
-/// Positions in the front; dominated points and those without finite objectives are not named. Empty where none is left.
+/// Positions in the front; dominated points and points without finite objectives are excluded. Empty if none remains.
 struct NamedPoints {
     std::optional<std::size_t> best;  // in the first objective
-    /// The nearest to the best of every objective at once, each scaled from the front's best to its worst.
+    /// The point closest to the ideal point, with each objective scaled from the front's best value to its worst.
     std::optional<std::size_t> knee;
     std::optional<std::size_t> cheapest;
 };
 NamedPoints named_points(const Results& results);
 
-/// Each of them once, the best first.
+/// Positions without duplicates, the best first.
 std::vector<std::size_t> positions(const NamedPoints& named);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The plan of a front point in the words of reports.
+/// Short text of the plan of a front point.
 
 #include "io/results/results.hpp"
 
@@ -10,16 +10,16 @@
 
 namespace prismopt {
 
-/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved"; further axes follow where the study varied them. --design takes it.
+/// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved", followed by other axes that the study varied. --design accepts it.
 std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except = "");
 
-/// The axis of the kinds of hardware that knobs make.
+/// Name of the axis of hardware variants.
 inline constexpr std::string_view hardware_axis = "hardware";
 
-/// What the point chose on an axis; nothing where the study has no such axis.
+/// Label of the point on an axis; empty if the study has no such axis.
 std::optional<std::string> axis_label(const Results& results, const FrontPoint& point, std::string_view axis);
 
-/// The axis of a name in such words: "microbatch" of "mb", others as they are.
+/// Axis of a name in such a text: "microbatch" for "mb", other names unchanged.
 std::string axis_of_word(const std::string& word);
 
 }  // namespace prismopt

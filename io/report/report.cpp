@@ -263,7 +263,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     std::string text = answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
         text +=
-            "* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose "
+            "* dominated by another point once both were re-estimated on fresh draws; kept because the first estimates selected "
             "it.\n";
     }
     text += ties_text(results);
@@ -271,8 +271,8 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=
-            "Provisional: the search was stopped. These are the best of what was drawn so far, by the draws that chose them "
-            "(which flatter),\nsome of them by few; the front is confirmed on fresh draws when the search has ended.\n";
+            "Provisional: the search was stopped. These are the best plans so far, estimated by the draws that selected them "
+            "(which flatters them),\nsome by few draws; the front is confirmed on fresh draws when the search has ended.\n";
     }
     return text;
 }
@@ -290,7 +290,7 @@ std::string space_section(const Results& results)
                                    rejected.nearest.empty() ? fmt::format("by {:.4g}", rejected.miss) : rejected.nearest);
         }
     }
-    return text + "Nothing is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
+    return text + "No plan is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
 }
 
 struct Effort {
@@ -318,9 +318,8 @@ std::string tally(const Results& results)
     const Outcome& outcome = results.study.outcome;
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
     return fmt::format(
-        "of {} combinations of values: {} no plans of their own, {} infeasible, {} excluded by their bound, {} evaluated, {} "
-        "open, "
-        "{} not looked at\n",
+        "of {} combinations of values: {} not plans of their own, {} infeasible, {} excluded by their lower bounds, {} "
+        "evaluated, {} open, {} not examined\n",
         grouped(results.raw_tuples), grouped(counts.looked_at - counts.plans), grouped(counts.plans - counts.feasible),
         grouped(outcome.pruned), grouped(outcome.evaluated), grouped(outcome.open),
         grouped(results.raw_tuples - counts.looked_at));
@@ -342,7 +341,7 @@ std::string search_section(const Results& results)
     const Effort sum = effort(results);
     std::string text = fmt::format("Search: {}\n", outcome.text);
     text += results.provisional ? "  " + tally(results) : "";
-    text += fmt::format("  strategy {}; {} drawn, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
+    text += fmt::format("  strategy {}; {} evaluated, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
                         counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
     text +=
         results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
@@ -378,7 +377,7 @@ std::string summary(const Results& results)
 {
     const Effort sum = effort(results);
     std::string text = fmt::format(
-        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} drawn with {} step draws.",
+        "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} evaluated with {} step draws.",
         results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created, results.raw_tuples,
         results.feasible, sum.evaluated, sum.draws);
     if (!results.front.empty()) {

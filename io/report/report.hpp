@@ -1,6 +1,6 @@
 #pragma once
 
-/// Results for people: plain text and CSV.
+/// Reports of results: plain text, CSV and SVG.
 
 #include "io/results/results.hpp"
 
@@ -9,20 +9,20 @@
 
 namespace prismopt {
 
-/// The front as a table with units and intervals, the plan of each point, what was infeasible, how the search ended,
-/// and how far to trust it.
+/// Text report: the front as a table with units and intervals, infeasible plans by reason, the outcome of the search, sampling error and
+/// model error.
 std::string text_report(const Results& results);
 
-/// What quantiles are taken over, in words.
+/// Description of the population that quantiles are taken over.
 std::string_view population(bool nodes_known);
 
-/// The front as CSV: one line a point, a header with units in the column names.
+/// The front as CSV: one line per point, a header with units in the column names.
 std::string front_csv(const Results& results);
 
-/// Front, distributions and progress as pictures for papers, in one SVG.
+/// Plots of the front, distributions and progress in one SVG.
 std::string svg_report(const Results& results);
 
-/// One paragraph on what a results file holds (for `inspect`).
+/// One-paragraph summary of a results file (for `inspect`).
 std::string summary(const Results& results);
 
 }  // namespace prismopt

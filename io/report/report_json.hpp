@@ -1,6 +1,6 @@
 #pragma once
 
-/// Results as JSON for programs; results/README.md documents the keys. What is absent or not finite is null.
+/// Results as JSON; results/README.md documents the keys. Absent and non-finite values are null.
 
 #include "io/results/results.hpp"
 
@@ -8,10 +8,10 @@
 
 namespace prismopt {
 
-/// The front with plans, estimates, units and provenance. `file`: where the results were read from.
+/// The front with plans, estimates, units and provenance. `file`: path of the results file.
 std::string report_json(const Results& results, const std::string& file);
 
-/// What a results file holds, without its points.
+/// Summary of a results file, without its points.
 std::string summary_json(const Results& results, const std::string& file);
 
 }  // namespace prismopt

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Words of command lines that are shown to be run.
+/// Quoting for command lines that are shown to the user.
 
 #include <string>
 
 namespace prismopt {
 
-/// As a POSIX shell takes it for one word: quoted only where it needs that.
+/// `text` as one word of a POSIX shell, quoted only if necessary.
 std::string shell_word(const std::string& text);
 
 }  // namespace prismopt

@@ -27,7 +27,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const
     const SpaceCounts counts = space_counts(feasible, rejected);
     const std::string share = fmt::format("{} feasible ({})", feasible, share_of(counts.feasible, counts.plans));
     std::string text = counts.looked_at < combinations
-                           ? fmt::format("Space: {} combinations of values, of which {} were looked at: {} plans, {}",
+                           ? fmt::format("Space: {} combinations of values, of which {} were examined: {} plans, {}",
                                          combinations, counts.looked_at, counts.plans, share)
                            : fmt::format("Space: {} plans, {}", counts.plans, share);
     constexpr std::size_t reason_column = 3;
@@ -39,9 +39,10 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const
     }
     text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
     if (counts.plans < counts.looked_at) {
-        text +=
-            fmt::format("  {} of {} combinations of values are no plans of their own: they name another one, or no schedule\n",
-                        counts.looked_at - counts.plans, counts.looked_at);
+        text += fmt::format(
+            "  {} of {} combinations of values are not plans of their own: they duplicate another plan, or have no defined "
+            "schedule\n",
+            counts.looked_at - counts.plans, counts.looked_at);
     }
     return text;
 }

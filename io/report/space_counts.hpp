@@ -1,7 +1,7 @@
 #pragma once
 
-/// How many plans a space has. A combination of the axes' values is no plan of its own where it names another plan once more, or a
-/// schedule that does not exist.
+/// Number of plans in a space. A combination of axis values is not a plan of its own if it duplicates another plan or has no defined
+/// schedule.
 
 #include "io/results/results.hpp"
 
@@ -24,8 +24,8 @@ std::string share_of(std::uint64_t count, std::uint64_t whole);
 
 SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
-/// Lines on a space of so many combinations, as every command prints them: plans, how many are feasible, why others are not; last, in one
-/// line, the combinations that are no plans.
+/// Summary of a space as every command prints it: plans, feasible plans, infeasible plans by reason and, in the last line, combinations
+/// that are not plans of their own.
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
 }  // namespace prismopt

@@ -24,12 +24,11 @@ std::string idle_nodes_text(const Scenario& scenario)
     const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     const int node = scenario.cluster.gpus_per_node();
     const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
-    return replaced && idle > 0
-               ? fmt::format(
-                     "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace failed ones; "
-                     "raise spares if they may",
-                     smallest, spares, idle)
-               : "";
+    return replaced && idle > 0 ? fmt::format(
+                                      "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace "
+                                      "failed nodes; raise spares if they should",
+                                      smallest, spares, idle)
+                                : "";
 }
 
 StudyNotes study_notes(const Results& results)
@@ -63,7 +62,7 @@ std::string of_first_phase(int phases) { return phases > 1 ? fmt::format("of the
 
 std::string first_phase_text(int phases)
 {
-    return phases > 1 ? fmt::format("Step times, MFU and what steps are made of are {}; `prismopt predict` prints each phase.",
+    return phases > 1 ? fmt::format("Step times, MFU and step breakdowns are {}; `prismopt predict` prints each phase.",
                                     of_first_phase(phases))
                       : "";
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What readers of results must know of the study beside its figures, from the scenario that they hold.
+/// Notes on a study for readers of its results, derived from the scenario in the results file.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
@@ -13,27 +13,27 @@
 namespace prismopt {
 
 struct StudyNotes {
-    int phases = 0;        // of the training run; 0: not known, as this program does not read the scenario
-    std::string mixtures;  // what the model interval of a mixture of experts rests on; empty: nothing to say
-    std::string price;     // of a GPU-hour, and where it is from; empty: not known
-    // What is trained, on what; empty and zero: not known.
+    int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
+    std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
+    std::string price;     // per GPU-hour, with its source; empty: unknown
+    // Workload and accelerator; empty and zero: unknown.
     std::string model;
     double parameters = 0.0;
     double tokens = 0.0;
     std::string accelerator;
-    std::optional<std::chrono::sys_days> start;  // the day on which the training begins
+    std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
-    std::string idle_nodes;                      // that do not replace failed ones; empty: none
+    std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
 };
 StudyNotes study_notes(const Results& results);
 
-/// A job that waits for repairs while the cluster has idle nodes surprises whoever reads its time. Empty where there is none.
+/// Note on idle nodes of the cluster that do not replace failed ones; empty if there are none.
 std::string idle_nodes_text(const Scenario& scenario);
 
-/// "of the first of 2 phases", for what is of a step; empty where there is one, or it is not known.
+/// "of the first of 2 phases", for per-step figures; empty with a single phase, or if the number is unknown.
 std::string of_first_phase(int phases);
 
-/// The same as a sentence on the figures of a front.
+/// The same as a sentence.
 std::string first_phase_text(int phases);
 
 }  // namespace prismopt

@@ -48,7 +48,7 @@ bool train_the_same(const std::vector<NamedResults>& studies)
 std::string hypervolumes_text(const std::vector<NamedResults>& studies)
 {
     if (!train_the_same(studies)) {
-        return "no hypervolumes and no gains between studies that do not train the same thing\n";
+        return "no hypervolumes and no gains: these studies train different workloads\n";
     }
     const std::vector<double> volumes = joint_hypervolumes(studies);
     std::string text = "hypervolume in the box of all fronts:";
@@ -65,7 +65,7 @@ std::string labels_of(const Results& results, const std::string& axis)
 {
     const auto found =
         std::find_if(results.axes.begin(), results.axes.end(), [&axis](const Axis& one) { return one.name == axis; });
-    return found == results.axes.end() ? "no such axis" : listed(found->labels);
+    return found == results.axes.end() ? "absent" : listed(found->labels);
 }
 
 std::string axes_text(const std::vector<NamedResults>& studies)
@@ -101,7 +101,7 @@ std::string populations_text(const std::vector<NamedResults>& studies)
     if (same_population(studies)) {
         return fmt::format("quantiles over {}\n", population(studies.front().results.study.nodes_known));
     }
-    std::string text = "Warning: these quantiles are taken over different things:";
+    std::string text = "Warning: these quantiles are taken over different populations:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
         text +=
             fmt::format("{} {} over {}", s == 0 ? "" : ",", study_letter(s), population(studies[s].results.study.nodes_known));
@@ -117,14 +117,13 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
     if (train_the_same(studies)) {
         return "";
     }
-    std::string text = "Warning: these studies do not train the same thing:";
+    std::string text = "Warning: these studies train different workloads:";
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        text +=
-            fmt::format("{} {} {}", s == 0 ? "" : ",", study_letter(s), studies[s].job.empty() ? "not known" : studies[s].job);
+        text += fmt::format("{} {} {}", s == 0 ? "" : ",", study_letter(s), studies[s].job.empty() ? "unknown" : studies[s].job);
     }
     return text +
-           ".\nDifferences come from that as well as from the plans; to compare plans or machines, give both the same [workload] "
-           "and [[phase]].\n";
+           ".\nDifferences come from the workloads as well as from the plans; to compare plans or machines, give both the same "
+           "[workload] and [[phase]].\n";
 }
 
 /// Lines without comments and blanks around them.

@@ -67,7 +67,7 @@ Estimate with_model_error(const FrontPoint& point, std::size_t objective)
 
 bool apart(const Estimate& a, const Estimate& b) { return a.high < b.low || b.high < a.low; }
 
-constexpr const char* another_job = "of another job";
+constexpr const char* another_job = "different workload";
 
 /// Why limits of the two say nothing of their plans; empty: they do.
 std::string unlike(const NamedResults& a, const NamedResults& b)
@@ -76,7 +76,7 @@ std::string unlike(const NamedResults& a, const NamedResults& b)
         return another_job;
     }
     if (a.results.study.nodes_known != b.results.study.nodes_known) {
-        return "over other nodes";
+        return "different nodes";
     }
     return a.results.provisional || b.results.provisional ? "provisional" : "";
 }
@@ -98,23 +98,23 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
         return change;
     }
     return change +
-           (apart(a, b) ? ", confidence intervals apart" : ", confidence intervals overlap: these draws cannot rank them");
+           (apart(a, b) ? ", confidence intervals disjoint" : ", confidence intervals overlap: these draws cannot rank them");
 }
 
 /// One row below an objective: what the model's error makes of it; nothing where no study knows.
 std::vector<std::string> model_row(const std::vector<NamedResults>& studies, std::size_t objective, const ReadingUnit& unit)
 {
-    std::vector<std::string> row{"  with the model's error"};
+    std::vector<std::string> row{"  including the model error"};
     const Estimate first = with_model_error(best(studies.front().results, objective), objective);
     bool known = false;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const Estimate e = with_model_error(best(studies[s].results, objective), objective);
         const bool here = std::isfinite(e.low) && std::isfinite(e.high);
         known = known || here;
-        row.push_back(here ? fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name) : "not known");
+        row.push_back(here ? fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name) : "unknown");
         if (s > 0) {
             const bool comparable = here && std::isfinite(first.low) && unlike(studies.front(), studies[s]).empty();
-            row.push_back(!comparable ? "" : apart(first, e) ? "prediction intervals apart" : "prediction intervals overlap");
+            row.push_back(!comparable ? "" : apart(first, e) ? "prediction intervals disjoint" : "prediction intervals overlap");
         }
     }
     return known ? row : std::vector<std::string>{};
@@ -208,9 +208,9 @@ std::string fronts_text(const std::vector<NamedResults>& studies)
         rows.push_back(std::move(line.second));
     }
     constexpr std::size_t plan_column = 3;
-    return aligned(rows, plan_column) + (any ? "dominated by: a point of that study is better in every objective that is not "
-                                               "equal, with confidence intervals apart\n"
-                                             : "No point surely dominates another.\n");
+    return aligned(rows, plan_column) + (any ? "dominated by: a point of that study is better in every objective that differs, "
+                                               "with disjoint confidence intervals\n"
+                                             : "No point dominates another beyond the sampling error.\n");
 }
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the fronts of several studies gain on the first, and which of their points others beat, as rows of tables.
+/// Table rows that compare the fronts of several studies: gains over the first study, and dominated points.
 
 #include "io/results/compare.hpp"
 
@@ -9,10 +9,10 @@
 
 namespace prismopt {
 
-/// Best of each objective by study, and how it does against the first study's. No front is empty.
+/// Best value of each objective per study, compared with the first study. No front may be empty.
 std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>& studies);
 
-/// All points of all fronts, by the first objective, each with the studies that beat it.
+/// All points of all fronts, sorted by the first objective, each with the studies that dominate it.
 std::string fronts_text(const std::vector<NamedResults>& studies);
 
 }  // namespace prismopt

@@ -103,7 +103,7 @@ std::vector<T> read_values(hid_t stored, hid_t memory, hid_t space, const std::s
     const auto count = static_cast<std::size_t>(checked(H5Sget_simple_extent_npoints(space), what));
     const bool text = H5Tget_class(stored) == H5T_STRING;
     if (text != std::is_same_v<T, std::string> || (text && H5Tis_variable_str(stored) <= 0)) {
-        throw std::runtime_error("cannot " + what + " (its type is another than expected)");
+        throw std::runtime_error("cannot " + what + " (it has an unexpected type)");
     }
     if (count == 0) {
         return {};

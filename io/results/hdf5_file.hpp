@@ -1,9 +1,9 @@
 #pragma once
 
-/// A thin layer over HDF5 that knows identifiers, attributes, columns and dimensions, and nothing of studies.
+/// A thin layer over HDF5: identifiers, attributes, columns and dimensions, independent of studies.
 ///
 /// Element types T are std::int8_t, std::int32_t, std::uint64_t, double and std::string (variable length, UTF-8). Failures
-/// throw std::runtime_error with HDF5's reason; the file's name is the caller's to add.
+/// throw std::runtime_error with HDF5's reason; the caller adds the name of the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,22 +20,22 @@ public:
     Hdf5Object& operator=(Hdf5Object&&) = delete;
     ~Hdf5Object();
 
-    /// A file that lives in memory until image() is taken. Objects carry no times, so equal contents give equal bytes.
-    /// `user_block`: bytes that come in front of the image in the file; a power of two from 512, or 0.
+    /// Creates a file in memory, for image(). Objects carry no times, so equal contents give equal bytes.
+    /// `user_block`: bytes in front of the image in the file; a power of two from 512, or 0.
     static Hdf5Object create_in_memory(std::uint64_t user_block = 0);
-    /// An existing file, to read.
+    /// Opens an existing file for reading.
     static Hdf5Object open_file(const std::string& path);
-    /// The bytes of the file, behind its user block.
+    /// Bytes of the file after its user block.
     std::vector<std::byte> image() const;
 
     Hdf5Object create_group(const std::string& name) const;
-    /// A group or a dataset.
+    /// Opens a group or a dataset.
     Hdf5Object open(const std::string& name) const;
 
-    /// One dataset a dimension: the coordinates along it. Its name is the dimension's.
+    /// Creates a dimension scale: the coordinates along the dimension of the same name.
     template <class T>
     Hdf5Object create_scale(const std::string& name, const std::vector<T>& values) const;
-    /// Values in row-major order over `dimensions`, which are scales in the same group.
+    /// Creates a dataset with values in row-major order over `dimensions`, which are scales in the same group.
     template <class T>
     Hdf5Object create_column(const std::string& name, const std::vector<T>& values,
                              const std::vector<std::string>& dimensions) const;
@@ -59,10 +59,10 @@ private:
     std::int64_t id_;
 };
 
-/// Of the library that runs: "1.10.8".
+/// Version of the loaded HDF5 library: "1.10.8".
 std::string hdf5_version();
 
-/// Whether the file begins as HDF5 files do, or goes on so behind a user block.
+/// Whether the file has an HDF5 signature, at its start or after a user block.
 bool is_hdf5(const std::string& path);
 
 }  // namespace prismopt

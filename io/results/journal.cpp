@@ -54,7 +54,7 @@ std::vector<std::byte> read_bytes(const std::string& path)
 {
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-        throw InputError(path + " is not a journal (it is no regular file); give the path of a .journal file");
+        throw InputError(path + " is not a journal (it is not a regular file); give the path of a .journal file");
     }
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) {
@@ -74,7 +74,7 @@ std::string header_damage(std::span<const std::byte> bytes, const Header& good)
     std::string text;
     for (std::size_t copy = 0; copy < header_copies; ++copy) {
         if (std::memcmp(bytes.data() + copy * sizeof good, &good, sizeof good) != 0) {
-            text = "copy " + std::to_string(copy + 1) + " of the header is damaged; the other one is good";
+            text = "copy " + std::to_string(copy + 1) + " of the header is damaged; the other copy is intact";
         }
     }
     return text;
@@ -99,7 +99,7 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         }
         if (header.version != expected.version) {
             throw InputError(path + " is a journal of version " + std::to_string(header.version) +
-                             ", and this program reads version " + std::to_string(expected.version) +
+                             ", but this program reads version " + std::to_string(expected.version) +
                              "; use the program that wrote it");
         }
         if (bytes.size() < header_bytes) {
@@ -108,16 +108,15 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         return header;
     }
     if (!ours) {
-        throw InputError(path + " is not a journal of prismopt (it does not begin as one); give the path of a .journal file");
+        throw InputError(path + " is not a journal of prismopt (it has no journal signature); give the path of a .journal file");
     }
     if (bytes.size() < header_bytes) {
-        throw InputError(path + " is cut short in its header (" + std::to_string(bytes.size()) +
-                         " bytes), so it holds no record; delete it and start the search again");
+        throw InputError(path + " is truncated in its header (" + std::to_string(bytes.size()) +
+                         " bytes), so it contains no record; delete it and start the search again");
     }
-    throw InputError(
-        path +
-        ": its header is damaged (neither copy matches its checksum), so nothing says of which study it is; copy the "
-        "journal again, or start the search again with --force");
+    throw InputError(path +
+                     ": its header is damaged (neither copy matches its checksum), so its study is unknown; copy the journal "
+                     "again, or start the search again with --force");
 }
 
 /// The payload of the record that begins here, or why there is none.
@@ -125,15 +124,15 @@ std::variant<std::span<const std::byte>, std::string> record_in(std::span<const 
 {
     RecordHead head;
     if (rest.size() < sizeof head) {
-        return "is cut short (" + std::to_string(rest.size()) + " bytes present)";
+        return "is truncated (" + std::to_string(rest.size()) + " bytes present)";
     }
     std::memcpy(&head, rest.data(), sizeof head);
     const std::span<const std::byte> behind = rest.subspan(sizeof head);
     if (head.mark != record_mark) {
-        return "is damaged (it does not begin as a record)";
+        return "is damaged (it has no record signature)";
     }
     if (behind.size() < head.length) {
-        return "is cut short (" + std::to_string(head.length) + " bytes of payload announced, " + std::to_string(behind.size()) +
+        return "is truncated (" + std::to_string(head.length) + " bytes of payload expected, " + std::to_string(behind.size()) +
                " present)";
     }
     const std::span<const std::byte> payload = behind.first(head.length);
@@ -204,7 +203,7 @@ JournalContents read_journal(const std::string& path)
     }
     if (places > 0) {
         contents.damage += "; " + std::to_string(contents.lost_bytes) + " of " + std::to_string(bytes.size()) +
-                           " bytes are left out, in " + std::to_string(places) + (places == 1 ? " place" : " places");
+                           " bytes are skipped, in " + std::to_string(places) + (places == 1 ? " place" : " places");
     }
     return contents;
 }
@@ -248,8 +247,7 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool 
 void JournalWriter::append(std::span<const std::byte> payload)
 {
     if (payload.size() > std::numeric_limits<std::uint32_t>::max()) {
-        throw std::length_error("a journal record of " + std::to_string(payload.size()) +
-                                " bytes is longer than its length field holds");
+        throw std::length_error("a journal record of " + std::to_string(payload.size()) + " bytes exceeds the length field");
     }
     RecordHead head;
     head.length = static_cast<std::uint32_t>(payload.size());

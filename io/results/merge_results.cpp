@@ -25,9 +25,9 @@ std::vector<double> values_of(const std::vector<Estimate>& objectives)
 void refuse_another_study(const Results& a, const Results& b)
 {
     const auto refuse = [&](const std::string& what) {
-        throw InputError(
-            fmt::format("part {} ({}) is of another study than the first ({}): its {} differs; merge parts of one search only",
-                        b.study.scenario_name, b.study.command_line, a.study.command_line, what));
+        throw InputError(fmt::format(
+            "part {} ({}) belongs to another study than the first ({}): its {} differs; merge parts of one search only",
+            b.study.scenario_name, b.study.command_line, a.study.command_line, what));
     };
     if (a.study.scenario_text != b.study.scenario_text) {
         refuse("scenario");
@@ -76,7 +76,7 @@ void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Mis
 {
     for (std::size_t i = 1; i < merged.held.size(); ++i) {
         if (merged.held[i] == merged.held[i - 1]) {
-            throw InputError(fmt::format("two of the files hold part {} of {}: parts do not overlap; give each part once",
+            throw InputError(fmt::format("two of the files contain part {} of {}: parts must not overlap; give each part once",
                                          merged.held[i], merged.parts));
         }
     }
@@ -88,13 +88,14 @@ void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Mis
     }
     for (const Results& part : parts) {
         if (part.provisional) {
-            lacking.push_back(fmt::format("part {} was stopped before its end ({}): prismopt resume its file",
+            lacking.push_back(fmt::format("part {} was stopped before its end ({}): run prismopt resume on its file",
                                           fmt::join(part.study.held, ","), part.study.command_line));
         }
     }
     if (!lacking.empty() && missing == Missing::refused) {
-        throw InputError(fmt::format("these are not all {} parts of the search:\n  {}\nor merge what there is with --partial",
-                                     merged.parts, fmt::join(lacking, "\n  ")));
+        throw InputError(
+            fmt::format("these are not all {} parts of the search:\n  {}\nor merge the parts that exist with --partial",
+                        merged.parts, fmt::join(lacking, "\n  ")));
     }
 }
 
@@ -152,7 +153,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
                      [](const EvaluatedPoint& a, const EvaluatedPoint& b) { return a.index < b.index; });
     for (std::size_t i = 1; i < merged.evaluations.size(); ++i) {
         if (merged.evaluations[i].index == merged.evaluations[i - 1].index) {
-            throw InputError(fmt::format("two of the files hold plan {}: parts do not overlap; give each part once",
+            throw InputError(fmt::format("two of the files contain plan {}: parts must not overlap; give each part once",
                                          merged.evaluations[i].index));
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Joins the results of studies that each searched a part of one space.
+/// Merges the results of studies that each searched a part of one space.
 
 #include "io/results/results.hpp"
 
@@ -8,12 +8,12 @@
 
 namespace prismopt {
 
-/// Parts that are not there, or were stopped before their end.
+/// How to treat parts that are missing or were stopped before their end.
 enum class Missing { refused, marked };
 
-/// The whole of the parts: evaluations and counts together, of their fronts what no other part's first estimates dominate, flagged
-/// anew. It says "proved complete" where each part does and together they cover the space. Throws InputError when they are not parts
-/// of one study, or overlap, or (unless they are to be marked) are not all.
+/// Merges evaluations and counts. The merged front has the members of the fronts that no other member dominates by first estimates,
+/// with new flags. The outcome is "proved complete" if that of each part is and the parts cover the space. Throws InputError when the
+/// parts belong to different studies, overlap or (unless missing parts are allowed) are incomplete.
 Results merge_results(const std::vector<Results>& parts, Missing missing);
 
 }  // namespace prismopt

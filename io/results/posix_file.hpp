@@ -1,6 +1,6 @@
 #pragma once
 
-/// Files whose bytes must survive: whole writes, syncs, and errors that name the file and the system's reason.
+/// Durable files: whole writes, syncs, and errors that name the file and the reason given by the system.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace prismopt {
 
-/// A file cannot be written.
+/// Error: a file cannot be written.
 class FileError : public std::runtime_error {
 public:
     FileError(const std::string& path, int error);
 
-    /// The system's: "No such file or directory".
+    /// Reason given by the system: "No such file or directory".
     std::string reason() const;
 
-    /// Whether the path itself is at fault (no such folder, no permission), which another name can mend; otherwise the device is
+    /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise the device is at fault
     /// (full, over its quota, broken).
     bool wrong_path() const;
 
@@ -30,18 +30,18 @@ private:
 /// An open file descriptor. Failures throw FileError.
 class PosixFile {
 public:
-    enum class Open { create, append };  // `create` empties a file that exists; `append` needs one
+    enum class Open { create, append };  // `create` truncates an existing file; `append` requires one
 
     PosixFile(std::string path, Open how);
     PosixFile(PosixFile&& other) noexcept;
     PosixFile& operator=(PosixFile&&) = delete;
     ~PosixFile();
 
-    /// Claims the file for this process until it is closed; false when another process has it. File systems without locks claim
-    /// nothing and say true.
+    /// Locks the file for this process until it is closed; false if another process holds the lock. File systems without locks always
+    /// return true.
     bool lock() const;
     void write(std::span<const std::byte> bytes);
-    /// Cuts the file, and continues to write there.
+    /// Truncates the file and continues to write at its end.
     void truncate(std::uint64_t bytes);
     /// Returns when the content is on the device.
     void sync();
@@ -51,16 +51,16 @@ private:
     int descriptor_ = -1;
 };
 
-/// Writes the parts, one behind the other, to `path`.partial, syncs that and renames it: at any time `path` is the former file or the
-/// whole new one, and where writing fails the former one stays. Devices and pipes are written to directly. Throws FileError.
+/// Writes the parts in order to `path`.partial, syncs it and renames it: at any time `path` is the former file or the complete new one,
+/// and a failure leaves the former one. Devices and pipes are written to directly. Throws FileError.
 void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 void replace_file(const std::string& path, const std::string& text);
 
-/// Once, first of all: whatever cannot be written is an error from now on, which has a message. The signal of a file size limit is
-/// ignored, and standard streams that are closed stay so: no file that is opened later gets their numbers, and their text.
+/// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of a file size limit, and keeps closed
+/// standard streams closed, so that no file opened later gets their descriptors and their output.
 void make_write_failures_errors();
 
-/// Makes the names in the folder of `path` durable: a file that was created or renamed there is found after a power cut.
+/// Syncs the folder of `path`, so that a file created or renamed there survives a power failure.
 void sync_folder(const std::string& path);
 
 }  // namespace prismopt

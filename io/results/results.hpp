@@ -1,6 +1,6 @@
 #pragma once
 
-/// A study's results as plain data: what results.h5, the reports and `inspect` are made from.
+/// Results of a study as plain data, the source of results files, reports and `inspect`.
 
 #include "model/prediction.hpp"
 #include "search/space.hpp"
@@ -15,7 +15,7 @@
 
 namespace prismopt {
 
-/// What quantiles are taken over, in results files and JSON: the GPUs that one may get, or nodes that are known.
+/// Population of quantiles in results files and JSON: a random sample of GPUs (fleet), or this cluster with known nodes.
 constexpr std::string_view quantiles_of(bool nodes_known) { return nodes_known ? "this cluster" : "fleet"; }
 
 /// Root attributes and /study. Only these may differ between runs of one study with other ranks or dates.
@@ -31,7 +31,7 @@ struct StudyInfo {
     bool nodes_known = false;  // of the cluster
     std::string strategy;
     std::uint64_t seed = 0;
-    std::vector<int> held{1};  // parts of the space that these results are of, from 1 to `parts`
+    std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `parts`
     int parts = 1;
     Outcome outcome;
 };
@@ -59,17 +59,17 @@ struct FrontPoint {
     bool dominated = false;            // by another member, after confirmation; kept and flagged
     std::vector<Estimate> objectives;  // confirmed
     Prediction prediction;             // confirmed
-    // 95 % limits of measured times over the mean model's; NaN where not looked at (fronts of stopped searches):
+    // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    double model_fitted = 0.0;  // 1: from the fit's covariance and scatter; 0: widened, no measured run is of this hardware
+    double model_fitted = 0.0;  // 1: from the fit; 0: widened, because no measured run used this hardware
 };
 
 struct ProgressPoint {
     std::uint64_t evaluations = 0;
     std::uint64_t draws = 0;
     double hypervolume = 0.0;  // of the front so far, in the normalised box of the study
-    double elapsed_s = 0.0;    // wall clock: not part of what is equal between runs
+    double elapsed_s = 0.0;    // wall-clock time: differs between runs
 };
 
 struct RankWork {
@@ -88,11 +88,11 @@ struct Results {
     std::vector<ObjectiveInfo> objectives;
     std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
     std::vector<FrontPoint> front;            // in order of the first objective
-    bool provisional = false;                 // the search was stopped: the front of what was drawn so far, not confirmed
+    bool provisional = false;                 // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
     int threads = 1;
-    bool sealed = true;  // false: of a file without a checksum, in which damage may go unnoticed
+    bool sealed = true;  // false: from a file without a checksum, so that damage may go undetected
 };
 
 }  // namespace prismopt

@@ -69,9 +69,9 @@ public:
         column<double>(
             name, rows, [&](const Row& row) { return of(row).value; }, description);
         column<double>(name + "_low", rows, [&](const Row& row) { return of(row).low; },
-                       {description.units, what + ", lower 95 % limit"});
+                       {description.units, what + ", lower limit of the 95 % confidence interval"});
         column<double>(name + "_high", rows, [&](const Row& row) { return of(row).high; },
-                       {description.units, what + ", upper 95 % limit"});
+                       {description.units, what + ", upper limit of the 95 % confidence interval"});
     }
 
 private:
@@ -154,7 +154,7 @@ void write_space(const Hdf5Object& group, const Results& results)
     table.column<double>("rejected_miss", results.rejected, [](const Rejected& r) { return r.miss; },
                          {"1", "smallest distance to feasibility, in the unit of the reason (bytes for memory)"});
     table.column<std::string>("rejected_nearest", results.rejected, [](const Rejected& r) { return r.nearest; },
-                              {"", "the nearest rejected tuple in words"});
+                              {"", "description of the rejected combination nearest to feasibility"});
 }
 
 template <class Row>
@@ -252,7 +252,7 @@ void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& p
 {
     const Table table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
     table.column<std::uint64_t>("evaluations", progress, [](const ProgressPoint& p) { return p.evaluations; },
-                                {"1", "evaluations told so far"});
+                                {"1", "evaluations so far"});
     table.column<std::uint64_t>("draws", progress, [](const ProgressPoint& p) { return p.draws; }, {"1", "step draws so far"});
     table.column<double>("hypervolume", progress, [](const ProgressPoint& p) { return p.hypervolume; },
                          {"1", "hypervolume of the front so far, in the normalised box of the study"});

@@ -86,7 +86,7 @@ public:
             if (std::isinf(estimate.value) || estimate.low > estimate.high ||
                 std::isnan(estimate.value) != std::isnan(estimate.low) ||
                 std::isnan(estimate.value) != std::isnan(estimate.high)) {
-                throw std::runtime_error(path_ + name + " and its limits do not belong together");
+                throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
             estimate.safe_low = -infinity;  // the safe limits are not in the file: nothing is claimed
             estimate.safe_high = infinity;
@@ -107,7 +107,7 @@ public:
             }
             std::for_each(begin, end, [&](double value) { check(path_ + name, value, allowed); });
             if (!std::is_sorted(begin, end)) {
-                throw std::runtime_error(path_ + name + " holds quantiles that do not ascend");
+                throw std::runtime_error(path_ + name + " holds quantiles that are not in ascending order");
             }
             of(rows_[i]).assign(begin, end);
         }
@@ -226,7 +226,7 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std:
         if (static_cast<std::size_t>(absent) == objectives.size()) {
             point.objectives.clear();
         } else if (absent > 0) {
-            throw std::runtime_error("point " + std::to_string(point.index) + " has some of its objectives only");
+            throw std::runtime_error("point " + std::to_string(point.index) + " has only some of its objectives");
         }
     }
 }
@@ -262,7 +262,7 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
     const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
                                              [](const auto& a, const auto& b) { return a.index >= b.index; });
     if (disorder != results.evaluations.end()) {
-        throw std::runtime_error("dataset /evaluations/evaluation does not ascend behind " + std::to_string(disorder->index));
+        throw std::runtime_error("dataset /evaluations/evaluation does not ascend after " + std::to_string(disorder->index));
     }
     read_axes(rows, results.axes);
     rows.column<std::int32_t>("rung", {0.0, highest}, [](EvaluatedPoint& p, std::int32_t rung) { p.rung = rung; });
@@ -300,14 +300,14 @@ void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool
         const auto position = static_cast<std::size_t>(point.point[static_cast<std::size_t>(gpus - axes.begin())]);
         const int of_plan = std::atoi(gpus->labels[position].c_str());
         if (several_phases ? p.gpus < of_plan : p.gpus != of_plan) {
-            refuse(std::to_string(p.gpus) + " GPUs, and its plan " + std::to_string(of_plan));
+            refuse(std::to_string(p.gpus) + " GPUs, but its plan has " + std::to_string(of_plan));
         }
     }
     if (p.gpus > 0 && p.memory.stage >= p.gpus) {
-        refuse("a fullest stage that there is not");
+        refuse("a fullest stage that does not exist");
     }
     if (point.model_low > point.model_high) {
-        refuse("limits of the model that do not belong together");
+        refuse("inconsistent limits of the model");
     }
     if (p.gpu_price_usd_per_h == 0.0 && p.cost_usd.value > 0.0) {
         refuse("a cost, but no price");
@@ -396,7 +396,7 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
     if (version.empty() || version.front() != results_schema_major) {
         const std::string found = version.empty() ? "none" : std::to_string(version.front());
-        throw InputError(path + " has schema version " + found + ", and this program reads version " +
+        throw InputError(path + " has schema version " + found + ", but this program reads version " +
                          std::to_string(results_schema_major) + "; use the build that wrote it: prismopt " +
                          root.get<std::string>("program_version") + " (" + root.get<std::string>("git_commit") + ")");
     }
@@ -417,14 +417,14 @@ Results read_results(const std::string& path)
 {
     if (::access(path.c_str(), R_OK) != 0) {
         if (::access((path + ".journal").c_str(), R_OK) == 0) {
-            throw InputError(path + " is not there, but the journal of its search is; go on with: prismopt resume " + path);
+            throw InputError(path + " does not exist, but the journal of its search does; continue with: prismopt resume " +
+                             path);
         }
         throw InputError("cannot open " + path + " (" + std::strerror(errno) + "); give the path of a results file");
     }
     const bool sealed = has_seal(path);
     if (!sealed && !begins_as_hdf5(path)) {
-        throw InputError(path +
-                         " is not a results file (it does not begin as HDF5 does); give a file that `prismopt search` wrote");
+        throw InputError(path + " is not a results file (it has no HDF5 signature); give a file that `prismopt search` wrote");
     }
     try {
         if (const std::string why = sealed ? broken_seal(path) : ""; !why.empty()) {
@@ -446,8 +446,8 @@ Results read_results(const std::string& path)
     } catch (const InputError&) {
         throw;
     } catch (const std::exception& error) {
-        throw InputError(path + " is damaged or cut short: " + error.what() +
-                         "; copy it again, run `prismopt resume` on its journal where there is one, or search again");
+        throw InputError(path + " is damaged or truncated: " + error.what() +
+                         "; copy it again, run `prismopt resume` if there is a journal, or search again");
     }
 }
 

@@ -75,7 +75,7 @@ public:
     std::string text() const
     {
         if (!value_.is_string()) {
-            fail(fmt::format("is {}, not a text", shown()));
+            fail(fmt::format("is {}, not a string", shown()));
         }
         return printable(value_.get<std::string>());
     }
@@ -93,7 +93,7 @@ public:
         }
         const double result = value_.get<double>();
         if (!(result >= low && result <= high)) {
-            fail(fmt::format("is {}, and must lie between {:g} and {:g}", shown(), low, high));
+            fail(fmt::format("is {}, but must lie between {:g} and {:g}", shown(), low, high));
         }
         return result;
     }
@@ -101,7 +101,7 @@ public:
     {
         const double result = count(low, high);
         if (result != std::floor(result)) {
-            fail(fmt::format("is {}, not a whole number", shown()));
+            fail(fmt::format("is {}, not an integer", shown()));
         }
         return static_cast<int>(result);
     }
@@ -111,7 +111,7 @@ public:
         const Node node = at(key);
         const double result = node.count();
         if (result <= 0.0) {
-            node.fail(fmt::format("is {}, and must be positive", node.shown()));
+            node.fail(fmt::format("is {}, but must be positive", node.shown()));
         }
         return result;
     }
@@ -256,18 +256,18 @@ Operator read_operator(const Node& node, Totals& totals)
         for (const Kind& known : kinds()) {
             names.emplace_back(known.name);
         }
-        op.fail(fmt::format("is '{}', which is none of {}", op.text(), fmt::join(names, ", ")));
+        op.fail(fmt::format("is '{}', which is not one of {}", op.text(), fmt::join(names, ", ")));
     }
     for (const std::string& key : node.keys()) {
         if (std::find(common_keys.begin(), common_keys.end(), key) == common_keys.end() &&
             std::find(kind->keys.begin(), kind->keys.end(), key) == kind->keys.end()) {
-            node.fail(fmt::format("has a key '{}', which no {} has", printable(key), kind->name));
+            node.fail(fmt::format("has the key '{}', which does not belong to {}", printable(key), kind->name));
         }
     }
     const Read read = kind->read(node);
     const double flops = node.count_or_zero("forward_flops");
     if (!equal(flops, read.flops)) {
-        node.fail(fmt::format("has forward_flops = {:.12g}, and its shape gives {:.12g}", flops, read.flops));
+        node.fail(fmt::format("has forward_flops = {:.12g}, but its shape gives {:.12g}", flops, read.flops));
     }
     Recorded recorded;
     recorded.work = read.work;
@@ -306,7 +306,7 @@ public:
             const Node layer = entry.at("layer");
             const auto found = known.find(layer.text());
             if (found == known.end()) {
-                layer.fail(fmt::format("is '{}', which is not among layers", layer.text()));
+                layer.fail(fmt::format("is '{}', which layers does not define", layer.text()));
             }
             const int count = entry.at("count").integer(1.0, most_layers - static_cast<double>(network.layers.size()));
             const auto& [index, own] = found->second;
@@ -325,11 +325,11 @@ private:
     void check_format() const
     {
         if (!root_.has("format") || root_.at("format").text() != format) {
-            root_.fail("is not a captured network", "give one that jobs/capture_network.py wrote");
+            root_.fail("is not a captured network", "give a file written by jobs/capture_network.py");
         }
         const Node found = root_.at("version");
         if (const double given = found.count(); given != version) {
-            found.fail(fmt::format("is {:g}, and this program reads {:g}", given, version),
+            found.fail(fmt::format("is {:g}, but this program reads {:g}", given, version),
                        "capture the network with the jobs/capture_network.py of this version");
         }
     }
@@ -341,7 +341,8 @@ private:
         result.width = node.at("width").count() / tokens_;
         for (const Node& part : node.at("operators").elements()) {
             if (++operators_ > most_operators) {
-                part.fail(fmt::format("is beyond {} operators", most_operators), "name coarser layers by --layers");
+                part.fail(fmt::format("exceeds the limit of {} operators", most_operators),
+                          "choose coarser layers with --layers");
             }
             result.operators.push_back(read_operator(part, totals));
         }
@@ -361,7 +362,7 @@ private:
         const auto check = [&](const char* key, double sum) {
             const Node given = totals.at(key);
             if (!equal(given.count(), sum)) {
-                given.fail(fmt::format("is {:.12g}, and the operators have {:.12g}", given.count(), sum));
+                given.fail(fmt::format("is {:.12g}, but the operators add up to {:.12g}", given.count(), sum));
             }
         };
         check("parameters", totals_.parameters);
@@ -387,10 +388,10 @@ CapturedNetwork parse_captured_network(const std::string& text, const std::strin
         value = json::parse(text);
     } catch (const json::parse_error& error) {
         const std::string before = text.substr(0, error.byte);
-        throw InputError(fmt::format("{}:{}: the file is cut short or no JSON; {}", path,
+        throw InputError(fmt::format("{}:{}: the file is truncated or not JSON; {}", path,
                                      1 + std::count(before.begin(), before.end(), '\n'), again));
     } catch (const json::exception&) {
-        throw InputError(fmt::format("{}: the file has a number beyond all counts; {}", path, again));
+        throw InputError(fmt::format("{}: the file contains a number that is too large; {}", path, again));
     }
     const Node root(value, "", path);
     return Reader(root).network();
@@ -411,8 +412,8 @@ std::string with_captured_network(const std::string& text, const std::string& pa
     const std::string name = captured->text("gpt.json");
     const std::string network = (std::filesystem::path(path).parent_path() / name).string();
     if (!std::filesystem::is_regular_file(network)) {
-        captured->fail({"is not a file", fmt::format("{} was looked for", network),
-                        "give what jobs/capture_network.py wrote, by its path from the scenario's folder"});
+        captured->fail({"does not exist", fmt::format("{} is not a file", network),
+                        "give a file written by jobs/capture_network.py, as a path relative to the scenario"});
     }
     const std::string json_text = read_text(network);
     parse_captured_network(json_text, network);  // whose messages name the file
@@ -425,7 +426,8 @@ std::string with_captured_network(const std::string& text, const std::string& pa
     std::smatch found;
     const std::regex value(R"(captured["']?\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'))");
     if (!std::regex_search(line, text.end(), found, value)) {
-        captured->fail({"is not on one line with its key", "its file is written there", "write captured = \"gpt.json\""});
+        captured->fail(
+            {"is not on the line of its key", "the content of its file is inserted there", "write captured = \"gpt.json\""});
     }
     return std::string(text.begin(), found[1].first) + "'" + written + "'" + std::string(found[1].second, text.end());
 }

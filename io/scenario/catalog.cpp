@@ -47,7 +47,7 @@ Table entry(const std::string& file_name, const std::string& name)
     const auto found = all.find(name);
     if (!found) {
         const std::string near = nearest(name, all.keys());
-        throw InputError(fmt::format("\"{}\" is not in the catalog (it has {}); {}", name, listed(all.keys()),
+        throw InputError(fmt::format("\"{}\" is not in the catalog (entries: {}); {}", name, listed(all.keys()),
                                      near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)));
     }
     return found->table("a section");

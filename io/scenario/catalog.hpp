@@ -13,14 +13,14 @@ namespace prismopt {
 /// The TOML files of model/catalog.
 std::vector<EmbeddedFile> catalog_files();
 
-/// Of one GPU with its share of a node, and where that is from.
+/// List price per GPU with its share of the node, with its source.
 struct ListPrice {
     DollarsPerSecond price;
     std::string source;
 };
 ListPrice list_price(const std::string& accelerator);
 
-/// GPUs of one host of such accelerators.
+/// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator);
 
 }  // namespace prismopt

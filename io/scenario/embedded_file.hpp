@@ -4,7 +4,7 @@
 
 namespace prismopt {
 
-/// A file that the program holds (cmake/embed_files.cmake).
+/// A file embedded in the program (cmake/embed_files.cmake).
 struct EmbeddedFile {
     std::string name;
     std::string text;

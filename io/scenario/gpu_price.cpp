@@ -28,7 +28,7 @@ std::string origin(const Scenario& scenario)
         return "given";
     }
     const std::string accelerator = cluster.at("accelerator", "").text("");
-    return fmt::format("catalog list price: {}; gpu_price in [cluster] gives another", list_price(accelerator).source);
+    return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it", list_price(accelerator).source);
 }
 
 std::string price_text(const Scenario& scenario, const std::string& more)
@@ -44,13 +44,13 @@ std::string gpu_price_text(const Scenario& scenario)
 {
     const bool priced =
         std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [](const Knob& knob) { return knob.price_per_unit.si != 0.0; });
-    return price_text(scenario, priced ? ", and what its knobs add" : "");
+    return price_text(scenario, priced ? ", plus the prices of its [[knob]] parameters" : "");
 }
 
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
 {
     const double more = (hardware.gpu_price.si - scenario.cluster.gpu_price.si) * hour;
-    return price_text(scenario, more != 0.0 ? fmt::format(", and {:+.4g} by its knobs", more) : "");
+    return price_text(scenario, more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
 }
 
 }  // namespace prismopt

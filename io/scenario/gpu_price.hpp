@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a GPU costs in a study, and where that is from: all costs are as good as this.
+/// GPU price of a study and its source.
 
 #include "io/scenario/scenario.hpp"
 
@@ -8,13 +8,13 @@
 
 namespace prismopt {
 
-/// "12.29 USD/h", as scenarios write it.
+/// "12.29 USD/h", as in scenarios.
 std::string hourly(DollarsPerSecond price);
 
-/// "12.29 USD per GPU-hour (catalog list price: ...)", or "(given)" by the scenario.
+/// "12.29 USD per GPU-hour (catalog list price: ...)", or "(given)" if the scenario sets it.
 std::string gpu_price_text(const Scenario& scenario);
 
-/// The same for hardware that the scenario's knobs make.
+/// The same for a hardware variant.
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware);
 
 }  // namespace prismopt

@@ -100,8 +100,8 @@ std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
     }
     if (grid.empty()) {
         throw InputError(
-            fmt::format("{}: no combination of the [[knob]] values works: groups must nest and gpu_price_limit must be met; give "
-                        "other values",
+            fmt::format("{}: no combination of [[knob]] values is possible: groups must nest, and prices must not exceed "
+                        "gpu_price_limit; change the values",
                         scenario.path));
     }
     return grid;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The kinds of hardware that the knobs of a scenario make, and the networks that it chooses from.
+/// Hardware variants of a scenario with [[knob]], and the networks that it chooses from.
 
 #include "io/scenario/scenario.hpp"
 
@@ -14,22 +14,22 @@ namespace prismopt {
 
 struct Variant {
     Hardware hardware;
-    Workload workload;  // that is trained on it
+    Workload workload;  // trained on it
 };
 
-/// The scenario's knobs at these values; nothing where tiers do not nest or the hardware is dearer than the limit.
+/// The variant with the knobs at these values; empty if tiers do not nest or the price exceeds the limit.
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values);
 
-/// Every combination of levels that works, the first knob varying slowest. Throws InputError when none does.
+/// All feasible combinations of levels, the first knob varying slowest. Throws InputError if there is none.
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario);
 
 /// "workload=llama3-8b node.bandwidth=900GB/s node.group=72"
 std::string hardware_text(std::span<const Knob> knobs, std::span<const double> values);
 
-/// The values in what hardware_text() wrote, to six digits; nothing where it is of other knobs.
+/// Parses the output of hardware_text(), which has six digits; empty if it belongs to other knobs.
 std::optional<std::vector<double>> hardware_values(std::span<const Knob> knobs, const std::string& text);
 
-/// What a knob's value is in, SI; "1" for a count.
+/// SI unit of a knob's value; "1" for a count.
 std::string_view knob_units(KnobTarget target);
 
 }  // namespace prismopt

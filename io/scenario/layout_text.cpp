@@ -34,7 +34,7 @@ std::variant<std::string, std::string_view> written_out(std::string_view text, b
         if (text[at] == '(' || text[at] == ')') {
             const std::size_t end = text.find(')', at);
             if (inside || text[at] == ')' || end == std::string_view::npos) {
-                return std::string_view("its parentheses do not match, or hold others");
+                return std::string_view("its parentheses do not match or are nested");
             }
             const auto within = written_out(text.substr(at + 1, end - at - 1), true);
             if (const auto* wrong = std::get_if<std::string_view>(&within)) {
@@ -76,15 +76,15 @@ std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text
     }
     const auto& letters = std::get<std::string>(result);
     if (const auto at = letters.find_first_not_of("EtmL|"); at != std::string::npos) {
-        return fmt::format("'{}' is none of its letters: E embedding, t layer, L loss head, | next chunk", letters[at]);
+        return fmt::format("'{}' is not one of its letters: E embedding, t layer, L loss head, | next chunk", letters[at]);
     }
     if (letters.find('m') != std::string::npos) {
-        return "m is a module of multi-token prediction, and the network has none";
+        return "m is a multi-token prediction module, and the network has none";
     }
     const bool once =
         std::count(letters.begin(), letters.end(), 'E') == 1 && std::count(letters.begin(), letters.end(), 'L') == 1;
     if (!once || letters.front() != 'E' || letters.back() != 'L') {
-        return "it begins with E, the embedding, and ends with L, the loss head, each once";
+        return "it must begin with E, the embedding, and end with L, the loss head, each exactly once";
     }
     std::vector<int> units(1, 0);
     for (const char letter : letters) {
@@ -95,7 +95,7 @@ std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text
         }
     }
     if (const auto empty = std::find(units.begin(), units.end(), 0); empty != units.end()) {
-        return fmt::format("chunk {} of its {} has no layer", empty - units.begin(), units.size());
+        return fmt::format("chunk {} of {} has no layer", empty - units.begin(), units.size());
     }
     return chunks_of_units(units);
 }

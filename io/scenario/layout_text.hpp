@@ -1,7 +1,7 @@
 #pragma once
 
-/// Layouts of pipeline chunks as Megatron Core writes them: "Et*3|(tt|)*29,m|L" (E embedding, t layer, m module of multi-token
-/// prediction, L loss head, | next chunk, *N so many of these; commas mean nothing). Chunks in the order of the network.
+/// Layouts of pipeline chunks in the notation of Megatron Core: "Et*3|(tt|)*29,m|L" (E embedding, t layer, m multi-token prediction
+/// module, L loss head, | next chunk, *N repeats; commas are ignored). Chunks are in the order of the network.
 /// Source: megatron/core/transformer/pipeline_parallel_layer_layout.py of Megatron-LM at commit 000c4ac24f61.
 
 #include "model/plan/layout.hpp"
@@ -13,7 +13,7 @@
 
 namespace prismopt {
 
-/// The chunks, or what is wrong with the text.
+/// The chunks, or an error message.
 std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text);
 
 std::string layout_text(const std::vector<Chunk>& chunks);

@@ -31,8 +31,8 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
     const auto nodes = static_cast<std::size_t>(cluster.nodes());
     if (rows.size() > nodes) {
         throw InputError(
-            fmt::format("{}: is of another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} a node); give at most one "
-                        "line for each node",
+            fmt::format("{}: describes another cluster: it has {} nodes, [cluster] has {} ({} GPUs, {} per node); give at most "
+                        "one line per node",
                         path, rows.size(), nodes, cluster.gpus, cluster.gpus_per_node()));
     }
     std::vector<double> factors(nodes, cluster.unlisted_factor());
@@ -41,14 +41,14 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
         const std::string place = fmt::format("{}:{}", path, row + 2);
         const auto node = number<std::size_t>(rows[row].text("node"));
         if (!node || *node >= nodes || listed[*node]) {
-            throw InputError(fmt::format("{}: node '{}' is no node or is given twice; number the {} nodes from 0", place,
+            throw InputError(fmt::format("{}: node '{}' does not exist or is listed twice; number the {} nodes from 0", place,
                                          rows[row].text("node"), nodes));
         }
         const auto factor = number<double>(rows[row].text("factor"));
         if (!factor || !(*factor >= smallest && *factor <= largest)) {
             throw InputError(
-                fmt::format("{}: factor '{}' is not between {:g} and {:g}; write 1.2 where a node takes 1.2 times as long", place,
-                            rows[row].text("factor"), smallest, largest));
+                fmt::format("{}: factor '{}' is not between {:g} and {:g}; write 1.2 for a node that takes 1.2 times as long",
+                            place, rows[row].text("factor"), smallest, largest));
         }
         factors[*node] = *factor;
         listed[*node] = true;

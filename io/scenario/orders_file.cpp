@@ -101,8 +101,8 @@ void refuse_bytes(std::string_view field, const std::string& path, std::size_t l
         std::find_if(field.begin(), field.end(), [](char c) { return c != '\t' && c != '\n' && (c < ' ' || c > '~'); });
     if (strange != field.end()) {
         throw InputError(
-            fmt::format("{}:{}: column {} holds the byte 0x{:02X}, so this is no text of actions; give a table such as "
-                        "predict --write-orders writes",
+            fmt::format("{}:{}: column {} contains the byte 0x{:02X}, so this is not a table of actions; give a table as written "
+                        "by predict --write-orders",
                         path, line, column, static_cast<unsigned char>(*strange)));
     }
 }
@@ -118,10 +118,10 @@ PartOrders parse_orders(const std::string& text, const std::string& path)
             const auto tasks = cell(trimmed(line[column]));
             if (!tasks) {
                 refuse_bytes(line[column], path, orders.size(), column + 1);
-                throw InputError(fmt::format(
-                    "{}:{}: column {}, '{}', is no action; write stage, F, B, I or W, and microbatch, for example 0F0, or "
-                    "(0F4;3B1)OVERLAP_F_B",
-                    path, orders.size(), column + 1, line[column]));
+                throw InputError(
+                    fmt::format("{}:{}: column {}, '{}', is not an action; write stage, F, B, I or W, and microbatch, for "
+                                "example 0F0, or (0F4;3B1)OVERLAP_F_B",
+                                path, orders.size(), column + 1, line[column]));
             }
             orders.back().insert(orders.back().end(), tasks->begin(), tasks->end());
         }

@@ -40,8 +40,8 @@ void refuse_unclear_network(Table& top)
     const auto one = top.find("workload");
     const auto several = top.find("networks");
     if (chosen && one) {
-        chosen->fail({fmt::format("is given beside [workload] in line {}", one->line()), "a study has either",
-                      "move the keys of [workload] to [networks.NAME] and list NAME, or leave one of the two out"});
+        chosen->fail({fmt::format("cannot be combined with [workload] in line {}", one->line()), "a study uses one of the two",
+                      "move the keys of [workload] to [networks.NAME] and list NAME, or remove one of the two"});
     }
     if (several && !chosen) {
         const std::vector<std::string> names = several->table("[networks.NAME]").keys();
@@ -57,10 +57,10 @@ void refuse_missing_precision(const Scenario& scenario, const Value& place)
 {
     for (const Workload* network : networks(scenario)) {
         if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
-            place.fail({"asks for products that the accelerator does not have",
-                        fmt::format("{} is trained in {}, and {} has no peak in that precision", network->name,
+            place.fail({"needs a precision that the accelerator does not support",
+                        fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name,
                                     name(network->precision), scenario.cluster.accelerator.name),
-                        "choose another precision, or give the peak in [cluster] accelerator_override"});
+                        "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
         }
     }
 }
@@ -77,11 +77,12 @@ void refuse_idle_imbalance(const Scenario& scenario, Table& top)
         });
     }
     if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation"); correlation && !law) {
-        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or leave it out"});
+        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or remove it"});
     }
     if (law && !uneven) {
-        law->fail({"has no effect", "it varies the load of experts beyond the mean, and no experts have an imbalance above 1",
-                   "give block \"experts\" an imbalance, as in imbalance = 1.2"});
+        law->fail({"has no effect",
+                   "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
+                   "give an experts block an imbalance, as in imbalance = 1.2"});
     }
 }
 
@@ -113,7 +114,7 @@ void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
         if (given.si > longest) {
             interval.fail({"is longer than any run",
                            fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days", longest / 86400.0),
-                           "give a shorter one, or \"0 s\" for Young's"});
+                           "give a shorter one, or \"0 s\" for Young's formula"});
         }
     };
     if (scenario.reliability.checkpoint_interval.si > 0.0) {
@@ -134,12 +135,12 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
     }
     const Value limit = *top.find("search")->table("").find("gpu_price_limit");
     if (scenario.knobs.empty()) {
-        limit.fail({"limits nothing", "it leaves out hardware variants that are too dear, and there is no [[knob]]",
+        limit.fail({"has no effect", "it excludes hardware variants by price, and there is no [[knob]]",
                     "add a [[knob]] with a price, or remove the limit"});
     }
     const auto priced = [](const Knob& knob) { return knob.price_per_unit.si != 0.0; };
     if (std::none_of(scenario.knobs.begin(), scenario.knobs.end(), priced)) {
-        limit.fail({"limits nothing", "no [[knob]] has a price, so that all hardware variants cost the same",
+        limit.fail({"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
                     R"(give a knob a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
     }
 }
@@ -148,12 +149,12 @@ void refuse_phase(const Phase& phase, const Workload& network, const Value& phas
 {
     if (network.captured && phase.sequence != network.captured_tokens) {
         phases.fail(
-            {fmt::format("has one with sequences of {}", phase.sequence),
-             fmt::format("{} was captured with {} tokens in a sample", network.name, network.captured_tokens),
+            {fmt::format("has a phase with sequences of {} tokens", phase.sequence),
+             fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
              fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)});
     }
     if (phase.own.tp > 0 && !network.splits_by(phase.own.tp)) {
-        phases.fail({fmt::format("has one with tp = {}", phase.own.tp),
+        phases.fail({fmt::format("has a phase with tp = {}", phase.own.tp),
                      "it does not divide " + network.undivided_text(phase.own.tp), "give that phase a tp that does"});
     }
 }
@@ -174,8 +175,8 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
 {
     for (const Phase& phase : scenario.phases) {
         if (phase.own.gpus > scenario.cluster.gpus) {
-            phases.fail({fmt::format("has one on {} GPUs", phase.own.gpus),
-                         fmt::format("[cluster] has {}", scenario.cluster.gpus), "give that phase fewer GPUs"});
+            phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
+                         fmt::format("[cluster] has {} GPUs", scenario.cluster.gpus), "give that phase fewer GPUs"});
         }
         refuse_phase_of_all(phase, networks(scenario), phases);
     }
@@ -209,7 +210,7 @@ Fields<Scenario> made_scenario_fields()
     Fields<Scenario> all("The file", "everything that a study depends on");
     all.text("name", &Scenario::name, "my-study", "name of the study").required();
     all.integer("seed", &Scenario::seed, seed_range);
-    all.date("start", &Scenario::start, "2027-01-15", "day on which the training begins, for dates in reports");
+    all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
     all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         s.workload = read_workload(in(value));
         s.older_keys = older_keys_text(in(value));
@@ -311,11 +312,11 @@ Scenario read_scenario(const std::string& path)
         refuse(std::strerror(errno));
     }
     if (const auto bytes = std::filesystem::file_size(path, error); error || bytes > longest_file) {
-        refuse(error ? error.message() : fmt::format("it has {} bytes, a scenario has {} at most", bytes, longest_file));
+        refuse(error ? error.message() : fmt::format("it has {} bytes; the limit is {}", bytes, longest_file));
     }
     const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     if (stream.bad()) {
-        refuse("an error while reading");
+        refuse("read error");
     }
     return parse_scenario(with_captured_network(text, path), path);
 }

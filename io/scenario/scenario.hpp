@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything a run depends on, read from one TOML file and the built-in catalog; immutable once read.
+/// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
@@ -20,13 +20,13 @@
 
 namespace prismopt {
 
-/// Wrong input; shown to the user without a stack, exit code 2. The message has file, line, value, reason and remedy.
+/// Invalid input; shown to the user, exit code 2. The message has file, line, value, reason and remedy.
 class InputError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// One rung of the fidelity ladder: fleets drawn, and steps drawn in each.
+/// A rung of successive halving: number of fleets (random samples of GPUs) and of steps drawn per fleet.
 struct Rung {
     int fleets = 0;
     int steps = 0;
@@ -34,20 +34,20 @@ struct Rung {
 
 struct SearchSettings {
     std::string strategy = "auto";
-    std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
+    std::uint64_t max_evaluations = 0;  // maximum number of points to sample; 0: the strategy decides
     std::vector<Rung> rungs{{64, 2},
                             {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
-    bool rungs_given = false;            // else an exact search may add fleets to the last rung
-    Rung confirm{2048, 4};               // the front, on a fresh random stream
-    double confidence = 0.95;            // of the whole study's pruning
+    bool rungs_given = false;            // otherwise an exact search may add fleets to the last rung
+    Rung confirm{2048, 4};               // of the front, on an independent random stream
+    double confidence = 0.95;            // simultaneous, of the exclusions of the whole study
     int part = 1;                        // of the space, searched by this job
     int parts = 1;
-    int replicas_simulated = 4;        // data parallel replicas simulated in full per draw
-    DollarsPerSecond gpu_price_limit;  // of co-design: dearer hardware is left out; zero: no limit
+    int replicas_simulated = 4;        // data-parallel replicas simulated in full per draw
+    DollarsPerSecond gpu_price_limit;  // more expensive hardware variants are excluded; zero: no limit
     std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
-    int tune_points = 12;              // points of the front that the strategy nlopt tunes knobs for
-    int tune_evaluations = 200;        // of one tuning
-    int tune_fleets = 0;               // tune on the average of so many fleets' draws; 0: on the model without noise
+    int tune_points = 12;              // front points at which the strategy nlopt tunes knobs
+    int tune_evaluations = 200;        // per tuning run
+    int tune_fleets = 0;               // tune on the average of so many fleets; 0: on the noise-free model
 };
 
 struct Scenario {
@@ -55,19 +55,19 @@ struct Scenario {
     std::string text;  // the file as read
     std::string name;
     std::uint64_t seed = 1;
-    std::optional<std::chrono::sys_days> start;  // the day on which the training begins, for dates in reports
-    Workload workload;                           // the first, where there are several
-    std::vector<Workload> workloads;             // that [space] workload chooses from; empty: there is one
-    std::string older_keys;     // of [workload], that the next release refuses: what to say of them; empty: there are none
-    std::vector<Phase> phases;  // at least one
+    std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
+    Workload workload;                           // the first if there are several
+    std::vector<Workload> workloads;             // choices of [space] workload; empty: a single one
+    std::string older_keys;                      // warning about deprecated keys of [workload]; empty: none
+    std::vector<Phase> phases;                   // at least one
     Cluster cluster;
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;
     Power power;
     Seconds deadline;                           // of the training time; zero: none
-    std::vector<Knob> knobs;                    // that of the workload first, where there are several
-    std::vector<std::vector<double>> hardware;  // values of the knobs, one kind of hardware each; empty without knobs
+    std::vector<Knob> knobs;                    // the knob of the workload first, if there are several workloads
+    std::vector<std::vector<double>> hardware;  // knob values of each hardware variant; empty without knobs
     SpaceSettings space;
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;
@@ -76,7 +76,7 @@ struct Scenario {
 /// All networks that plans may train.
 std::vector<const Workload*> networks(const Scenario& scenario);
 
-/// Reads and checks a scenario file. Throws InputError; all figures are in range when it returns.
+/// Reads and validates a scenario file. Throws InputError.
 Scenario read_scenario(const std::string& path);
 /// The same from text already in memory (`path` is for messages).
 Scenario parse_scenario(const std::string& text, const std::string& path);
@@ -91,11 +91,11 @@ std::vector<std::string> catalog_powers();
 /// A catalog entry; throws InputError with the nearest names.
 Accelerator catalog_accelerator(const std::string& name);
 Workload catalog_workload(const std::string& name);
-NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are the scenario's
+NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are set by the scenario
 Variability catalog_variability(const std::string& name);
 SoftwareStack catalog_stack(const std::string& name);
 Power catalog_power(const std::string& name);
-/// List price of the accelerator, of one GPU with its share of a node.
+/// List price per GPU of the accelerator, with its share of the node.
 DollarsPerSecond catalog_price(const std::string& accelerator);
 
 }  // namespace prismopt

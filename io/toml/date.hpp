@@ -1,6 +1,6 @@
 #pragma once
 
-/// Calendar days as scenarios and reports write them: 2027-01-15.
+/// Calendar dates in the format of scenarios and reports: 2027-01-15.
 
 #include <chrono>
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace prismopt {
 
-/// Nothing where the text is not a day of the calendar between 2000 and 2199.
+/// Parses a calendar date from 2000 to 2199; empty if it is not one.
 std::optional<std::chrono::sys_days> parse_date(std::string_view text);
 
 std::string date_text(std::chrono::sys_days day);
 
-/// The day on which a run ends that begins with the day `start` and takes `seconds`; "never" beyond the year 9999.
+/// End date of a run that starts on `start` and takes `seconds`; "never" after the year 9999.
 std::string end_date(std::chrono::sys_days start, double seconds);
 
 }  // namespace prismopt

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The keys of a scenario's sections, declared once: one table of fields per section. Reading, the JSON schema, the reference page and
-/// what messages say of a missing key come from these tables.
+/// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON schema, the reference page and
+/// messages about missing keys use these tables.
 
 #include "io/toml/quantity.hpp"
 #include "io/toml/toml.hpp"
@@ -21,7 +21,7 @@ namespace prismopt {
 
 class SectionTable;
 
-/// What a value may be.
+/// Type and range of a value.
 struct ValueShape {
     enum class Kind { integer, number, quantity, boolean, text, date, choice, section };
 
@@ -29,35 +29,35 @@ struct ValueShape {
     Range range{};                                      // of integers and numbers
     Dimension dimension = Dimension::data;              // of quantities
     std::function<std::vector<std::string>()> names{};  // of choices
-    std::function<const SectionTable&()> section{};     // of sections; asked for late, as a distribution may hold another one
-    bool list = false;                                  // one or more of them, in an array
-    bool by_name = false;                               // sections, each under a name that the file chooses
+    std::function<const SectionTable&()> section{};     // of sections; evaluated late: a distribution may contain one
+    bool list = false;                                  // an array of one or more values
+    bool by_name = false;                               // sections under names chosen in the file
 };
 
-/// Whether a key may be absent: always; in a section that changes an entry of the catalog, but not in an entry; never.
+/// Whether a key may be absent: always; only in a section that changes a catalog entry; never.
 enum class Need { optional, complete, required };
 
 struct KeyInfo {
     std::string key;
     std::string help;
-    std::string example;             // a value as a file would have it
+    std::string example;             // a value in TOML syntax
     std::vector<ValueShape> shapes;  // the value has one of them
     Need need = Need::optional;
-    std::string usual{};  // the value of a key that is absent, where it is worth a word
+    std::string usual{};  // default value, if worth documenting
 
-    /// A right line or section of a file.
+    /// A valid line or section of a file.
     std::string line() const;
 };
 
-/// What is known of a section without its reader.
+/// Documentation of a section, independent of its reader.
 class SectionTable {
 public:
     SectionTable(std::string title, std::string help) : title_(std::move(title)), help_(std::move(help)) {}
 
-    const std::string& title() const { return title_; }  // as messages and the reference page call it, "[power]"
+    const std::string& title() const { return title_; }  // in messages and on the reference page, "[power]"
     const std::string& help() const { return help_; }
     const std::vector<KeyInfo>& keys() const { return keys_; }
-    /// A short value of the whole section: the keys that must be there, or the first.
+    /// A short value of the section: its required keys, or the first key.
     std::string example() const;
 
     SectionTable& add(KeyInfo info);
@@ -86,10 +86,10 @@ inline ValueShape choice_shape(std::function<std::vector<std::string>()> names)
     return {.kind = ValueShape::Kind::choice, .names = std::move(names)};
 }
 
-/// In quotes, as TOML has texts.
+/// `text` in quotes, as a TOML string.
 std::string in_quotes(std::string_view text);
 
-/// The table of a section that is read into a T. `of` is a pointer to a member, or a function from T& to what is set.
+/// Fields of a section that is read into a T. `of` is a pointer to a member, or a function from T& to the target.
 template <class T>
 class Fields : public SectionTable {
 public:
@@ -112,7 +112,7 @@ public:
                      [range](const Value& value) { return value.number(range); });
     }
 
-    /// A number, or a text with an SI suffix.
+    /// A number, or a string with an SI suffix.
     template <class Of>
     Fields& amount(std::string_view key, Of of, const Range& range)
     {
@@ -145,7 +145,7 @@ public:
                      [example](const Value& value) { return value.text(example); });
     }
 
-    /// A day, in quotes or not.
+    /// A date, with or without quotes.
     template <class Of>
     Fields& date(std::string_view key, Of of, std::string_view example, std::string_view help)
     {
@@ -163,7 +163,7 @@ public:
                      });
     }
 
-    /// A section of its own, read with the same right to be incomplete.
+    /// A nested section, read with the same rule on absent keys.
     template <class Of, class U>
     Fields& nested(std::string_view key, Of of, const Fields<U>& (*fields)())
     {
@@ -178,8 +178,8 @@ public:
                       });
     }
 
-    /// The key that names an entry of the catalog to begin with; what else is given changes it. `usual`: the entry without the key; if
-    /// empty, all must be given then.
+    /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if empty, all
+    /// keys are required without the key.
     Fields& base(std::string_view key, std::vector<std::string> (*names)(), T (*entry)(const std::string&), std::string help,
                  std::string usual = "")
     {
@@ -207,7 +207,7 @@ public:
         return *this;
     }
 
-    /// What no other kind of field describes.
+    /// A field with its own reader.
     Fields& custom(KeyInfo info, Read read)
     {
         add(std::move(info));
@@ -215,18 +215,18 @@ public:
         return *this;
     }
 
-    // Of the field added last.
+    // Apply to the field added last.
     Fields& complete() { return with(Need::complete); }
     Fields& required() { return with(Need::required); }
 
-    /// Of the section when all its fields are read; finds the places of its complaints in the table.
+    /// Adds a check that runs after all fields of the section are read; it reports errors through the table.
     Fields& check(Check check)
     {
         checks_.push_back(std::move(check));
         return *this;
     }
 
-    /// Reads what is there of the fields; throws InputError. Other keys are the caller's.
+    /// Reads the fields that are present; throws InputError. Other keys are left to the caller.
     void read(Table& table, Keys keys, T& target) const
     {
         const bool based = base_ && base_(*this, table, target);
@@ -247,7 +247,7 @@ public:
         }
     }
 
-    /// A section that has no other keys.
+    /// Reads a section and refuses other keys.
     void read_whole(Table& table, Keys keys, T& target) const
     {
         read(table, keys, target);
@@ -281,14 +281,14 @@ private:
         }
     }
 
-    /// How to describe what no entry of the catalog is.
+    /// Remedy for names that are not in the catalog.
     std::string instead_of(const std::string& base) const
     {
         std::string list;
         for (const KeyInfo& info : SectionTable::keys()) {
             list += info.need == Need::complete ? (list.empty() ? "" : ", ") + info.key : "";
         }
-        return list.empty() ? "" : fmt::format("describe your own: leave {} out and give {} (docs/scenario.md)", base, list);
+        return list.empty() ? "" : fmt::format("describe your own: omit {} and give {} (docs/scenario.md)", base, list);
     }
 
     Fields& with(Need need)

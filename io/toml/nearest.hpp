@@ -1,6 +1,6 @@
 #pragma once
 
-/// "Did you mean": the name that a user probably meant.
+/// Suggestions for misspelt names.
 
 #include <string>
 #include <string_view>
@@ -8,15 +8,14 @@
 
 namespace prismopt {
 
-/// Whether a single edit (a character more, less or different, or two neighbours swapped) makes `name` of `text`.
+/// Whether one edit (insertion, deletion, substitution, or swap of neighbouring characters) turns `text` into `name`.
 bool one_slip(std::string_view text, std::string_view name);
 
-/// The candidate with the fewest edits from `text` (the first of equals), or empty when none is so close that slips of the
-/// fingers explain it: at most two edits, or one in three characters of a longer text. Where none is, the first that begins
-/// with `text` ("h100" for "h100-sxm").
+/// The candidate with the fewest edits from `text` (the first of equals), if it is plausibly a typing error: at most two edits, or one per
+/// three characters of a longer text. Otherwise the first candidate that begins with `text` ("h100" for "h100-sxm"), or empty.
 std::string nearest(std::string_view text, const std::vector<std::string>& candidates);
 
-/// The names one after the other, separated by ", ".
+/// The names separated by ", ".
 std::string listed(const std::vector<std::string>& names);
 
 }  // namespace prismopt

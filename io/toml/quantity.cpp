@@ -111,11 +111,11 @@ std::string_view name(Dimension dimension)
         case Dimension::data: return "bytes";
         case Dimension::bandwidth: return "bytes per second";
         case Dimension::work_rate: return "floating-point operations per second";
-        case Dimension::time: return "a time";
+        case Dimension::time: return "a duration";
         case Dimension::power: return "a power";
         case Dimension::price: return "US dollars per hour";
-        case Dimension::rate: return "events per time";
-        case Dimension::carbon: return "carbon dioxide per energy";
+        case Dimension::rate: return "events per unit of time";
+        case Dimension::carbon: return "carbon dioxide per unit of energy";
     }
     return "";
 }
@@ -142,8 +142,8 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
                          "use one of " + units_of(dimension)};
     }
     if (unit->dimension != dimension) {
-        return Complaint{"is not a quantity of the right kind",
-                         needs(dimension) + ", and " + std::string(written_unit) + " is for " +
+        return Complaint{"has the wrong unit",
+                         needs(dimension) + ", but " + std::string(written_unit) + " measures " +
                              std::string(name(unit->dimension)),
                          "write for example " + in_quotes(example)};
     }

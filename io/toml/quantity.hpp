@@ -1,6 +1,6 @@
 #pragma once
 
-/// Numbers with a unit, as people write them: "450 GB/s", "80 GiB", "2.50 USD/h".
+/// Quantities, numbers with a unit: "450 GB/s", "80 GiB", "2.50 USD/h".
 
 #include "model/base/units.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// What is wrong with an input, in the parts of a message: `<subject> <problem> (<why>); <remedy>`.
+/// An input error, in the parts of a message: `<subject> <problem> (<why>); <remedy>`.
 struct Complaint {
     std::string problem;
     std::string why;
@@ -19,7 +19,7 @@ struct Complaint {
     std::string text() const { return problem + " (" + why + "); " + remedy; }
 };
 
-/// What a quantity measures. Decides which units are right.
+/// Dimension of a quantity, which determines the valid units.
 enum class Dimension { data, bandwidth, work_rate, time, power, price, rate, carbon };
 
 constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
@@ -31,14 +31,14 @@ constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
 constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
 constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
 
-/// In words: "bytes per second".
+/// Description of a dimension: "bytes per second".
 std::string_view name(Dimension dimension);
 
-/// The SI value of `text`, or what is wrong with it. `example` is a right value with the unit that is customary in its place;
-/// the complaint shows how to write the number with that unit.
+/// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the number with
+/// that unit.
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
 
-/// A count, with an SI suffix or without: "15T", "300B" (billion, as G), "15.6e12". `example` is a right one.
+/// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);
 
 template <class Q>

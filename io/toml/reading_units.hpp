@@ -1,6 +1,6 @@
 #pragma once
 
-/// Units in which people read quantities: the same in texts, plots and pages.
+/// Units for displaying quantities, shared by texts, plots and pages.
 
 #include <cstdint>
 #include <span>
@@ -11,13 +11,13 @@ namespace prismopt {
 
 struct ReadingUnit {
     std::string name;
-    double size = 1.0;  // in the quantity's own units
+    double size = 1.0;  // in the units of the quantity
 };
 
-/// The unit in which quantities in `units` ("s", "USD", "B", ...) up to `largest` are easily read; empty for plain numbers.
+/// Display unit of quantities in `units` ("s", "USD", "B", ...) up to `largest`; empty for plain numbers.
 ReadingUnit reading_unit(std::string_view units, double largest);
 
-/// A time in the unit in which it is easily read, "29.5 min"; "never" where it is not finite.
+/// A time in its display unit, "29.5 min"; "never" if it is not finite.
 std::string time_text(double seconds, int digits = 4);
 
 /// "1 plan", "2 plans", "12,345 plans".
@@ -26,11 +26,11 @@ std::string counted(std::uint64_t number, std::string_view thing);
 /// A large count with the suffixes of token counts: "405 B", "15.6 T".
 std::string short_count(double number);
 
-/// The table that reading_unit() goes by, from the largest down.
+/// The table of reading_unit(), from the largest unit down.
 struct ReadingRow {
     std::string_view units;
     std::string_view name;
-    double from;  // the least quantity for it
+    double from;  // the smallest quantity shown in it
     double size;
 };
 std::span<const ReadingRow> reading_rows();

@@ -125,15 +125,16 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
     TomlFile file{path, {}};
     if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
         const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-        file.refuse(static_cast<int>(line), "the file is binary (it has a zero byte); give a scenario in TOML");
+        file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte); give a scenario in TOML");
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text));
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
-        file.refuse(line, fmt::format("{} is not TOML ({}); correct the line: text and quantities stand in quotes, as in "
-                                      "bandwidth = \"450 GB/s\", a key stands once, quotes and brackets are closed",
-                                      line_of(text, line), printable(std::string(error.description()), 200)));
+        file.refuse(line,
+                    fmt::format("{} is not valid TOML ({}); correct the line: strings and quantities need quotes, as in "
+                                "bandwidth = \"450 GB/s\", a key may appear only once, and quotes and brackets must be closed",
+                                line_of(text, line), printable(std::string(error.description()), 200)));
     }
     return file;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A TOML file as a tree that knows its lines, and typed views of it that refuse what they do not understand. Every refusal
-/// is an InputError `path:line: key = value <problem> (<why>); <what to try>`.
+/// A TOML file as a tree with line numbers, and typed views that refuse invalid values. Every refusal is an InputError
+/// `path:line: key = value <problem> (<why>); <remedy>`.
 
 #include "io/toml/quantity.hpp"
 
@@ -20,7 +20,7 @@ struct TomlNode {
     Kind kind = Kind::table;
     int line = 1;
     std::string key;    // of a list's element: the list's
-    std::string shown;  // the value as messages show it: numbers as they are written
+    std::string shown;  // the value as shown in messages: numbers as written in the file
     std::string text;   // of a date too
     std::int64_t integer = 0;
     double number = 0.0;  // of an integer too
@@ -36,13 +36,13 @@ struct TomlFile {
     [[noreturn]] void refuse(int line, const std::string& message) const;
 };
 
-/// Fit for a message: no control characters, not endless.
+/// Text prepared for a message: without control characters, truncated to `most`.
 std::string printable(std::string text, std::size_t most = 60);
 
-/// Throws InputError when `text` is not TOML.
+/// Throws InputError when `text` is not valid TOML.
 TomlFile parse_toml(std::string_view text, const std::string& path);
 
-/// The numbers that make sense for a key: what they are, an interval, and one of them as an example.
+/// Valid numbers of a key: their meaning, the interval and an example.
 struct Range {
     std::string_view meaning;
     double low = 0.0;
@@ -57,7 +57,7 @@ struct Range {
 /// Whether a quantity may be zero. None may be negative.
 enum class Sign { positive, zero_or_more };
 
-/// Whether keys may be absent: an entry must be complete, an override changes what it names.
+/// Whether keys may be absent: a catalog entry must be complete, an override changes only the keys that it names.
 enum class Keys { all, some };
 
 class Table;
@@ -71,15 +71,15 @@ public:
     bool boolean() const;
     std::int64_t integer(const Range& range) const;
     int count(const Range& range) const;                      // an integer in a range of `int`
-    double number(const Range& range) const;                  // an integer is welcome too
-    double amount(const Range& range) const;                  // a number, or a text with an SI suffix such as "15T"
-    std::chrono::sys_days date() const;                       // 2027-01-15, in quotes or not
+    double number(const Range& range) const;                  // an integer is accepted, too
+    double amount(const Range& range) const;                  // a number, or a string with an SI suffix such as "15T"
+    std::chrono::sys_days date() const;                       // 2027-01-15, with or without quotes
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     int line() const { return node_->line; }
     Table table(std::string_view example) const;
-    /// One of `names`; `why` says what they are, `otherwise` what to do where none of them fits.
+    /// One of `names`; `why` describes them, `otherwise` is a remedy if none of them fits.
     std::string choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise = "") const;
     template <class Q>
     Q quantity(std::string_view example, Sign sign = Sign::positive) const
@@ -98,19 +98,19 @@ private:
     const TomlFile* file_;
 };
 
-/// One table of a file, which remembers the keys that it was asked for: those are the known ones.
+/// One table of a file. It records the keys that were requested: those are the known keys.
 class Table {
 public:
     Table(const TomlNode& node, const TomlFile& file) : node_(&node), file_(&file) {}
 
     std::optional<Value> find(std::string_view key);
-    /// `example` is a whole right line or section, shown when the key is absent.
+    /// `example` is a valid line or section, shown when the key is absent.
     Value at(std::string_view key, std::string_view example);
     std::optional<Value> find(std::string_view key, Keys keys, std::string_view example);
     Table section(std::string_view key, std::string_view example);
 
     std::vector<std::string> keys() const;
-    /// Throws at the first key, in the order of the lines, that was never asked for.
+    /// Throws InputError for the first key, in the order of lines, that was never requested.
     void refuse_unknown_keys() const;
     [[noreturn]] void fail(const Complaint& complaint) const;
 

@@ -16,14 +16,14 @@ using Kind = TomlNode::Kind;
 std::string_view type_name(Kind kind)
 {
     switch (kind) {
-        case Kind::text: return "a text";
+        case Kind::text: return "a string";
         case Kind::integer: return "an integer";
         case Kind::number: return "a floating-point number";
         case Kind::boolean: return "a boolean";
         case Kind::list: return "an array";
         case Kind::table: return "a table";
         case Kind::date: return "a date";
-        case Kind::other: return "a time";
+        case Kind::other: return "a time of day";
     }
     return "";
 }
@@ -74,10 +74,10 @@ double Value::in_range(const Range& range) const
 std::string Value::text(std::string_view example) const
 {
     if (node_->kind != Kind::text) {
-        wrong_type("a text in quotes", fmt::format("for example \"{}\"", example));
+        wrong_type("a string in quotes", fmt::format("for example \"{}\"", example));
     }
     if (node_->text.find_first_not_of(" \t") == std::string::npos) {
-        fail({"is empty", "needs a text", fmt::format("write for example \"{}\"", example)});
+        fail({"is empty", "needs a string", fmt::format("write for example \"{}\"", example)});
     }
     return node_->text;
 }
@@ -85,7 +85,7 @@ std::string Value::text(std::string_view example) const
 bool Value::boolean() const
 {
     if (node_->kind != Kind::boolean) {
-        wrong_type("a yes or no", "true or false, without quotes");
+        wrong_type("a boolean", "true or false, without quotes");
     }
     return node_->boolean;
 }
@@ -129,11 +129,11 @@ double Value::amount(const Range& range) const
 std::chrono::sys_days Value::date() const
 {
     if (node_->kind != Kind::text && node_->kind != Kind::date) {
-        wrong_type("a day", "for example 2027-01-15");
+        wrong_type("a date", "for example 2027-01-15");
     }
     const auto day = parse_date(node_->text);
     if (!day) {
-        fail({"is not a day of the calendar", "needs year, month and day, from 2000 to 2199", "write for example 2027-01-15"});
+        fail({"is not a calendar date", "needs year, month and day, from 2000 to 2199", "write for example 2027-01-15"});
     }
     return *day;
 }
@@ -144,7 +144,7 @@ std::vector<Value> Value::list(std::string_view example) const
         wrong_type("an array", fmt::format("for example {}", example));
     }
     if (node_->children.empty()) {
-        fail({"is empty", "needs one value or more", fmt::format("write for example {}", example)});
+        fail({"is empty", "needs at least one value", fmt::format("write for example {}", example)});
     }
     std::vector<Value> values;
     for (const TomlNode& child : node_->children) {
@@ -167,7 +167,7 @@ std::string Value::choice(const std::vector<std::string>& names, std::string_vie
     if (std::find(names.begin(), names.end(), chosen) == names.end()) {
         const std::string near = nearest(chosen, names);
         fail({fmt::format("is not one of {}", listed(names)), std::string(why),
-              (near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near)) +
+              (near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)) +
                   (otherwise.empty() ? "" : fmt::format("{} Or {}", near.empty() ? "." : "", otherwise))});
     }
     return chosen;
@@ -187,12 +187,12 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
         fail({"is negative", fmt::format("needs {}", name(dimension)), fmt::format("write for example \"{}\"", example)});
     }
     if (value == 0.0 && sign == Sign::positive) {
-        fail({"is zero", fmt::format("needs {}, more than zero", name(dimension)),
+        fail({"is zero", fmt::format("needs {}, greater than zero", name(dimension)),
               fmt::format("write for example \"{}\"", example)});
     }
     // Far beyond any machine, and far within what products of such numbers can hold.
     if (value != 0.0 && (value < 1e-15 || value > 1e25)) {
-        fail({"is not plausible", fmt::format("needs {} of a real machine or run", name(dimension)),
+        fail({"is not plausible", fmt::format("needs {} in the range of real machines and runs", name(dimension)),
               fmt::format("write for example \"{}\"", example)});
     }
     return value;
@@ -222,7 +222,7 @@ Value Table::at(std::string_view key, std::string_view example)
             unknown(child, {std::string(key)});
         }
     }
-    fail({fmt::format("has no '{}'", key), "it must be given", fmt::format("add {}", example)});
+    fail({fmt::format("has no '{}'", key), "this key is required", fmt::format("add {}", example)});
 }
 
 std::optional<Value> Table::find(std::string_view key, Keys keys, std::string_view example)
@@ -247,7 +247,7 @@ std::vector<std::string> Table::keys() const
 void Table::unknown(const TomlNode& child, const std::vector<std::string>& known) const
 {
     const std::string near = nearest(child.key, known);
-    file_->refuse(child.line, near.empty() ? fmt::format("unknown key '{}' (known here: {}); remove it or write one of these",
+    file_->refuse(child.line, near.empty() ? fmt::format("unknown key '{}' (known here: {}); remove it or use one of these",
                                                          printable(child.key), listed(known))
                                            : fmt::format("unknown key '{}' (did you mean '{}'?)", printable(child.key), near));
 }

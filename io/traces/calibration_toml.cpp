@@ -73,12 +73,12 @@ std::string percent(double part) { return fmt::format("{:.3g} %", 100.0 * part);
 
 std::string component_lines(const std::vector<Component>& components, const char* of)
 {
-    std::string text = fmt::format("# Standard deviation of log durations of {}, with 95 % limits:\n", of);
+    std::string text = fmt::format("# Standard deviation of log durations of {}, with 95 % confidence intervals:\n", of);
     for (const Component& c : components) {
         text += c.unknown.empty()
                     ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name, percent(std::sqrt(c.variance)),
                                   percent(std::sqrt(c.low)), percent(std::sqrt(c.high)), c.units)
-                    : fmt::format("#   {:<11} not known: {}\n", c.name, c.unknown);
+                    : fmt::format("#   {:<11} unknown: {}\n", c.name, c.unknown);
     }
     return text;
 }
@@ -89,18 +89,18 @@ std::string claim(const LawFit& fit)
         return "";
     }
     if (fit.tried.empty() && fit.family != "empirical") {
-        return fmt::format("# deviation from the component above, of {} values; the family is an assumption", fit.values);
+        return fmt::format("# standard deviation of the component above, {} values; the family is an assumption", fit.values);
     }
     std::string text = fmt::format("# KS {:.3f}, {} values", fit.ks, fit.values);
     if (fit.claims_to < 0.999) {
-        text += fit.claims_to < 0.5 ? ": too few to say anything of its tail"
-                                    : fmt::format(": they say nothing beyond p{:.3g}", 100.0 * fit.claims_to);
+        text += fit.claims_to < 0.5 ? ": too few to characterise the tail"
+                                    : fmt::format(": no evidence beyond p{:.3g}", 100.0 * fit.claims_to);
     }
     if (!far_tail_holds(fit.beyond, fit.values)) {
-        text += fmt::format("; its far tail is wrong: where the ten longest values are it has {:.2g}", fit.beyond);
+        text += fmt::format("; its far tail does not fit: it predicts {:.2g} values where the ten longest are", fit.beyond);
     }
     if (!spread_holds(fit.spread, fit.values)) {
-        text += fmt::format("; its cv is {:.2g} times the values'", fit.spread);
+        text += fmt::format("; its cv is {:.2g} times that of the values", fit.spread);
     }
     return text;
 }
@@ -116,21 +116,21 @@ std::string tried_line(const LawFit& fit)
 
 void write_counts(std::string& text, const Calibration& c)
 {
-    text +=
-        fmt::format("# By prismopt calibrate from {}: {} operations of {} steps", quoted(c.source), c.operations, c.steps.size());
-    text += c.recorded > c.operations ? fmt::format(" (of {} recorded, evenly chosen)", c.recorded) : "";
-    text += c.warm_up.empty() ? "" : fmt::format("; {} steps before the times are steady are left out", c.warm_up.size());
-    text += c.others.empty() ? "" : fmt::format("; {} steps with other operations are left out of computing", c.others.size());
+    text += fmt::format("# Written by prismopt calibrate from {}: {} operations of {} steps", quoted(c.source), c.operations,
+                        c.steps.size());
+    text += c.recorded > c.operations ? fmt::format(" (evenly sampled from {} recorded)", c.recorded) : "";
+    text += c.warm_up.empty() ? "" : fmt::format("; {} warm-up steps are excluded", c.warm_up.size());
+    text += c.others.empty() ? "" : fmt::format("; {} steps with other operations are excluded from compute", c.others.size());
     text += ".\n";
     if (few_steps(c)) {
-        text += fmt::format("# Only {} of {} steps have the same operations: the parts of computing are hardly known.\n",
+        text += fmt::format("# Only {} of {} steps have the same operations: the components of compute are poorly determined.\n",
                             c.steps.size() - c.others.size(), c.steps.size());
     }
     if (c.drift.found) {
         text += fmt::format(
-            "# Drift of the job's speed, for [reliability]: drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}. It is in "
-            "common_compute "
-            "too,\n# as a step's quantiles need; a run's time counts it once: what is drawn anew each step averages out.\n",
+            "# Drift of the job's speed, for [reliability]: drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}. common_compute "
+            "includes it too,\n# as quantiles of steps require; run times count it once, because factors drawn anew in each step "
+            "average out.\n",
             std::min(largest_drift, c.drift.cv), c.drift.time_s);
     }
 }
@@ -139,13 +139,13 @@ std::string signature_line(const Signature& s)
 {
     std::string text = fmt::format("# {}: mean {:.4g} ms", quoted(s.name), 1e3 * s.mean_s);
     if (s.spread > 0.0) {
-        text += fmt::format(", spread {} ({} beside position, worker and step)", percent(s.spread), percent(s.own));
+        text += fmt::format(", spread {} ({} without position, worker and step)", percent(s.spread), percent(s.own));
     }
     if (s.fit.values > 0) {
         text += fmt::format(", {}, KS {:.3f}, {} values", s.fit.family, s.fit.ks, s.fit.values);
     }
-    text += s.spread > 0.0 && !s.in_class ? "; in no law of a class" : "";
-    return text + (s.waiting > 0.0 ? fmt::format("; {} more waited for the other end\n", percent(s.waiting)) : "\n");
+    text += s.spread > 0.0 && !s.in_class ? "; not in the distribution of a class" : "";
+    return text + (s.waiting > 0.0 ? fmt::format("; {} more was waiting for the peer\n", percent(s.waiting)) : "\n");
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     std::string text;
     write_counts(text, c);
     if (!c.components.empty()) {
-        text += component_lines(c.components, "computing");
+        text += component_lines(c.components, "compute");
     }
     if (!c.communication.empty()) {
         text += component_lines(c.communication, "transfers and collectives");
@@ -184,9 +184,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         text += signature_line(s);
     }
     for (const LeftToProfile& left : c.left) {
-        text += fmt::format("# Left to the profile: {}: {}\n", left.key, quoted(left.reason));
+        text += fmt::format("# From the profile: {}: {}\n", left.key, quoted(left.reason));
     }
-    text += fmt::format("[variability]\nprofile = \"{}\"  # of the catalog, for what is not measured below\n", profile);
+    text += fmt::format("[variability]\nprofile = \"{}\"  # from the catalog, for everything not measured below\n", profile);
     std::string residual;
     for (const CalibratedLaw& law : c.laws) {
         const bool inner = law.key.starts_with("residual.");
@@ -199,7 +199,8 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         }
         part += '\n';
         if (law.key == residual_key(KernelClass::dp_collective)) {
-            part += "# Where layers gather their parameters one by one (FSDP, ZeRO-2 and 3), these are their collectives, too:\n";
+            part +=
+                "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those collectives, too:\n";
             part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective), law_toml(law.fit.law));
         }
     }
@@ -209,12 +210,13 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
 std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source)
 {
     constexpr double day_s = 86'400.0;
-    std::string text = fmt::format("# By prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start with another.\n",
-                                   quoted(source), fit.watch.nodes, fit.watch.seconds / day_s, fit.together);
+    std::string text = fmt::format(
+        "# Written by prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start together with another.\n",
+        quoted(source), fit.watch.nodes, fit.watch.seconds / day_s, fit.together);
     text +=
-        "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the list: chosen by Young's formula\n"
-        "checkpoint_write = \"30 s\"    # not in the list: an example\n";
-    text += fmt::format("node_cv = {:.4g}  # of the nodes' own rates\n", std::min(10.0, fit.node_cv));
+        "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the data: Young's formula\ncheckpoint_write = \"30 s\"    # not "
+        "in the data: an example\n";
+    text += fmt::format("node_cv = {:.4g}  # of the failure rates of the nodes\n", std::min(10.0, fit.node_cv));
     if (drift.found) {
         text += fmt::format("drift = {{ cv = {:.4g}, time = \"{:.4g} s\" }}\n", std::min(largest_drift, drift.cv), drift.time_s);
     }
@@ -223,10 +225,11 @@ std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const
                             cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
         text += fmt::format("rate = \"{:.4g} per 1000 node-days\"\n", 1e3 * cause.per_node_day);
         if (cause.clustered) {
-            text += fmt::format("gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer sees fewer of a cluster\n",
-                                std::min(10.0, cause.gap_cv), fit.watch.nodes);
+            text += fmt::format(
+                "gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer nodes sees fewer failures of each burst\n",
+                std::min(10.0, cause.gap_cv), fit.watch.nodes);
         }
-        text += "restart = \"10 min\"  # not in the list: an example\n";
+        text += "restart = \"10 min\"  # not in the data: an example\n";
         if (cause.repair_s > 0.0) {
             text += fmt::format("repair = \"{:.4g} h\"\nrepair_cv = {:.3g}\n", cause.repair_s / 3600.0,
                                 std::clamp(cause.repair_cv, 0.01, 10.0));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What was fitted to traces, as sections of a scenario.
+/// Writes fits to traces as sections of a scenario.
 
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
@@ -9,14 +9,14 @@
 
 namespace prismopt {
 
-/// A law as scenarios write it: `{ family = "gamma", cv = 0.1, source = "..." }`.
+/// A distribution in the syntax of scenarios: `{ family = "gamma", cv = 0.1, source = "..." }`.
 std::string law_toml(const Law& law);
 
-/// [variability] with what was measured; the catalog's profile stands for the rest. Comments tell the tests, the intervals and what
-/// the traces do not say.
+/// [variability] with the measured distributions, and the catalog's profile for the others. Comments report the tests, the intervals and
+/// what the traces cannot determine.
 std::string variability_toml(const Calibration& calibration, const std::string& profile);
 
-/// [reliability] with a cause a line. What a list of outages does not tell has `restart` and checkpoints of the examples, marked.
+/// [reliability] with one section per cause. Values that a list of outages does not contain (`restart`, checkpoints) are marked examples.
 std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source);
 
 }  // namespace prismopt

@@ -77,14 +77,14 @@ private:
             std::rethrow_exception(failure_);
         }
         if (!fine) {
-            refuse("has a quote that does not end, or stands inside a field; double quotes inside quoted fields");
+            refuse("has an unterminated quote, or a quote inside an unquoted field; double quotes inside quoted fields");
         }
     }
 
     void take(std::string_view field)
     {
         if (field.size() > longest_field || binary(field)) {
-            refuse("is not text; give a table of comma separated values, or a JSON trace");
+            refuse("is not text; give a table of comma-separated values, or a JSON trace");
         }
         text_.append(field);
         ends_.push_back(text_.size());
@@ -120,10 +120,9 @@ private:
         } else if (fields_.size() == columns_) {
             reader_.line({fields_, line_});
         } else {
-            throw InputError(
-                fmt::format("{}:{}: has {} fields where the header names {}; the line is cut off, or a field holds a "
-                            "separator and no quotes",
-                            path_, line_, fields_.size(), columns_));
+            throw InputError(fmt::format(
+                "{}:{}: has {} fields, but the header has {}; the line is truncated, or a field contains an unquoted separator",
+                path_, line_, fields_.size(), columns_));
         }
     }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Lines of a large table, one after the other, by the columns that a reader asks for.
+/// Reads large tables line by line.
 
 #include "io/traces/trace_stream.hpp"
 
@@ -12,25 +12,25 @@
 
 namespace prismopt {
 
-/// One line of a table: its fields, valid during the call that gets it.
+/// One line of a table; its fields are valid during the call of the reader.
 struct TableLine {
     const std::vector<std::string_view>& fields;
-    std::uint32_t number;  // of the line; the header is in line 1 unless it was quoted over several
+    std::uint32_t number;  // of the line; the header is line 1, unless a quoted field spans several lines
 };
 
-/// A table's header and the reader of its lines. `start` gets the header once; `line` each line after it. Throws InputError
-/// `path:line: ...` where a line has another number of fields than the header, or is not text.
+/// Callbacks of a table: `start` receives the header once, `line` each line after it. Reading throws InputError `path:line: ...` for a line
+/// that does not have as many fields as the header, or is not text.
 struct TableReader {
     std::function<void(const std::vector<std::string>& header)> start;
     std::function<void(const TableLine&)> line;
-    char separator = ',';  // a comma, a tab, a bar
+    char separator = ',';  // a comma, a tab or a bar
 };
 void read_table(TraceStream& stream, const std::string& path, const TableReader& reader);
 
-/// Place of the first of `names` in the header, or -1.
+/// Position of the first of `names` in the header, or -1.
 int column(const std::vector<std::string>& header, const std::vector<std::string_view>& names);
 
-/// A number, whole text; not a number where it is none.
+/// The whole text as a number; NaN if it is not one.
 double number_in(std::string_view field);
 
 }  // namespace prismopt

@@ -190,8 +190,8 @@ public:
     }
     bool parse_error(std::size_t position, const std::string& /*unused*/, const json::exception& error) override
     {
-        throw InputError(
-            fmt::format("{}: is no JSON from byte {} on ({}); was it cut off?", path_, position, printable(error.what(), 120)));
+        throw InputError(fmt::format("{}: is not valid JSON from byte {} on ({}); is it truncated?", path_, position,
+                                     printable(error.what(), 120)));
     }
 
     /// Events get their steps, and numbers within them, when all is read.
@@ -201,7 +201,7 @@ public:
             throw InputError(path_ + ": has neither traceEvents nor nodes; give a Kineto or Chakra trace");
         }
         if (kernels_.empty()) {
-            throw InputError(path_ + ": has no kernel with a duration; trace the activity of the GPUs too");
+            throw InputError(path_ + ": has no kernel with a duration; record the activity of the GPUs, too");
         }
         if (!gpu_marks_.empty()) {
             marks_ = first_marks(gpu_marks_);
@@ -336,7 +336,8 @@ private:
         name += event_.stream.empty() ? "" : ", stream " + event_.stream;
         constexpr std::size_t most_kinds = 60'000;
         if (trace_.kinds.size() >= most_kinds) {
-            throw InputError(fmt::format("{}: has more than {} kinds of kernels; is it one job's trace?", path_, most_kinds));
+            throw InputError(
+                fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path_, most_kinds));
         }
         return trace_.kind_index(name);
     }

@@ -127,10 +127,9 @@ private:
                                                                                 : words[static_cast<std::size_t>(place)];
         };
         if (columns_.empty()) {
-            throw InputError(
-                fmt::format("{}:{}: numbers before the line that names them (# size count type redop ... time); give "
-                            "the whole output of nccl-tests",
-                            path_, number_));
+            throw InputError(fmt::format(
+                "{}:{}: numbers before the header line (# size count type redop ... time); give the whole output of nccl-tests",
+                path_, number_));
         }
         const double time_us = number_in(field("time"));
         const double size = number_in(field("size"));
@@ -138,8 +137,8 @@ private:
         const bool shifted = (column(columns_, {"type"}) >= 0 && !is_word(field("type"))) ||
                              (column(columns_, {"redop"}) >= 0 && !is_word(field("redop")));
         if (shifted || time_us == 0.0 || !std::isfinite(time_us) || !(size >= 0.0)) {
-            throw InputError(
-                fmt::format("{}:{}: is no line of nccl-tests ({}); is it cut off?", path_, number_, fmt::join(columns_, ", ")));
+            throw InputError(fmt::format("{}:{}: is not a line of nccl-tests ({}); is it truncated?", path_, number_,
+                                         fmt::join(columns_, ", ")));
         }
         any_ = true;
         if (const char* reason = impossible_duration(1e-6 * time_us)) {

@@ -75,8 +75,8 @@ public:
             }
         }
         if (!missing.empty()) {
-            throw InputError(fmt::format("{}:1: an operation table without {} (the header names {}); rename or add columns",
-                                         path_, fmt::join(missing, ", "), fmt::join(header, ", ")));
+            throw InputError(fmt::format("{}:1: an operation table without {} (header: {}); rename or add columns", path_,
+                                         fmt::join(missing, ", "), fmt::join(header, ", ")));
         }
     }
 
@@ -103,7 +103,7 @@ private:
     {
         std::string shown(line.fields[static_cast<std::size_t>(place)].substr(0, 40));
         throw InputError(
-            fmt::format("{}:{}: {} = \"{}\" is not {}; correct the line or leave it out", path_, line.number, name, shown, why));
+            fmt::format("{}:{}: {} = \"{}\" is not {}; correct or remove the line", path_, line.number, name, shown, why));
     }
 
     template <class Whole>
@@ -111,7 +111,7 @@ private:
     {
         const double value = number_in(line.fields[static_cast<std::size_t>(place)]);
         if (!(value >= -1.0 && value <= static_cast<double>(std::numeric_limits<Whole>::max()) && value == std::floor(value))) {
-            refuse(line, place, name, "a whole number in range");
+            refuse(line, place, name, "an integer in range");
         }
         return static_cast<Whole>(value);
     }

@@ -91,10 +91,9 @@ bool looks_like_date(std::string_view text)
 
 [[noreturn]] void refuse_date(const std::string& path, std::uint32_t line, std::string_view text)
 {
-    throw InputError(
-        fmt::format("{}:{}: start = \"{}\" is no time; write a number of the column's unit, or a date such as "
-                    "2024-03-01T12:30:00",
-                    path, line, text.substr(0, 40)));
+    throw InputError(fmt::format(
+        "{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date such as 2024-03-01T12:30:00", path,
+        line, text.substr(0, 40)));
 }
 
 /// An outage that begins and, unless `end_s` is not a number, ends.
@@ -102,13 +101,12 @@ Outage outage_in(const std::string& path, std::uint32_t line, double start_s, do
 {
     constexpr double longest_s = 3650.0 * 86'400.0;
     if (end_s < start_s) {
-        throw InputError(
-            fmt::format("{}:{}: the outage ends before it starts; exchange the columns or leave the line out", path, line));
+        throw InputError(fmt::format("{}:{}: the outage ends before it starts; swap the columns or remove the line", path, line));
     }
     if (end_s - start_s > longest_s) {
         throw InputError(
-            fmt::format("{}:{}: the outage lasts {:.3g} days, more than ten years; correct its end, or leave it empty "
-                        "where the node never came back",
+            fmt::format("{}:{}: the outage lasts {:.3g} days, more than ten years; correct its end, or leave it empty if the "
+                        "node never came back",
                         path, line, (end_s - start_s) / 86'400.0));
     }
     Outage outage;
@@ -135,7 +133,7 @@ public:
         cause_ = column(header, {"cause", "cls", "reason", "Reason"});
         level_ = column(header, {"level", "State"});
         if (node_ < 0 || start_.place < 0) {
-            throw InputError(fmt::format("{}:1: a list of outages without {} (the header names {}); rename or add columns", path_,
+            throw InputError(fmt::format("{}:1: a list of outages without {} (header: {}); rename or add columns", path_,
                                          node_ < 0 ? "node" : "start_s (or start_h, start_day, or dates in start)",
                                          fmt::join(header, ", ")));
         }
@@ -234,7 +232,7 @@ void read_plain_outage_list(TraceStream& stream, const std::string& path, std::v
     for (std::string_view bytes = stream.next(); !bytes.empty(); bytes = stream.next()) {
         all.append(bytes);
         if (all.size() > most_bytes) {
-            throw InputError(path + ": is no list of outages: more than 256 MB; give node, start, end in each line");
+            throw InputError(path + ": is not a list of outages (more than 256 MB); give node, start and end in each line");
         }
     }
     std::istringstream lines(all);

@@ -30,8 +30,8 @@ int size_column(const std::vector<std::string>& header) { return column(header, 
 int present(int place, const std::string& path, const char* name, const std::vector<std::string>& header)
 {
     if (place < 0) {
-        throw InputError(fmt::format("{}:1: no column {} (the header names {}); correct quotes and separators of the header",
-                                     path, name, fmt::join(header, ", ")));
+        throw InputError(fmt::format("{}:1: no column {} (header: {}); correct quotes and separators of the header", path, name,
+                                     fmt::join(header, ", ")));
     }
     return place;
 }
@@ -42,8 +42,8 @@ double measured_in(const TableLine& line, int place, const std::string& path, co
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     const double value = number_in(field);
     if (value == 0.0 || !std::isfinite(value)) {
-        throw InputError(fmt::format("{}:{}: {} = \"{}\" is no time above zero; correct the line or leave it out", path,
-                                     line.number, name, field.substr(0, 40)));
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a positive number; correct or remove the line", path, line.number,
+                                     name, field.substr(0, 40)));
     }
     return value;
 }
@@ -53,8 +53,8 @@ void refuse_size(const TableLine& line, int place, const std::string& path, cons
 {
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     if (field.empty() || field.front() == '-') {
-        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not the size of a message; correct the line or leave it out", path,
-                                     line.number, name, field.substr(0, 40)));
+        throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a message size; correct or remove the line", path, line.number,
+                                     name, field.substr(0, 40)));
     }
 }
 

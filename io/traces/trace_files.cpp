@@ -73,9 +73,8 @@ void read_one(const std::string& path, TraceFiles& files)
         note(files.collective_source);
     } else {
         throw InputError(path +
-                         ":1: is no kind of file that is known here; give an operation table (step, dp, stage, op, start_us, "
-                         "dur_us), a list of outages (node, start_day, end_day; or node and date in each line), or see prismopt "
-                         "calibrate --help");
+                         ":1: unknown file format; give an operation table (step, dp, stage, op, start_us, dur_us), a list of "
+                         "outages (node, start_day, end_day; or node and date in each line), or see prismopt calibrate --help");
     }
 }
 
@@ -97,7 +96,7 @@ TraceFiles read_trace_files(const std::vector<std::string>& paths)
         const std::size_t before = counted();
         read_one(path, files);
         if (counted() == before) {
-            throw InputError(path + ": has a header and no line below it that counts; give the whole table");
+            throw InputError(path + ": has a header but no usable line; give the whole table");
         }
     }
     return files;

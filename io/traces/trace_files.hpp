@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measurements of a job or cluster in whatever format they come.
+/// Reads measurements of a job or cluster in any supported format.
 
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/fit/samples.hpp"
@@ -23,9 +23,9 @@ struct TraceFiles {
     std::vector<Fault> collective_faults;
 };
 
-/// Reads each file by what it holds, not by its name: operation tables, lists of outages, tables of runs by GPU, samples of
-/// collectives (CSV, bars or tabs), Kineto and Chakra traces (JSON), output of nccl-tests; gzip of each. Throws InputError with the
-/// line for what is none of them.
+/// Reads files whose format is detected from their content, not from their names: operation tables, lists of outages, tables of runs per
+/// GPU, samples of collectives (separated by commas, bars or tabs), Kineto and Chakra traces (JSON), output of nccl-tests; each may be
+/// compressed with gzip. Throws InputError with the line for other content.
 TraceFiles read_trace_files(const std::vector<std::string>& paths);
 
 }  // namespace prismopt

@@ -92,7 +92,7 @@ private:
             if (result == Z_STREAM_END) {
                 next_member(content.size() - state_.avail_out);
             } else if (result == Z_BUF_ERROR && state_.avail_in == 0) {
-                refuse("the gzip file is cut off");
+                refuse("the gzip file is truncated");
             } else if (result != Z_OK) {
                 refuse(fmt::format("the gzip file is damaged ({})", state_.msg == nullptr ? "no content" : state_.msg));
             }
@@ -106,7 +106,7 @@ private:
         ended_ = state_.avail_in == 0;
         if (!ended_ && !begins_a_member()) {
             delivered_ += unpacked;
-            refuse("the gzip file goes on with bytes that are no gzip");
+            refuse("the gzip file is followed by bytes that are not gzip");
         }
         inflateReset(&state_);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bytes of a trace, unpacked where it is a gzip file: constant memory for files of any size.
+/// Stream of the bytes of a trace, decompressed if it is a gzip file, in constant memory.
 
 #include <cstddef>
 #include <memory>
@@ -18,12 +18,12 @@ public:
     TraceStream& operator=(const TraceStream&) = delete;
     ~TraceStream();
 
-    /// The next bytes, empty at the end. Throws InputError where a gzip file is cut off, damaged or goes on with other bytes, and for
-    /// UTF-16; a byte order mark of UTF-8 is left out. Several gzip members in a row are one file (RFC 1952, 2.2).
+    /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed by other bytes, and for UTF-16;
+    /// a UTF-8 byte order mark is skipped. Several gzip members in a row are one file (RFC 1952, 2.2).
     std::string_view next();
-    /// The first bytes, which next() delivers again. For telling formats apart.
+    /// The first bytes, which next() delivers again; for detecting the format.
     std::string_view peek();
-    /// Plain bytes delivered so far.
+    /// Number of decompressed bytes delivered so far.
     std::size_t delivered() const { return delivered_; }
 
 private:

@@ -78,7 +78,7 @@ private:
             char text[160];
             std::snprintf(
                 text, sizeof text,
-                "steps take %.3g %% %s at the end than at the beginning; all are used, and what changes slowly is drift",
+                "steps take %.3g %% %s at the end than at the beginning; all steps are used, and slow changes count as drift",
                 100.0 * std::abs(trend.change) / step_s_, trend.change > 0.0 ? "longer" : "less");
             result_.notes.emplace_back(text);
         }
@@ -104,8 +104,8 @@ private:
         } else if (!component.unknown.empty()) {
             result_.left.push_back({key, component.unknown});
         } else if (std::sqrt(component.high) > no_spread) {
-            result_.left.push_back({key, "chance may explain the spread between " + std::string(between) +
-                                             ", but too little is measured to call it constant"});
+            result_.left.push_back({key, "the spread between " + std::string(between) +
+                                             " may be due to chance, but too little was measured to call it constant"});
         } else {
             LawFit none = constant_law(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
             none.values = static_cast<std::size_t>(component.units);
@@ -120,25 +120,25 @@ private:
         // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
         add_part("common_compute", parts[0], "steps", [&] {
             return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
-                           source("computing of a step over its mean"));
+                           source("compute time of a step over its mean"));
         });
-        if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors, source("computing of a worker over its stage's mean"))) {
+        if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors,
+                            source("compute time of a worker over the mean of its stage"))) {
             add_part("gpu", parts[1], "workers", [&] {
                 std::vector<double> gpus;
                 std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
                              [](double effect) { return std::isfinite(effect); });
                 gpus = exponentials(with_variance(gpus, parts[1].variance));
-                return fit_law(gpus, source("computing of a worker over its stage's mean"));
+                return fit_law(gpus, source("compute time of a worker over the mean of its stage"));
             });
         }
         add_part("stage", parts[2], "stages in a step",
-                 [&] { return lognormal(parts[2], source("computing of a stage in one step")); });
+                 [&] { return lognormal(parts[2], source("compute time of a stage in one step")); });
         add_part("microbatch", parts[3], "microbatches",
-                 [&] { return fit_law(exponentials(parts_.microbatch_effects), source("computing of a microbatch")); });
+                 [&] { return fit_law(exponentials(parts_.microbatch_effects), source("compute time of a microbatch")); });
         if (parts[4].unknown.empty()) {
-            add("operation", fit_law(exponentials(parts_.residuals), source("rest of a forward or backward operation")));
-            result_.left.push_back(
-                {"residual.gemm", "of each operation there is one duration, of all its kernels; see operation"});
+            add("operation", fit_law(exponentials(parts_.residuals), source("residual of a forward or backward operation")));
+            result_.left.push_back({"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
         } else {
             result_.left.push_back({"operation", parts[4].unknown});
         }
@@ -173,7 +173,7 @@ private:
         if (!gpus.component.unknown.empty()) {
             return;
         }
-        const std::string from = source("kernels of a GPU over those of the median GPU");
+        const std::string from = source("kernel times of a GPU over those of the median GPU");
         if (gpus_with_slow(gpus.effects, gpus.errors, from)) {
             return;
         }
@@ -198,13 +198,13 @@ private:
         result_.drift = fit_drift(steps.effects, steps.steps, step_s_);
         add_part("common_compute", steps.components[0], "steps", [&] {
             constexpr std::size_t least = 20;  // of fewer a pool would be all that is known
-            const std::string from = source("computing of a step over its mean, kernels by their time");
+            const std::string from = source("compute time of a step over its mean, kernels weighted by their time");
             return steps.effects.size() < least
                        ? lognormal(steps.components[0], from)
                        : fit_law(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
         });
         add_part("stage", steps.components[1], "GPUs in a step",
-                 [&] { return lognormal(steps.components[1], source("computing of a GPU in one step")); });
+                 [&] { return lognormal(steps.components[1], source("compute time of a GPU in one step")); });
     }
 
     std::string gpu_name(const Worker& worker) const
@@ -334,8 +334,8 @@ private:
         result_.communication = found.communication;
         if (!found.communication.empty()) {
             const Component& step = found.communication.front();
-            add_part("common_communication", step, "the communication of steps",
-                     [&] { return lognormal(step, source("communication of a step over its mean")); });
+            add_part("common_communication", step, "communication times of steps",
+                     [&] { return lognormal(step, source("communication time of a step over its mean")); });
         }
         for (const KernelClassRow& row : kernel_class_rows) {
             const auto k = static_cast<std::size_t>(row.kernel);
@@ -346,14 +346,13 @@ private:
                 continue;
             }
             if (has_own_law(row.kernel, found.pools)) {
-                add(key,
-                    fit_law(found.pools[k],
-                            source(found.positions_alike
-                                       ? "durations over the mean of their kind and stage in the one step: an upper limit where "
-                                         "its operations have not the same to do"
-                                       : "durations over the mean of their position, less what a step shares")));
+                add(key, fit_law(found.pools[k],
+                                 source(found.positions_alike
+                                            ? "durations over the mean of their kind and stage in a single step: an upper limit "
+                                              "if these operations do unequal work"
+                                            : "durations over the mean of their position, without the per-step component")));
             } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
-                result_.left.push_back({key, "only operations that happen once a step (" + found.special[k] + ")"});
+                result_.left.push_back({key, "only operations that occur once per step (" + found.special[k] + ")"});
             }
         }
     }
@@ -387,8 +386,8 @@ void add_law(Calibration& calibration, const CalibratedLaw& law)
     const bool of_job = law.key.starts_with("residual.");
     const bool more = !of_job && law.fit.values > there->fit.values;
     const LawFit& other = more ? there->fit : law.fit;
-    const std::string instead = (of_job ? "; of the job, not of the " : "; of more values than the ") +
-                                std::to_string(other.values) + " of: " + other.law.source;
+    const std::string instead = (of_job ? "; from the job, in place of the " : "; from more values than the ") +
+                                std::to_string(other.values) + " values of: " + other.law.source;
     if (more) {
         *there = law;
     }

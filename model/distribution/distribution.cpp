@@ -69,7 +69,7 @@ LawQuantile::LawQuantile(const Law& law) : family_(with_slow_mode(law)), cap_(la
     below_ = family_.probability(0.0, false);
     beyond_ = family_.probability(cap_, true);
     if (!(cap_ > 0.0) || !(1.0 - below_ - beyond_ >= least_share)) {
-        throw std::domain_error("a law of durations needs a cap above most of it");
+        throw std::domain_error("a distribution of durations needs a cap above most of its probability mass");
     }
     constexpr double deep = 0x1p-60;
     constant_ = untruncated(deep, false) == untruncated(deep, true);

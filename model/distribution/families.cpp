@@ -31,7 +31,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 void require(bool fulfilled, const char* what)
 {
     if (!fulfilled) {
-        throw std::domain_error(std::string("a law of durations needs ") + what);
+        throw std::domain_error(std::string("a distribution of durations needs ") + what);
     }
 }
 
@@ -121,7 +121,7 @@ FamilyFunctions of(const Weibull& law)
     };
     // 1 + cv^2 >= 1 + 0.6 / k^2 for all k, and cv^2 = 69 at 1/k = 4.
     const auto inverse_shape = root_between(excess, 0.0, 1.0 + 2.0 * law.cv, 52);
-    require(inverse_shape && *inverse_shape > 0.0, "a cv that Weibull's shape can be found for");
+    require(inverse_shape && *inverse_shape > 0.0, "a cv for which a Weibull shape exists");
     return of_boost(
         boost::math::weibull_distribution<double, Plain>(1.0 / *inverse_shape, std::exp(-log_gamma1p(*inverse_shape))));
 }
@@ -177,7 +177,7 @@ FamilyFunctions of(const Empirical& law)
     require(!law.values.empty(), "at least one measured value");
     auto pool = std::make_shared<std::vector<double>>(law.values);
     std::sort(pool->begin(), pool->end());
-    require(pool->front() > 0.0, "measured values above zero");
+    require(pool->front() > 0.0, "positive measured values");
     const auto n = static_cast<double>(pool->size());
     const double mean = std::accumulate(pool->begin(), pool->end(), 0.0) / n;
     for (double& value : *pool) {
@@ -211,12 +211,12 @@ FamilyFunctions of(const Mixture& law)
         double at;
         FamilyFunctions functions;
     };
-    require(!law.parts.empty(), "at least one part of a mixture");
+    require(!law.parts.empty(), "at least one component of a mixture");
     auto parts = std::make_shared<std::vector<Part>>();
     std::vector<double> knots;
     double total = 0.0;
     for (const MixturePart& part : law.parts) {
-        require(part.weight >= 0.0 && part.at > 0.0, "parts of a mixture with weight and place above zero");
+        require(part.weight >= 0.0 && part.at > 0.0, "mixture components with a nonnegative weight and a positive location");
         total += part.weight;
         if (part.weight > 0.0) {
             parts->push_back({part.weight, part.at, functions_of(part.family)});
@@ -225,7 +225,7 @@ FamilyFunctions of(const Mixture& law)
             }
         }
     }
-    require(std::abs(total - 1.0) < 1e-9, "weights of a mixture that sum to one");
+    require(std::abs(total - 1.0) < 1e-9, "mixture weights that sum to one");
     const auto probability = [parts](double x, bool upper) {
         double sum = 0.0;
         for (const Part& part : *parts) {
@@ -263,7 +263,7 @@ FamilyFunctions of(const Mixture& law)
 FamilyFunctions of(const ParetoTail& law)
 {
     require(law.probability > 0.0 && law.probability < 1.0, "a tail probability between 0 and 1");
-    require(law.scale > 0.0, "a tail's scale above zero");
+    require(law.scale > 0.0, "a positive tail scale");
     require(std::isfinite(law.shape), "a finite shape");
     const FamilyFunctions core = of(law.core);
     const double threshold = core.quantile(law.probability, true);

@@ -230,7 +230,7 @@ NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
     NoiseTables tables;
     const auto get = [&bytes](auto& number) {
         if (bytes.size() < sizeof number) {
-            throw std::runtime_error("noise tables are cut short");
+            throw std::runtime_error("noise tables are truncated");
         }
         std::memcpy(&number, bytes.data(), sizeof number);
         bytes = bytes.subspan(sizeof number);

@@ -18,7 +18,7 @@ std::string heads_text(const BlockDescription& block)
     return std::visit(
         []<class Kind>(const Kind& own) -> std::string {
             if constexpr (requires { own.key_heads(); }) {
-                return ": " + std::to_string(own.heads) + " heads, " + std::to_string(own.key_heads()) + " key and value heads";
+                return ": " + std::to_string(own.heads) + " heads, " + std::to_string(own.key_heads()) + " key/value heads";
             } else if constexpr (requires { own.heads; }) {
                 return ": " + std::to_string(own.heads) + " heads";
             }

@@ -75,7 +75,7 @@ std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPl
             return *chunks;
         }
     }
-    throw std::logic_error("a balanced split needs costs");
+    throw std::logic_error("a balanced split needs layer costs");
 }
 
 }  // namespace prismopt

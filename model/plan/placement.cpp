@@ -121,12 +121,12 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
     const int building = cluster.building_gpus();
     const std::string crossing = "crossing=" + std::string(name(plan.crossing));
     if (building == 0) {
-        return say(crossing + " on a cluster of one building; give a tier with `aggregate`, or write crossing=by-order");
+        return say(crossing + " on a cluster of one building; give a tier an `aggregate`, or use crossing=by-order");
     }
     if (plan.crossing == Crossing::none) {
         return plan.gpus() <= building ? std::nullopt
                                        : std::optional(say(std::to_string(plan.gpus()) + " GPUs in a building of " +
-                                                           std::to_string(building) + "; let dp or pp cross, or use fewer"));
+                                                           std::to_string(building) + "; let dp or pp cross, or use fewer GPUs"));
     }
     const int buildings = buildings_of(plan, cluster);
     if (buildings == 1) {
@@ -135,17 +135,20 @@ std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Clus
     const int whole = plan.crossing == Crossing::dp ? plan.dp : plan.pp;
     const std::string over = " over " + std::to_string(buildings) + " buildings";
     if (whole % buildings != 0) {
-        return say((plan.crossing == Crossing::dp ? "dp=" : "pp=") + std::to_string(whole) + over + ": equal shares are needed");
+        return say((plan.crossing == Crossing::dp ? "dp=" : "pp=") + std::to_string(whole) + over +
+                   ": every building needs an equal share");
     }
     if (plan.gpus() / buildings % cluster.gpus_per_node() != 0) {
-        return say(std::to_string(plan.gpus()) + " GPUs" + over + ": each has whole nodes");
+        return say(std::to_string(plan.gpus()) + " GPUs" + over + ": every building needs whole nodes");
     }
     const BarrierWidths widths = barrier_widths(plan);
     if (plan.crossing == Crossing::dp && plan.dp / buildings % widths.replicas() != 0) {
-        return say("replicas that meet in each layer would lie in two buildings; sharding=zero1, a lower ep, or crossing=pp");
+        return say(
+            "replicas that communicate in every layer would be in different buildings; use sharding=zero1, a lower ep, or "
+            "crossing=pp");
     }
     if (plan.crossing != Crossing::dp && plan.model_copies() > 1) {
-        return say("dualpipe keeps copies of a stage at both ends of the pipeline; let dp cross");
+        return say("dualpipe keeps copies of a stage at both ends of the pipeline; use crossing=dp");
     }
     return std::nullopt;
 }

@@ -215,7 +215,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::contexts_and_sequence, "cp does not divide the sequence"},
                                   {Reason::contexts_and_blocks, "cp does not fit the blocks"},
                                   {Reason::gpus_and_replica, "gpus not divisible by tp*cp*pp"},
-                                  {Reason::no_experts, "no experts to share"},
+                                  {Reason::no_experts, "the network has no experts"},
                                   {Reason::experts_and_gpus, "ep does not divide the experts or the GPUs"},
                                   {Reason::shards_and_replicas, "shard_gpus does not divide cp*dp"},
                                   {Reason::crossing, "crossing does not fit the buildings"},
@@ -224,21 +224,21 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::schedule_undefined, "schedule not defined"},
                                   {Reason::pipeline_too_long, "pipeline too long to simulate"},
                                   {Reason::layers_and_chunks, "fewer layers than chunks"},
-                                  {Reason::no_layout, "no layout is given for the chunks"},
-                                  {Reason::recomputed_layers, "more layers recompute than there are"},
+                                  {Reason::no_layout, "no layout for this number of chunks"},
+                                  {Reason::recomputed_layers, "more recomputed layers than layers"},
                                   {Reason::expert_overlap, "expert_overlap does not apply"},
-                                  {Reason::no_host, "no host to offload to"},
-                                  {Reason::no_late_validation, "nothing to validate later"},
-                                  {Reason::no_known_nodes, "no node is known to be slow"},
+                                  {Reason::no_host, "no host memory to offload to"},
+                                  {Reason::no_late_validation, "post_validation does not apply"},
+                                  {Reason::no_known_nodes, "no known slow nodes"},
                                   {Reason::spares_and_nodes, "more spares than nodes"},
                                   {Reason::replicas_to_simulate, "too many replicas to simulate"},
                                   {Reason::out_of_memory, "out of memory"},
-                                  {Reason::never_ends, "run never ends"},
+                                  {Reason::never_ends, "run never finishes"},
                                   {Reason::checkpoints_overlap, "checkpoints overlap"},
                                   {Reason::deadlock, "schedule deadlocks"},
                                   {Reason::held_limit, "memory limit too small"},
-                                  {Reason::given_orders, "order cannot run"},
-                                  {Reason::hardware, "no such hardware"}});
+                                  {Reason::given_orders, "task order cannot run"},
+                                  {Reason::hardware, "hardware cannot be built"}});
 
 /// An infeasible plan's reason and detail. A value, not an exception.
 struct Infeasible {

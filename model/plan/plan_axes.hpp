@@ -57,59 +57,59 @@ struct PlanAxis {
 
 /// All axes after the number of GPUs, in the order in which a space sets them: those that exclude most plans come first.
 inline constexpr std::tuple plan_axes{
-    PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "GPUs of a tensor-parallel group", "8"},
-    PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "GPUs of a context-parallel group, which share a sequence", "2"},
+    PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "tensor-parallel degree: GPUs per group", "8"},
+    PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "context-parallel degree: GPUs that share a sequence", "2"},
     PlanAxis<int>{"pp", &ParallelPlan::pp, &SpaceSettings::pp, "pipeline stages", "8"},
-    PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep,
-                  "GPUs of an expert-parallel group, which share the experts of a layer", "8", 1, 100'000},
-    PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "GPUs of a tensor-parallel group inside an expert", "1"},
+    PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep, "expert-parallel degree: GPUs that share the experts of a layer",
+                  "8", 1, 100'000},
+    PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "tensor-parallel degree inside an expert", "1"},
     PlanAxis<PlacementOrder>{"order", &ParallelPlan::order, &SpaceSettings::order,
                              "order of the parallel dimensions over the GPUs, innermost first", "tp-pp-dp"},
     PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
-                       "which dimension crosses buildings: as `order` has it, replicas, stages (in blocks or in turn), or none",
+                       "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",
                        "dp"},
-    PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences in a microbatch", "1", 1,
+    PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences per microbatch", "1", 1,
                   1'000'000},
     PlanAxis<Schedule>{"schedule", &ParallelPlan::schedule, &SpaceSettings::schedule, "pipeline schedule", "1f1b"},
     PlanAxis<int>{"v", &ParallelPlan::chunks, &SpaceSettings::v, "model chunks per pipeline rank", "2"},
     PlanAxis<int>{"group", &ParallelPlan::group, &SpaceSettings::group,
-                  "microbatches of a chunk in a row, of the schedule interleaved; unless given: pp", "8", 1, 65'535},
+                  "consecutive microbatches of a chunk in the interleaved schedule; default: pp", "8", 1, 65'535},
     PlanAxis<LayerSplit>{
         "split", &ParallelPlan::split, &SpaceSettings::split,
-        "how layers are divided over chunks: evenly (layers), with embedding and head counted as a layer each (slots), by their "
-        "times for the shortest busiest stage (balanced), or as `layout` says (given)",
+        "how layers are divided among chunks: evenly (layers); evenly, with embedding and head counted as a layer each (slots); "
+        "by layer times, to minimise the busiest stage (balanced); or as in `layout` (given)",
         "balanced"},
     PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
                         "selective"},
     PlanAxis<int>{"recomputed_layers", &ParallelPlan::recomputed_layers, &SpaceSettings::recomputed_layers,
-                  "layers that recompute, of recompute = full; 0: all", "8", 0, 1'000'000},
+                  "number of layers to recompute with recompute = full; 0: all", "8", 0, 1'000'000},
     PlanAxis<Sharding>{
         "sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
-        "what is sharded over data-parallel replicas: nothing, the optimizer state, gradients as well, parameters as well",
-        "zero1"},
+        "what is sharded over data-parallel replicas: nothing, the optimizer state, also gradients, also parameters", "zero1"},
     PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
-                                  "whether gradients and parameters are exchanged beside compute", "on"},
+                                  "whether collectives of gradients and parameters overlap with compute", "on"},
     PlanAxis<TensorParallelOverlap>{"tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
-                                    "whether tensor-parallel collectives run beside the products next to them", "on"},
+                                    "whether tensor-parallel collectives overlap with adjacent matrix products", "on"},
     PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
                               "how a context-parallel group exchanges keys and values", "ring"},
-    PlanAxis<ExpertOverlap>{"expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
-                            "what hides the exchanges of tokens with their experts: nothing, the shared experts, or passes of "
-                            "other microbatches",
-                            "shared-experts"},
-    PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in the host's memory", "none"},
-    PlanAxis<PostValidation>{"post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,
-                             "whether stages step before all gradients are checked, as zero-bubble schedules need", "on"},
+    PlanAxis<ExpertOverlap>{
+        "expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
+        "what overlaps with token exchanges of experts: nothing, the shared experts, or passes of other microbatches",
+        "shared-experts"},
+    PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in host memory", "none"},
+    PlanAxis<PostValidation>{
+        "post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,
+        "whether stages take the optimizer step before the global gradient check, as zero-bubble schedules need", "on"},
     PlanAxis<Seconds>{"checkpoint_interval", &ParallelPlan::checkpoint_interval, &SpaceSettings::checkpoint_interval,
-                      "productive time between checkpoints; unless given: as [reliability] says", "10 min"},
+                      "productive time between checkpoints; default: as in [reliability]", "10 min"},
     PlanAxis<NodeOrder>{"node_order", &ParallelPlan::node_order, &SpaceSettings::node_order,
-                        "where known slow nodes serve: as listed, packed into the first replica, spread over replicas, in the "
+                        "placement of known slow nodes: as listed, packed into the first replica, spread over replicas, in the "
                         "first or the last stage",
                         "packed"},
     PlanAxis<int>{"spares", &ParallelPlan::spares, &SpaceSettings::spares,
-                  "nodes that wait to replace failed ones; unless given: as [reliability] says", "16", 0, 1'000'000},
+                  "spare nodes that replace failed ones; default: as in [reliability]", "16", 0, 1'000'000},
 };
-inline constexpr PlanAxis<int> gpus_axis{"gpus", nullptr, &SpaceSettings::gpus, "GPUs to use", "2048", 1, 10'000'000};
+inline constexpr PlanAxis<int> gpus_axis{"gpus", nullptr, &SpaceSettings::gpus, "GPUs of the job", "2048", 1, 10'000'000};
 
 /// Calls visit(row) for each axis except gpus, in order.
 template <class Visit>

@@ -44,7 +44,7 @@ public:
     {
         if (orders_.size() != static_cast<std::size_t>(shape_.stages)) {
             return refused("orders of " + std::to_string(orders_.size()) + " ranks, but pp=" + std::to_string(shape_.stages) +
-                           "; give one line a rank, or change pp");
+                           "; give one line per rank, or change pp");
         }
         TaskOrders on_stages(orders_.size());
         for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
@@ -96,11 +96,11 @@ private:
     {
         const PartTask& task = orders_[rank][at];
         if (task.part < 0 || task.part >= parts_) {
-            return "is of stage " + std::to_string(task.part) + ", but " + plan_text() + " cuts the network in " +
+            return "refers to stage " + std::to_string(task.part) + ", but " + plan_text() + " cuts the network into " +
                    std::to_string(parts_) + " (0 .. " + std::to_string(parts_ - 1) + ")";
         }
         if (task.microbatch < 0 || task.microbatch >= shape_.microbatches) {
-            return "is of microbatch " + std::to_string(task.microbatch) + ", but the plan has " +
+            return "refers to microbatch " + std::to_string(task.microbatch) + ", but the plan has " +
                    std::to_string(shape_.microbatches) + " (0 .. " + std::to_string(shape_.microbatches - 1) + ")";
         }
         int chunk = 0;
@@ -114,15 +114,16 @@ private:
         }
         if (chunk == shape_.chunks) {
             return "belongs to rank " + std::to_string(seat_of(task.part, task.microbatch)->stage) + " with " + plan_text() +
-                   "; choose the schedule whose stages sit as in the file (interleaved: in loops, zb_v: in a vee)";
+                   "; choose a schedule that assigns stages to ranks as the file does (interleaved: in loops, zb_v: in a V)";
         }
         if (task.pass == Pass::paired_backward &&
             (shape_.chunks != 2 || order.empty() || order.back().pass != Pass::paired_forward || order.back().chunk == chunk)) {
-            return "overlaps a forward, which is modelled for stages of two chunks, one each; list them one after the other";
+            return "overlaps a forward pass, which is supported only between the two chunks of a stage; list them one after the "
+                   "other";
         }
         const std::vector<PartTask>& row = orders_[rank];
         if (task.pass == Pass::paired_forward && (at + 1 == row.size() || row[at + 1].pass != Pass::paired_backward)) {
-            return "overlaps a backward that does not come next; list it right after";
+            return "overlaps a backward pass that does not come next; list it right after";
         }
         for (const Result result : results) {
             if (!makes(task.pass, result)) {
@@ -131,8 +132,7 @@ private:
             Place& place = maker(result, task.part, task.microbatch);
             if (place.rank >= 0) {
                 const PartTask& before = orders_[place.rank][place.at];
-                return before.pass == task.pass ? "is there twice; leave one out"
-                                                : "does what " + task_name(before) + " did already; leave one out";
+                return before.pass == task.pass ? "is listed twice; remove one" : "repeats " + task_name(before) + "; remove one";
             }
             place = {static_cast<int>(rank), at};
         }
@@ -150,7 +150,7 @@ private:
                         const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
                         const int rank = seat_of(part, microbatch)->stage;
                         return on_rank(rank) + task_name(task) + " is missing" +
-                               (result == Result::activations ? "" : ", and no B has it") + "; the plan has " +
+                               (result == Result::activations ? "" : ", and no B includes it") + "; the plan has " +
                                std::to_string(shape_.microbatches) +
                                " microbatches, each with F, and B or I and W, on every stage";
                     }
@@ -212,7 +212,7 @@ private:
             seen[rank] = true;
             rank = waits_for(rank)->rank;
         }
-        std::string text = "tasks wait for each other in a circle";
+        std::string text = "tasks wait for each other in a cycle";
         const std::size_t first = rank;
         do {
             const Place need = *waits_for(rank);
@@ -220,7 +220,7 @@ private:
             text += (rank == first ? ": rank " : "; rank ") + std::to_string(rank) + "'s " +
                     task_name(orders_[rank][next[rank]]) + " waits for rank " + std::to_string(need.rank) + "'s " +
                     task_name(orders_[need.rank][need.at]) +
-                    (need.at == next[need.rank] ? "" : ", which is behind " + task_name(at));
+                    (need.at == next[need.rank] ? "" : ", which comes after " + task_name(at));
             rank = need.rank;
         } while (rank != first);
         return text + "; move one of them";

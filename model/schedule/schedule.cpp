@@ -25,7 +25,7 @@ std::string whole_groups(const ScheduleShape& s)
     const std::string m = std::to_string(s.microbatches);
     const std::string p = std::to_string(s.stages);
     if (s.group == 0 && s.microbatches % s.stages != 0) {
-        return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or a group of its own";
+        return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or an explicit group";
     }
     if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
         return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p + ") deadlocks with more microbatches (" +
@@ -35,19 +35,19 @@ std::string whole_groups(const ScheduleShape& s)
     const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
     if (last > 0 && last < s.stages) {
         return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " + std::to_string(last) + " of " +
-               m + " microbatches, which deadlocks where it is below pp (" + p + "); choose another group";
+               m + " microbatches, which deadlocks if it is below pp (" + p + "); choose another group";
     }
     return {};
 }
 std::string two_ways(const ScheduleShape& s)
 {
     if (s.stages % 2 != 0 || s.microbatches % 2 != 0) {
-        return "dualpipe needs even pp and microbatches, not " + std::to_string(s.stages) + " and " +
+        return "dualpipe needs an even pp and an even number of microbatches, not " + std::to_string(s.stages) + " and " +
                std::to_string(s.microbatches);
     }
     return s.microbatches >= 2 * s.stages ? ""
-                                          : "dualpipe needs 2 pp = " + std::to_string(2 * s.stages) +
-                                                " microbatches or more, not " + std::to_string(s.microbatches);
+                                          : "dualpipe needs at least 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches, not " + std::to_string(s.microbatches);
 }
 std::string two_rounds(const ScheduleShape& s)
 {
@@ -55,8 +55,8 @@ std::string two_rounds(const ScheduleShape& s)
         return several_stages(s);
     }
     return s.microbatches >= 2 * s.stages ? ""
-                                          : "dualpipe_v needs 2 pp = " + std::to_string(2 * s.stages) +
-                                                " microbatches or more, not " + std::to_string(s.microbatches);
+                                          : "dualpipe_v needs at least 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches, not " + std::to_string(s.microbatches);
 }
 
 using Bubble = std::optional<double>;
@@ -145,8 +145,8 @@ std::string wrong_chunks(const ScheduleShape& shape)
     if (shape.chunks == chunks) {
         return {};
     }
-    return chunks == 1 ? schedule + " has one chunk a stage; set v=1 or use interleaved"
-                       : schedule + " has two chunks a stage; set v=2";
+    return chunks == 1 ? schedule + " has one chunk per stage; set v=1 or use interleaved"
+                       : schedule + " has two chunks per stage; set v=2";
 }
 
 /// Tasks and random keys number microbatches, stages and chunks in 16 bits; a program of 2^25 tasks takes 1.6 GB.
@@ -167,7 +167,7 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
         tasks > most_tasks) {
         return Infeasible{Reason::pipeline_too_long,
                           std::to_string(shape.microbatches) + " microbatches on " + std::to_string(shape.stages) +
-                              " stages; larger microbatch or more replicas",
+                              " stages; use a larger microbatch or more replicas",
                           0.0};
     }
     std::string why = wrong_chunks(shape);
@@ -175,7 +175,7 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
         why = rule(shape.schedule).refusal(shape);
     }
     if (why.empty() && shape.group != 0 && shape.schedule != Schedule::interleaved) {
-        why = std::string(name(shape.schedule)) + " has no group; leave group out or use interleaved";
+        why = std::string(name(shape.schedule)) + " has no group; remove group or use interleaved";
     }
     return why.empty() ? std::nullopt : std::optional<Infeasible>({Reason::schedule_undefined, why, 0.0});
 }

@@ -250,7 +250,7 @@ const tests = {
 
     async "the risk of missing the deadline includes the model's error"(browser, urls) {
         const page = await open(browser, urls.rich);
-        assert.match(await page.locator("#summary-text .fact").filter({ hasText: "Risk" }).textContent(), /if the model is exact.*with the model's error between .* % and .* %/s);
+        assert.match(await page.locator("#summary-text .fact").filter({ hasText: "Risk" }).textContent(), /if the model is exact.*including the model error, between .* % and .* %/s);
         await close(page);
     },
 
@@ -262,7 +262,7 @@ const tests = {
             return { first: study.front.find((point) => point.id === study.named.best), deadline: study.job.deadline_s };
         });
         const titles = await page.locator("#summary-text .fact h3").allTextContents();
-        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Energy,", "Risk", "How"]);
+        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Energy,", "Risk", "Uncertainty"]);
         const text = await page.locator("#summary-text").textContent();
         for (const { quantile, date } of given.first.completion) assert.ok(date.startsWith("2027-01-") && text.includes(date), `${quantile}: ${date}`);
         assert.ok(given.deadline > 0 && given.first.estimates.miss_probability[0] !== null);
@@ -451,8 +451,8 @@ const tests = {
 
     async "several studies share a page"(browser, urls) {
         const page = await open(browser, urls.both);
-        assert.match(await page.locator("h1").textContent(), /^gpt-small, 10 B tokens on .*A small \(small\.h5\).* beside B small \(other\.h5\)/);
-        assert.match(await page.locator("#gains-text").textContent(), /B against A.*intervals (apart|overlap).*the axes are the same/s);
+        assert.match(await page.locator("h1").textContent(), /^gpt-small, 10 B tokens on .*A small \(small\.h5\).* vs\. B small \(other\.h5\)/);
+        assert.match(await page.locator("#gains-text").textContent(), /B against A.*intervals (disjoint|overlap).*the axes are the same/s);
         const series = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.map((one) => one.name));
         assert.ok(series.includes("front of A small") && series.includes("front of B small"));
         assert.deepEqual([...new Set(await page.locator("#points-table tbody tr td:nth-child(2)").allTextContents())].sort(), ["A small", "B small"]);

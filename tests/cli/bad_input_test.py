@@ -33,13 +33,13 @@ class BadScenario(CliTest):
             ("hidden = 1024", "hiden = 1024", r"unknown key 'hiden' \(did you mean 'hidden'\?\)"),
             ('profile = "hpc-2024"', 'profile = "hpc-2024"\ncolour = 3', r"unknown key 'colour' \(known here: .*\); remove it or .*"),
             ('gpu_price = "1.50 USD/h"', "gpu_price = 1.5", r'gpu_price = 1\.5 has no unit \(needs US dollars per hour\); write "1\.5 USD/h"'),
-            ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" is not a quantity of the right kind \(needs a time, and GB is for bytes\); write for example ".*"'),
+            ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" has the wrong unit \(needs a duration, but GB measures bytes\); write for example ".*"'),
             ('restart = "5 min"', 'restart = "5 fortnights"', r'restart = "5 fortnights" has the unknown unit "fortnights" .*; use one of .*min.*'),
             ("headroom = 0.05", "headroom = 1.5", r"headroom = 1\.5 is not in \[0, 1\) \(the share of memory that must stay free\); .*"),
-            ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide block \"attention\" of layer \"dense\": 16 heads, 16 key and value heads \(each GPU computes whole heads and groups\); try 2 or 4"),
-            ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators of the catalog\); did you mean "a100-sxm-40gb"\? .*accelerator_override.*'),
-            ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 is more than there are \(\[cluster\] has 64 GPUs\); write 64 or less"),
-            ('restart = "5 min"', 'restart = "1e300 s"', r'restart = "1e300 s" is not plausible \(needs a time of a real machine or run\); write for example ".*"'),
+            ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide block \"attention\" of layer \"dense\": 16 heads, 16 key/value heads \(each GPU computes whole heads and groups\); try 2 or 4"),
+            ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators in the catalog\); did you mean "a100-sxm-40gb"\? .*accelerator_override.*'),
+            ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 exceeds the cluster \(\[cluster\] has 64 GPUs\); write 64 or less"),
+            ('restart = "5 min"', 'restart = "1e300 s"', r'restart = "1e300 s" is not plausible \(needs a duration in the range of real machines and runs\); write for example ".*"'),
             ("fleets = 64, steps", "fleets = 65, steps", r"fleets = 65 is not a multiple of 64 .*; try 64 or 128"),
         ):
             with self.subTest(new):
@@ -182,9 +182,9 @@ class BadCommandLine(CliTest):
             (["predict", small, "--draws", "0"], r"--draws 0 is not between 1 and \d+; write for example --draws 8192"),
             (["predict", small, "--draws", "2000000000"], r"--draws 2000000000 is not between .*"),
             (["predict", small, "--seed=-1"], r"--seed -1 is negative; .*"),
-            (["search", small, "--max-time", "soon"], r'--max-time soon does not begin with a number \(needs a time\); write for example "55 min"'),
-            (["search", small, "--max-time", "55"], r'--max-time 55 has no unit \(needs a time\); write "55 min"'),
-            (["search", small, "--max-time", "5 GB"], r"--max-time 5 GB is not a quantity of the right kind .*"),
+            (["search", small, "--max-time", "soon"], r'--max-time soon does not begin with a number \(needs a duration\); write for example "55 min"'),
+            (["search", small, "--max-time", "55"], r'--max-time 55 has no unit \(needs a duration\); write "55 min"'),
+            (["search", small, "--max-time", "5 GB"], r"--max-time 5 GB has the wrong unit .*"),
             (["search", small, "--max-time=-5 min"], r'--max-time -5 min leaves no time to work; write for example "55 min"'),
             (["search", small, "--max-time", "0 s"], r"--max-time 0 s leaves no time to work; .*"),
         ):
@@ -216,13 +216,13 @@ class BadCommandLine(CliTest):
         (self.folder / "folder").mkdir()
         for file, message in (
             ("none.h5", r"cannot open none\.h5 \(No such file or directory\); give the path of a results file"),
-            ("study.toml", r"study\.toml is not a results file \(it does not begin as HDF5 does\); give a file that `prismopt search` wrote"),
-            ("cut.h5", r"cut\.h5 is damaged or cut short.*"),
+            ("study.toml", r"study\.toml is not a results file \(it has no HDF5 signature\); give a file that `prismopt search` wrote"),
+            ("cut.h5", r"cut\.h5 is damaged or truncated.*"),
             ("other.h5", r"other\.h5 is HDF5, but not a results file of prismopt .*; give a file that `prismopt search` wrote"),
             ("folder", r"folder is not a results file .*"),
         ):
             self.assert_refused(["report", file], message)
-        self.assert_refused(["inspect", "cut.h5"], r"cut\.h5 is damaged or cut short.*")
+        self.assert_refused(["inspect", "cut.h5"], r"cut\.h5 is damaged or truncated.*")
         (self.folder / "text.journal").write_text("not a journal")
         self.assert_refused(["inspect", "text.journal"], r"text\.journal is not a journal of prismopt .*; give the path of a \.journal file")
 

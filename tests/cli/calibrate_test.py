@@ -81,7 +81,7 @@ class Calibrate(CliTest):
         self.assertNotIn("constant", self.output("calibrate", "ops.csv"))
         self.write(operations(60, replicas=1), "ops.csv")
         text = self.output("calibrate", "ops.csv")
-        self.assertRegex(text, r"# Left to the profile: gpu: ")
+        self.assertRegex(text, r"# From the profile: gpu: ")
         self.assertNotRegex(text, r"(?m)^gpu = ")
 
     def test_numbers_that_cannot_be_are_refused(self):
@@ -127,7 +127,7 @@ class Calibrate(CliTest):
         text = self.output("calibrate", "ops.csv", "gpus.csv")
         gpu = re.search(r"(?m)^gpu = .*$", text)[0]
         self.assertIn("gpus.csv", gpu)
-        self.assertRegex(gpu, r"of more values than the 4 of: .*ops\.csv")
+        self.assertRegex(gpu, r"from more values than the 4 values of: .*ops\.csv")
 
     def test_lines_that_cannot_be_are_counted_and_shown(self):
         lines = operations(60).splitlines(keepends=True)
@@ -150,7 +150,7 @@ class Calibrate(CliTest):
             return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", told.stdout)[0], told.stderr
         good, said = law_with(None)
         self.assertEqual(said, "")
-        for absurd, reason in (("5e8", "more than 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
+        for absurd, reason in (("5e8", "above 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
                                ("1e99", "more than a day"), ("-3", "negative duration")):
             law, said = law_with(absurd)
             self.assertEqual(law, good)
@@ -193,7 +193,7 @@ class Calibrate(CliTest):
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
         self.refused(gzip.compress(good.encode())[:-200], "gzip", name="ops.csv.gz")
-        self.refused(gzip.compress(good.encode()) + b"garbage", "no gzip", name="ops.csv.gz")
+        self.refused(gzip.compress(good.encode()) + b"garbage", "not gzip", name="ops.csv.gz")
         self.refused("step,dp,op,dur_us\n1,0,x,5\n", ":1:", "stage", "start_us")
         self.refused(good.replace("\n", "\n1,0,0,forward-compute,0,0,abc,5\n", 1), ":2:", '"abc"')
         self.refused(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)
@@ -201,7 +201,7 @@ class Calibrate(CliTest):
         self.refused('{"traceEvents": [{"ph": "X", "cat": "kernel"', name="cut.json")
         # Two jobs in one file: the same operation of the same step twice.
         self.refused(good + good.split("\n", 1)[1], "twice")
-        self.refused(HEADER, "no line below it")
+        self.refused(HEADER, "no usable line")
         # One after the other, under other step numbers.
         later = "".join(re.sub(r"^(\d+)", lambda step: str(int(step[1]) + 5000), line) for line in
                         (line.rsplit(",", 1)[0] + f",{5 * float(line.rsplit(',', 1)[1]):.1f}\n" for line in good.splitlines()[1:]))

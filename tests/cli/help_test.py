@@ -141,7 +141,7 @@ class Init(CliTest):
                 given = {"--workload": "llama3-8b", "--gpus": "64", option: value}
                 self.assertIn(f"{option} {value} is not above 0", self.refusal("init", *(word for pair in given.items() for word in pair)))
         self.assertIn("these options make no scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
-        self.assertIn("does not fill nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
+        self.assertIn("does not fill whole nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
 
     def test_tokens_take_si_suffixes(self):
         for text, tokens in (("15T", 15e12), ("300B", 300e9), ("15.6e12", 15.6e12)):

@@ -41,7 +41,7 @@ class Merge(CliTest):
         self.output("merge", "--out", "again.h5", "--part", "two.h5", parts[1])
         self.assertEqual(self.front("again.h5"), self.front("whole.h5"))
         self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]),
-                         r"two of the files hold part 1 of 3: parts do not overlap")
+                         r"two of the files contain part 1 of 3: parts must not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
         self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is what this command reads")
 
@@ -59,7 +59,7 @@ class Merge(CliTest):
         for text in (self.output("report", "1.h5"), self.output("report", "3.h5").replace("part 3 of 5", "part 1 of 5")):
             self.assertRegex(text, r"front of 0 points")
             self.assertRegex(text, r"No plan of part 1 of 5 is feasible")
-            self.assertRegex(text, r"of which 72 were looked at: 72 plans, 0 feasible .*; infeasible:\n +72 +100.0 % +gpus not divisible")
+            self.assertRegex(text, r"of which 72 were examined: 72 plans, 0 feasible .*; infeasible:\n +72 +100.0 % +gpus not divisible")
             self.assertRegex(text, r"Search: proved complete: no feasible plan in part 1 of 5 of the space")
         self.assertRegex(self.output("inspect", "2.h5"), r"0 feasible.*The front is empty.*no feasible plan in part 2 of 5")
         self.output("report", "1.h5", "--html", "1.html", "--csv", "1.csv", "--svg", "plots")

@@ -49,7 +49,7 @@ class Orders(CliTest):
 
     def test_refuses_what_cannot_be_searched(self):
         for schedule, held, why in (("1f1b", 4, "zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"),
-                                    ("zb_h1", 0, "one holds 1 at least"), ("zb_v v=2", 1, "raise the limit")):
+                                    ("zb_h1", 0, "needs at least 1"), ("zb_v v=2", 1, "raise the limit")):
             self.assertIn(why, self.refusal(*self.arguments(schedule), "--search-order", held))
         self.assertIn("leave one out", self.refusal(*self.arguments("zb_h1"), "--search-order", 4, "--orders", "orders.csv"))
 
@@ -58,7 +58,7 @@ class Orders(CliTest):
         self.output(*self.arguments("1f1b"), "--write-orders", path)
         lines = path.read_text().splitlines()
         for changed, why in (
-            ([lines[0] + ",0F3", *lines[1:]], "rank 0: 0F3 is there twice"),
+            ([lines[0] + ",0F3", *lines[1:]], "rank 0: 0F3 is listed twice"),
             ([*lines[:2], lines[2].replace(",2B7", ""), lines[3]], "rank 2: 2I7 is missing"),
             ([lines[0].replace("0F0,0F1", "0B0,0F1").replace(",0B0", ",0F0"), *lines[1:]], "rank 0's 0B0 waits for rank 0's 0F0"),
             ([*lines[:3], lines[3] + ",what"], "orders.csv:4: column 33, 'what'"),

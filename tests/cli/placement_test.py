@@ -74,7 +74,7 @@ class Placement(CliTest):
         def refusal(*more):
             return self.refusal("predict", support.SMALL, "--design", DESIGN, *more)
 
-        self.assertIn("is of another cluster: it has 9 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 9)))
+        self.assertIn("describes another cluster: it has 9 nodes, [cluster] has 8", refusal("--nodes", self.nodes_file([1] * 9)))
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
@@ -110,7 +110,7 @@ class Placement(CliTest):
         self.assertIn(1, plan["nodes"]["left_out"])
         self.output("export", "slow.h5", "--target", "slurm", "--out", "job.sbatch")
         script = (self.folder / "job.sbatch").read_text()
-        self.assertRegex(script, r"To be kept out of it: nodes 1\b.*\(the slowest, 1, takes 1.3 times as long\)")
+        self.assertRegex(script, r"Not in the job: nodes 1\b.*\(the slowest, 1, takes 1.3 times as long\)")
         self.assertIn("--exclude=HOSTS", script)
 
 

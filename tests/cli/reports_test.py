@@ -24,7 +24,7 @@ class Reports(CliTest):
         no_plans = ("same plan under another name", "schedule not defined")
         self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0 and reason not in no_plans})
         self.assertEqual(counts["plans"], counts["feasible"] + sum(told.values()))
-        self.assertRegex(text, rf"\n  {counts['raw_tuples'] - counts['plans']} of {counts['raw_tuples']} combinations of values are no plans")
+        self.assertRegex(text, rf"\n  {counts['raw_tuples'] - counts['plans']} of {counts['raw_tuples']} combinations of values are not plans of their own")
 
     def test_validate_estimates_a_large_space(self):
         """By places spread over it; tests of the dry run compare its own estimate with this one."""
@@ -37,7 +37,7 @@ class Reports(CliTest):
         all_counts = [counts["feasible"], *counts["rejected"].values()]
         self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
         text = self.output("validate", toml)
-        self.assertRegex(text, rf"valid\nSpace: {raw} combinations of values, of which \d+ were looked at: \d+ plans, \d+ feasible")
+        self.assertRegex(text, rf"valid\nSpace: {raw} combinations of values, of which \d+ were examined: \d+ plans, \d+ feasible")
         self.assertRegex(text, r"in the whole space: about [\d.e+]+ plans, about [\d.e+]+ feasible\n")
 
     def test_outputs_do_not_overwrite_each_other(self):

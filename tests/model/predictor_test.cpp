@@ -191,7 +191,7 @@ TEST(Predictor, RefusesCheckpointsAndSparesThatDoNotSuit)
     rarely.checkpoint_interval = Seconds{1e12};
     EXPECT_EQ(reason(rarely), "");  // no checkpoint at all
     problem.reliability.node_failure_rate = PerSecond{100.0 / 86400.0};
-    EXPECT_EQ(reason(rarely), "run never ends");
+    EXPECT_EQ(reason(rarely), "run never finishes");
     problem.phases.front().tokens *= 1e-6;
     EXPECT_EQ(reason(rarely), "");  // not many failures fall into so short a run
     problem = noisy_steps();

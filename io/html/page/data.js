@@ -54,7 +54,7 @@ const samePopulation = studies.every((study) => study.population === studies[0].
 
 function populationText() {
     if (samePopulation) return `Quantiles are taken over ${studies[0].population}.`;
-    return `Quantiles are taken over different things: ${studies.map((study) => `${study.name} over ${study.population}`).join(", ")}; ` +
+    return `Quantiles are taken over different populations: ${studies.map((study) => `${study.name} over ${study.population}`).join(", ")}; ` +
         "differences come from the nodes as well as from the plans.";
 }
 

@@ -70,7 +70,7 @@ function cloudTip(study, at, drawn) {
         return `${escaped(objective.long_name)} ${digits(study.cloud.columns[k][at] / unit.size, 3)} ${unit.name}`;
     });
     const index = cloudIndex(study, at);
-    return `<b>plan ${index}</b> (${drawn ? "drawn, off the front" : "not drawn: its lower bounds"})<br>` +
+    return `<b>plan ${index}</b> (${drawn ? "evaluated, off the front" : "not evaluated: lower bounds"})<br>` +
         `${escaped(planOf(study, labelsAt(study, index)))}<br>${values.join("<br>")}`;
 }
 
@@ -84,7 +84,7 @@ function cloudSeries(study, x, y, units, drawn) {
         pairs[2 * (i - from) + 1] = columns[y.objective][i] / units.y.size;
     }
     return {
-        id: `${drawn ? "drawn" : "bounded"}${studies.indexOf(study)}`, name: drawn ? "drawn, off the front" : "lower bounds of plans not drawn",
+        id: `${drawn ? "drawn" : "bounded"}${studies.indexOf(study)}`, name: drawn ? "evaluated, off the front" : "not evaluated: lower bounds",
         type: "scatter", large: true, largeThreshold: 1, progressive: 0, data: pairs, dimensions: ["x", "y"], symbolSize: drawn ? 4 : 2.5,
         itemStyle: { color: themeColour("soft"), opacity: drawn ? 0.55 : 0.3 },
         tooltip: { formatter: (event) => cloudTip(study, from + event.dataIndex, drawn) }, silent: false, z: 1,
@@ -177,9 +177,9 @@ function frontOption() {
 }
 
 function cloudNote(hasCloud) {
-    if (!hasCloud) return "Plans off the front are shown where both axes are objectives of the search.";
+    if (!hasCloud) return "Plans off the front are shown only if both axes are objectives of the search.";
     const all = studies.reduce((sum, study) => sum + study.cloud.total, 0);
     const shown = studies.reduce((sum, study) => sum + study.cloud.index.length, 0);
     if (all === 0) return "";
-    return shown === all ? `${counted(all, "plan")} off the front.` : `${grouped(shown)} of ${counted(all, "plan")} off the front, evenly thinned.`;
+    return shown === all ? `${counted(all, "plan")} off the front.` : `${grouped(shown)} of ${counted(all, "plan")} off the front, evenly subsampled.`;
 }

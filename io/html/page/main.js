@@ -7,11 +7,11 @@ function startNavigation() {
     }
 }
 
-const names = studies.map((study) => study.name).join(" beside ");
+const names = studies.map((study) => study.name).join(" vs. ");
 const jobs = new Set(studies.map(jobTitle));
 const title = studies.length === 1 ? jobTitle(studies[0])
-    : jobs.size === 1 ? `${[...jobs][0]}: ${studies.map(nameInFile).join(" beside ")}`
-        : studies.map((study) => `${nameInFile(study)}, ${jobTitle(study)},`).join(" beside ").replace(/,$/, "");
+    : jobs.size === 1 ? `${[...jobs][0]}: ${studies.map(nameInFile).join(" vs. ")}`
+        : studies.map((study) => `${nameInFile(study)}, ${jobTitle(study)},`).join(" vs. ").replace(/,$/, "");
 document.title = `${title} – prismopt`;
 document.getElementById("title").textContent = title;
 document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +

@@ -36,7 +36,7 @@ function parallelOption() {
         if (values.every(Number.isFinite)) others.push(line(labelsAt(study, cloudIndex(study, i)), values));
     }
     document.getElementById("parallel-note").textContent =
-        `${grouped(others.length)} of ${grouped(cloud.total)} plans off the front${cloud.drawn > 0 ? ", of those that were drawn" : ", at their lower bounds"}; the front and the selected plans in colour` +
+        `${grouped(others.length)} of ${grouped(cloud.total)} plans off the front${cloud.drawn > 0 ? ", of those that were evaluated" : ", at their lower bounds"}; the front and the selected plans in colour` +
         (studies.length > 1 ? `; of ${study.name}.` : ".");
     const text = themeColour("text");
     const series = (name, data, style, z) => ({ name, type: "parallel", data, lineStyle: style, z, progressive: 500, smooth: false, inactiveOpacity: 0.02 });

@@ -45,7 +45,7 @@ function intervalOption() {
     const unit = unitFor("s", largestOf(run.interval.map((one) => one.at)) / 4);
     const axis = axisStyle(`checkpoint interval (${unit.name})`, { type: "log", axisLabel: { color: themeColour("soft"), hideOverlap: true, formatter: (value) => digits(value, 2) } });
     const chosen = run.interval_s === null || run.interval.length === 0 ? null : run.interval_s / unit.size;
-    return curveOption("Checkpoint interval", run.interval, (one) => one.at / unit.size, { ...axis, ...logRange(run.interval.map((one) => one.at / unit.size)) }, chosen, "the plan's",
+    return curveOption("Checkpoint interval", run.interval, (one) => one.at / unit.size, { ...axis, ...logRange(run.interval.map((one) => one.at / unit.size)) }, chosen, "this plan",
         (one) => `every ${quantityText(one.at, "s", 3)}`);
 }
 
@@ -56,15 +56,15 @@ function logRange(values) {
 function sparesOption() {
     const { run } = curvedPoint();
     const axis = axisStyle("spare nodes", { type: "value", minInterval: 1, min: 0 });
-    return curveOption("Spare nodes", run.spares, (one) => one.at, axis, run.spare_nodes, "the plan's", (one) => counted(one.at, "spare node"));
+    return curveOption("Spare nodes", run.spares, (one) => one.at, axis, run.spare_nodes, "this plan", (one) => counted(one.at, "spare node"));
 }
 
 function reliabilityText() {
     const { run, label } = curvedPoint();
     const failures = run.between_failures_s === null ? "no failures." : `one failure every ${quantityText(run.between_failures_s, "s")} on average.`;
-    const interval = run.interval_s === null ? "No checkpoints." : `The plan writes one every ${quantityText(run.interval_s, "s")}; Young's formula says ${quantityText(run.young_s, "s")}, the exact optimum of the mean is ${quantityText(run.optimal_s, "s")}.`;
+    const interval = run.interval_s === null ? "No checkpoints." : `The plan writes one every ${quantityText(run.interval_s, "s")}; Young's formula gives ${quantityText(run.young_s, "s")}, and the interval with the lowest mean training time is ${quantityText(run.optimal_s, "s")}.`;
     const spares = run.spare_nodes === null ? "The scenario assumes that there are always enough spare nodes." : `The plan holds ${counted(run.spare_nodes, "spare node")}.`;
-    return `${label[0].toUpperCase() + label.slice(1)}: ${failures} ${interval} ${run.spares.length > 0 ? spares : run.spares_note} Points: the same draws of steps and failures, so that differences are not blurred; whiskers: 95 % confidence intervals of p99.`;
+    return `${label[0].toUpperCase() + label.slice(1)}: ${failures} ${interval} ${run.spares.length > 0 ? spares : run.spares_note} All points use the same draws of steps and failures, which makes their differences more precise. Whiskers: 95 % confidence intervals of p99.`;
 }
 
 function startReliability() {

@@ -82,14 +82,14 @@ function sensitivityTable() {
         return signed(inPercent() ? (100 * one.change) / of.plan[figure] : one.change / unit.size, unit);
     });
     const rows = of.effects.map((effect) => [effect.name, effect.infeasible ? `infeasible: ${effect.infeasible}` : kinds[effect.kind][0], ...cells(effect)]);
-    document.getElementById("sensitivity-table").replaceChildren(plainTable(["what", "change", ...shown.map(([, title]) => title)], rows));
+    document.getElementById("sensitivity-table").replaceChildren(plainTable(["source", "change", ...shown.map(([, title]) => title)], rows));
 }
 
 function sensitivityText() {
     const { point, given } = movedPoint();
     const own = point.run ? `Failures, restarts, checkpoints, spare nodes and variability are changed one at a time, with the draws of the plan (${grouped(point.run.draws)} steps). ` : "";
-    const more = given ? `Kernels and hardware: by ${grouped(given.draws)} draws, each source of variance removed, each class of kernels and each number of the hardware ` +
-        `${given.faster_percent} % better, alone (${given.design}). Whiskers: 95 % confidence intervals, where there are enough draws. `
+    const more = given ? `Kernels and hardware: ${grouped(given.draws)} draws, with each source of variance removed, and each kernel class and hardware parameter ` +
+        `improved by ${given.faster_percent} %, one at a time (${given.design}). Whiskers: 95 % confidence intervals, where there are enough draws. `
         : "For kernels and hardware, run prismopt sensitivity --json and pass its file to report --sensitivity.";
     return `${own}${more}`;
 }
@@ -111,7 +111,7 @@ function startSensitivity() {
     const first = moved.find((one) => one.given) ?? moved[0];
     fillSelect("sensitivity-point", moved.map(({ point }) => [point.key, `${point.label}: ${point.plan}`]), first.point.key);
     fillSelect("sensitivity-figure", figures, "training_p99");
-    makeChart("sensitivity-chart", "What moves the training time", sensitivityOption);
+    makeChart("sensitivity-chart", "Sensitivity of the training time", sensitivityOption);
     drawSensitivity();
     for (const id of ["sensitivity-point", "sensitivity-figure", "sensitivity-relative"]) document.getElementById(id).addEventListener("change", drawSensitivity);
 }

@@ -9,7 +9,7 @@ function infeasibleOption() {
         ...baseOption(""),
         grid: { left: narrow() ? 150 : 310, right: narrow() ? 70 : 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
         legend: studies.length > 1 ? legendStyle({ top: 8 }) : undefined,
-        xAxis: axisStyle("raw tuples (logarithmic)", { type: "log", min: 1 }),
+        xAxis: axisStyle("combinations of values (logarithmic)", { type: "log", min: 1 }),
         yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: narrow() ? 140 : 290, overflow: "break", fontSize: narrow() ? 11 : 12, lineHeight: 13 } }),
         series: studies.map((study) => ({
             name: study.name, type: "bar", barMaxWidth: 20, itemStyle: { color: studyStyle(study).color, decal: studyStyle(study).decal },
@@ -23,7 +23,7 @@ function infeasibleOption() {
 function startInfeasible() {
     const sentences = studies.map((study) => {
         const { raw_tuples: raw, feasible, looked_at: looked, plans } = study.space;
-        const seen = looked === raw ? "" : `${grouped(looked)} of ${grouped(raw)} combinations of values were looked at: `;
+        const seen = looked === raw ? "" : `${grouped(looked)} of ${grouped(raw)} combinations of values were examined: `;
         return `${studies.length > 1 ? `${study.name}: ` : ""}${seen}${grouped(plans)} plans, ${grouped(feasible)} of them feasible.`;
     });
     document.getElementById("infeasible-text").textContent = sentences.join(" ");

@@ -24,7 +24,7 @@ function whenFact(point) {
     const last = point.completion.at(-1);
     const unit = unitFor("s", last.seconds);
     const shown = (seconds) => (seconds === null ? "–" : `${digits(seconds / unit.size, 3)} ${unit.name}`);
-    return fact("Done with 99 % probability after", shown(last.seconds), last.date ? `by ${last.date}` : null,
+    return fact("Done with 99 % probability within", shown(last.seconds), last.date ? `by ${last.date}` : null,
         ...point.completion.slice(0, -1).map((one) => withDate(`${one.quantile}: ${shown(one.seconds)}`, one.date)));
 }
 
@@ -70,7 +70,7 @@ function sureFact(point) {
     const [value, low, high] = point.estimates.training_time_p99;
     const { model_low: modelLow, model_high: modelHigh } = point.numbers;
     const byDraws = model === null || low === null || high === null || high - low > value * (modelHigh - modelLow);
-    return fact("How sure: the p99 time may lie anywhere in", byDraws ? sampling : model, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
+    return fact("Uncertainty of the p99 time", byDraws ? sampling : model, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
         `sampling error: ${sampling} (${samplingOf})`);
 }
 
@@ -93,7 +93,7 @@ function marginText(point) {
     const { units } = point.study.objectives[0];
     const [value, other] = [point.objectives[0][0], next.objectives[0][0]];
     const more = other / value - 1;
-    if (more === 0) return `${next.label} is as good in this objective.`;
+    if (more === 0) return `${next.label} is equally good in this objective.`;
     return `Next on the front: ${next.label} with ${quantityText(other, units)}, ${quantityText(other - value, units)} (${more < 0.0005 ? "less than 0.1 %" : percent(more)}) more` +
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
@@ -132,7 +132,7 @@ function namedTable(study) {
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
         `${point.design}${point.hardware ? `; hardware: ${point.hardware}` : ""}`));
-    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans worth naming" }, element("table", { class: "named stacks" },
+    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Best, knee and cheapest plan" }, element("table", { class: "named stacks" },
         element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
         element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },
             ...cells.map((cell) => labelled(cell, point))), words(point)]))));

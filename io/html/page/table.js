@@ -128,9 +128,9 @@ function startTable() {
     document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
     document.getElementById("within").addEventListener("input", showCheapest);
     showCheapest();
-    const notes = [populationText(), phasesText(), "Knee: the plan nearest to the best of every objective at once, each scaled from the front's best to its worst."];
+    const notes = [populationText(), phasesText(), "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
     if (points.some((point) => point.dominated)) {
-        notes.push("Grey: dominated by another plan once both were estimated again on fresh draws; kept because the first estimates selected it.");
+        notes.push("Grey: dominated by another plan once both were re-estimated on fresh draws; kept because the first estimates selected it.");
     }
     if (anyProvisional) notes.unshift(provisionalText);
     document.getElementById("points-note").textContent = notes.filter(Boolean).join(" ");

@@ -28,7 +28,7 @@ function studyTrust(study) {
     made.append(definitions([
         ["quantiles over", study.population], ["costs at", study.price],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at a simultaneous confidence level of ${percent(trust.confidence)}` : "no"],
-        ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} drawn, ${grouped(trust.pruned)} excluded by their lower bounds, ${grouped(trust.open)} open`],
+        ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} evaluated, ${grouped(trust.pruned)} excluded by their lower bounds, ${grouped(trust.open)} open`],
         ["step draws", `${grouped(trust.draws)} in the search, ${study.provisional ? "none" : `${grouped(trust.confirming)} more on a fresh stream`} to confirm the front`],
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
         ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${counted(trust.threads, "thread")} each`],
@@ -41,7 +41,7 @@ function startTrust() {
     const place = document.getElementById("trust-text");
     place.append(...studies.map(studyTrust));
     const figure = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)}`);
-    place.append(element("h3", {}, "Predictions beside published measurements"), element("p", {}, data.check_model.compared),
+    place.append(element("h3", {}, "Predictions and published measurements"), element("p", {}, data.check_model.compared),
         plainTable(["source", "runs", "mean error (%)", "median (%)", "bias (%)", "worst (%)", "rank correlation"],
             data.check_model.sources.map((row) => [row.name, row.rows, figure(row.mean_absolute), figure(row.median_absolute), figure(row.bias), figure(row.worst),
                 row.rank_correlation === null ? "–" : row.rank_correlation.toFixed(3)])),

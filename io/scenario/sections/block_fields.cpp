@@ -77,12 +77,12 @@ void check_heads(Table& table, std::string_view block, int heads, int key_heads,
     if (head == 0 && static_cast<int>(hidden) % heads != 0) {
         refuse(table, block, "heads",
                {fmt::format("gives {} attention heads for a hidden size of {}", heads, hidden), "heads must divide hidden",
-                "change one of the two, or give the size of a head"});
+                "change one of the two, or give the head dimension"});
     }
     if (heads % key_heads != 0) {
         refuse(table, block, "kv_heads",
-               {fmt::format("gives {} key and value heads for {} attention heads", key_heads, heads),
-                "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", heads)});
+               {fmt::format("gives {} key/value heads for {} attention heads", key_heads, heads), "kv_heads must divide heads",
+                fmt::format("write kv_heads = {} or a divisor", heads)});
     }
 }
 
@@ -92,16 +92,17 @@ void check(Table& table, const AttentionBlock& block, double hidden)
     for (const auto& [value, key] : {std::pair{block.chunk, "chunk"}, {block.context, "context"}}) {
         if (block.window > 0 && value > 0) {
             refuse(table, AttentionBlock::name, key,
-                   {"contradicts window", "a query sees a window, a chunk, or another sequence", "leave one of the two out"});
+                   {"cannot be combined with window", "a query attends to a window, a chunk, or another sequence",
+                    "remove one of the two"});
         }
     }
     if (block.chunk > 0 && block.context > 0) {
         refuse(table, AttentionBlock::name, "chunk",
-               {"contradicts context", "a query sees a chunk or another sequence", "leave one of the two out"});
+               {"cannot be combined with context", "a query attends to a chunk or to another sequence", "remove one of the two"});
     }
     if (block.context == 0 && block.context_width > 0) {
         refuse(table, AttentionBlock::name, "context_width",
-               {"needs context", "it is the width of the other sequence", "give context, or leave it out"});
+               {"needs context", "it is the hidden size of the other sequence", "give context, or remove it"});
     }
 }
 
@@ -109,7 +110,7 @@ void check(Table& table, const ExpertsBlock& block, double /*hidden*/)
 {
     if (block.active > block.count) {
         refuse(table, ExpertsBlock::name, "active",
-               {fmt::format("gives {} active experts of {}", block.active, block.count), "a token goes to some of them",
+               {fmt::format("gives {} active of {} experts", block.active, block.count), "a token is routed to some of them",
                 fmt::format("write active = {} or less", block.count)});
     }
 }
@@ -127,7 +128,7 @@ void check(Table& table, const GatedDeltaBlock& block, double /*hidden*/)
 {
     if (block.value_heads % block.key_heads != 0) {
         refuse(table, GatedDeltaBlock::name, "value_heads",
-               {fmt::format("gives {} for {} heads of keys", block.value_heads, block.key_heads),
+               {fmt::format("gives {} value heads for {} key heads", block.value_heads, block.key_heads),
                 "key_heads must divide value_heads", "change one of the two"});
     }
 }
@@ -136,8 +137,8 @@ void check(Table& table, const InteractionBlock& block, double /*hidden*/)
 {
     if ((block.layers > 0) != (block.rank > 0)) {
         refuse(table, InteractionBlock::name, block.layers > 0 ? "layers" : "rank",
-               {"needs the other of layers and rank", "cross layers have both, products of all pairs neither",
-                "give both, or leave both out"});
+               {"needs both layers and rank", "cross layers have both, dot products of all pairs neither",
+                "give both or neither"});
     }
 }
 
@@ -145,7 +146,7 @@ void check(Table& table, const LinearBlock& block, double /*hidden*/)
 {
     if (block.activated && (block.activation == Activation::swiglu || block.activation == Activation::geglu)) {
         refuse(table, LinearBlock::name, "activation",
-               {"has a gate", "a product on its own has no second one", "use block = \"mlp\""});
+               {"is gated", "a single linear layer has no gate projection", "use block = \"mlp\""});
     }
 }
 

@@ -7,37 +7,40 @@ namespace prismopt {
 namespace {
 
 constexpr Range gpus_range{"GPUs of the cluster", 1, 10'000'000, "16384"};
-constexpr Range group_range{"GPUs that the tier joins", 1, 10'000'000, "8"};
+constexpr Range group_range{"GPUs per group of the tier", 1, 10'000'000, "8"};
 constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 100'000, "132"};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
-constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "7"};
-constexpr Range loss_of_packets_range{"the share of packets that are lost", 0, 1, "1e-5", Range::Ends::open_high};
-constexpr Range node_range{"number of a node", 0, 10'000'000, "3"};
-constexpr Range node_factor_range{"how many times as long a node computes", 0.1, 100, "1.2"};
-constexpr Range gradient_range{"bytes of a gradient in its reduction", 1, 8, "4"};
-constexpr Range loss_range{"bytes that the loss moves per logit", 0, 1000, "24"};
-constexpr Range share_range{"the share of compute that a collective beside it takes", 0, 1, "0.1", Range::Ends::open_high};
+constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
+                                       "7"};
+constexpr Range loss_of_packets_range{"packet loss rate", 0, 1, "1e-5", Range::Ends::open_high};
+constexpr Range node_range{"node number", 0, 10'000'000, "3"};
+constexpr Range node_factor_range{"compute time of the node over that of a nominal node", 0.1, 100, "1.2"};
+constexpr Range gradient_range{"bytes per gradient element in its reduction", 1, 8, "4"};
+constexpr Range loss_range{"memory traffic of the loss, in bytes per logit", 0, 1000, "24"};
+constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view own_accelerator =
-    "describe your own: name the nearest one, and give what differs in accelerator_override (docs/scenario.md)";
+    "describe your own: name the closest one and give the differences in accelerator_override (docs/scenario.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
 const Fields<Efficiency>& efficiency_fields()
 {
     static const auto fields =
-        Fields<Efficiency>("efficiency", "shares of the peaks that kernels reach")
-            .number("gemm", &Efficiency::gemm, {"large matrix products, of the peak", 0, 1, "0.8", Range::Ends::open_low})
+        Fields<Efficiency>("efficiency", "shares of the peak rates that kernels reach")
+            .number("gemm", &Efficiency::gemm,
+                    {"large matrix products: share of the peak compute rate", 0, 1, "0.8", Range::Ends::open_low})
             .complete()
             .number("attention", &Efficiency::attention,
-                    {"fused attention, forward, of the peak", 0, 1, "0.55", Range::Ends::open_low})
+                    {"fused attention, forward pass: share of the peak compute rate", 0, 1, "0.55", Range::Ends::open_low})
             .complete()
             .number("attention_backward", &Efficiency::attention_backward,
-                    {"fused attention, backward, of the peak", 0, 1, "0.45", Range::Ends::open_low})
+                    {"fused attention, backward pass: share of the peak compute rate", 0, 1, "0.45", Range::Ends::open_low})
             .complete()
             .number("memory", &Efficiency::memory,
-                    {"elementwise kernels, of the memory bandwidth", 0, 1, "0.8", Range::Ends::open_low})
+                    {"elementwise kernels: share of the memory bandwidth", 0, 1, "0.8", Range::Ends::open_low})
             .complete()
             .number("gemm_low", &Efficiency::gemm_low,
-                    {"products of 8 and 4 bits, of their peaks; unless given: as gemm", 0, 1, "0.7", Range::Ends::open_low});
+                    {"8-bit and 4-bit matrix products: share of their peak rates; default: gemm", 0, 1, "0.7",
+                     Range::Ends::open_low});
     return fields;
 }
 
@@ -55,31 +58,30 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
         last ? table.find("group") : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
     tier.group_gpus = group ? tier.group_gpus : gpus;
     if (last && tier.group_gpus != gpus) {
-        group->fail({"does not join the whole cluster",
-                     fmt::format("the cluster has {} GPUs and the last tier joins them all", gpus),
+        group->fail({"does not span the whole cluster", fmt::format("the last tier joins all {} GPUs of the cluster", gpus),
                      fmt::format("remove it or write {}", gpus)});
     }
     if (inner && (tier.group_gpus % inner->group_gpus != 0 || tier.group_gpus <= inner->group_gpus)) {
         (group ? *group : cluster_gpus)
-            .fail(
-                {"does not nest",
-                 fmt::format("needs a larger multiple of {}, the GPUs of tier \"{}\" inside it", inner->group_gpus, inner->name),
-                 multiples_near(tier.group_gpus, inner->group_gpus) + "; a job may use fewer GPUs: gpus in [space]"});
+            .fail({"does not nest",
+                   fmt::format("needs a larger multiple of {}, the group size of the inner tier \"{}\"", inner->group_gpus,
+                               inner->name),
+                   multiples_near(tier.group_gpus, inner->group_gpus) + "; a job may use fewer GPUs: gpus in [space]"});
     }
 }
 
 const Fields<NetworkTier>& tier_fields()
 {
     static const auto fields =
-        Fields<NetworkTier>("[[cluster.tier]]", "a tier of the network, from the innermost: groups of GPUs that it joins")
-            .base("link", catalog_links, catalog_link, "links of the catalog")
+        Fields<NetworkTier>("[[cluster.tier]]", "a network tier, innermost first: the links that join groups of GPUs")
+            .base("link", catalog_links, catalog_link, "links in the catalog")
             .text("name", &NetworkTier::name, "node", "name of the tier")
             .required()
             .include(link_fields())
             .integer("group", &NetworkTier::group_gpus, group_range)
             .number("oversubscription", &NetworkTier::oversubscription, oversubscription_range)
             .quantity("aggregate", &NetworkTier::aggregate, "25.6 Tb/s",
-                      "bandwidth of the circuit that all GPUs of a group below share, between buildings")
+                      "bandwidth of the circuit between buildings, which all GPUs of a group of the tier below share")
             .number("loss", &NetworkTier::loss, loss_of_packets_range)
             .custom({"variability", "per-step factor of the tier's bandwidth", std::string(law_example), {law_shape()}},
                     [](const Value&, NetworkTier&, Keys) {});  // of the scenario's variability: read_tier_variability()
@@ -96,8 +98,8 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
         tier_fields().read_whole(table, Keys::all, tier);
         check_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
         if (const auto aggregate = table.find("aggregate"); aggregate && i == 0) {
-            aggregate->fail({"has nothing below it to share it", "the first tier joins GPUs, which have links of their own",
-                             "give bandwidth only, or put a tier inside this one"});
+            aggregate->fail({"does not apply to the first tier", "it joins single GPUs, each with its own link",
+                             "give bandwidth only, or add an inner tier"});
         }
         tiers.push_back(tier);
     }
@@ -111,7 +113,7 @@ struct SlowNode {
 
 const Fields<SlowNode>& slow_node_fields()
 {
-    static const auto fields = Fields<SlowNode>("slow_nodes", "a node that is known to be slow")
+    static const auto fields = Fields<SlowNode>("slow_nodes", "a known slow node")
                                    .integer("node", &SlowNode::node, node_range)
                                    .required()
                                    .number("factor", &SlowNode::factor, node_factor_range)
@@ -129,7 +131,7 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
         SlowNode slow;
         slow_node_fields().read_whole(table, Keys::all, slow);
         if (slow.node >= cluster.nodes() || named[slow.node]) {
-            table.find("node")->fail({slow.node < cluster.nodes() ? "is listed twice" : "is no node of the cluster",
+            table.find("node")->fail({slow.node < cluster.nodes() ? "is listed twice" : "is not a node of the cluster",
                                       fmt::format("its {} nodes are numbered from 0", cluster.nodes()),
                                       "list each slow node once"});
         }
@@ -144,29 +146,33 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
 const Fields<Accelerator>& accelerator_fields()
 {
     static const auto fields =
-        Fields<Accelerator>("accelerator_override", "numbers of the accelerator that differ from the catalog's")
-            .quantity("peak_bf16", &Accelerator::peak_bf16, "989.4 TFLOP/s", "peak of dense 16-bit products")
+        Fields<Accelerator>("accelerator_override", "parameters of the accelerator that differ from the catalog entry")
+            .quantity("peak_bf16", &Accelerator::peak_bf16, "989.4 TFLOP/s", "peak rate of dense 16-bit matrix products")
             .complete()
-            .quantity("peak_fp32", &Accelerator::peak_fp32, "67 TFLOP/s", "peak of dense 32-bit products, if there are any")
-            .quantity("peak_tf32", &Accelerator::peak_tf32, "494.7 TFLOP/s", "peak of dense TF32 products, if there are any")
-            .quantity("peak_fp8", &Accelerator::peak_fp8, "1978.9 TFLOP/s", "peak of dense 8-bit products, if there are any")
-            .quantity("peak_fp4", &Accelerator::peak_fp4, "9000 TFLOP/s", "peak of dense 4-bit products, if there are any")
+            .quantity("peak_fp32", &Accelerator::peak_fp32, "67 TFLOP/s",
+                      "peak rate of dense 32-bit matrix products, if supported")
+            .quantity("peak_tf32", &Accelerator::peak_tf32, "494.7 TFLOP/s",
+                      "peak rate of dense TF32 matrix products, if supported")
+            .quantity("peak_fp8", &Accelerator::peak_fp8, "1978.9 TFLOP/s",
+                      "peak rate of dense 8-bit matrix products, if supported")
+            .quantity("peak_fp4", &Accelerator::peak_fp4, "9000 TFLOP/s",
+                      "peak rate of dense 4-bit matrix products, if supported")
             .integer("multiprocessors", &Accelerator::multiprocessors, multiprocessors_range)
             .complete()
             .quantity("memory", &Accelerator::memory, "80 GiB", "memory of a GPU")
             .complete()
             .quantity("memory_reserved", &Accelerator::memory_reserved, "3 GiB",
-                      "memory that the training cannot use: context, communication buffers, fragmentation", Sign::zero_or_more)
+                      "memory unavailable to the training: context, communication buffers, fragmentation", Sign::zero_or_more)
             .complete()
-            .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s", "bandwidth of a GPU's memory")
+            .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s", "memory bandwidth of a GPU")
             .complete()
             .quantity("host_link", &Accelerator::host_link, "64 GB/s",
-                      "bandwidth to the host, per GPU and direction, for offload")
+                      "bandwidth of the link to the host, per GPU and direction, for offload")
             .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
-                      "bandwidth of the host's memory, per GPU, for offload")
+                      "host memory bandwidth per GPU, for offload")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
             .complete()
-            .quantity("launch", &Accelerator::launch, "4 us", "gap between consecutive kernels", Sign::zero_or_more)
+            .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels", Sign::zero_or_more)
             .complete()
             .number("model_error", &Accelerator::model_error, error_range)
             .complete()
@@ -174,7 +180,7 @@ const Fields<Accelerator>& accelerator_fields()
             .complete()
             .check([](Table& table, const Accelerator& accelerator) {
                 if (accelerator.memory_reserved >= accelerator.memory) {
-                    const Complaint complaint{"leaves no memory to the training", "memory_reserved must be less than memory",
+                    const Complaint complaint{"leaves no memory for the training", "memory_reserved must be less than memory",
                                               "lower memory_reserved or raise memory"};
                     const auto reserved = table.find("memory_reserved");
                     reserved ? reserved->fail(complaint) : table.fail(complaint);
@@ -186,19 +192,20 @@ const Fields<Accelerator>& accelerator_fields()
 const Fields<NetworkTier>& link_fields()
 {
     static const auto fields =
-        Fields<NetworkTier>("a link", "a link of the network, per GPU and direction")
+        Fields<NetworkTier>("a link", "a network link, per GPU and direction")
             .quantity("bandwidth", &NetworkTier::bandwidth, "450 GB/s", "bandwidth per GPU and direction")
             .complete()
             .number("efficiency", &NetworkTier::efficiency,
                     {"share of the bandwidth that collectives reach", 0, 1, "0.8", Range::Ends::open_low})
             .complete()
-            .number("in_network", &NetworkTier::in_network,
-                    {"share of the bandwidth that reductions in the switches reach; unless given: there are none", 0, 1, "0.8",
-                     Range::Ends::open_low})
+            .number(
+                "in_network", &NetworkTier::in_network,
+                {"share of the bandwidth that in-network reductions (in the switches) reach; default: no in-network reductions",
+                 0, 1, "0.8", Range::Ends::open_low})
             .number("point_to_point", &NetworkTier::point_to_point,
-                    {"share of the bandwidth that messages between two GPUs reach; unless given: as efficiency", 0, 1, "0.8",
+                    {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1, "0.8",
                      Range::Ends::open_low})
-            .quantity("latency", &NetworkTier::latency, "3 us", "latency of a message", Sign::zero_or_more)
+            .quantity("latency", &NetworkTier::latency, "3 us", "message latency", Sign::zero_or_more)
             .complete();
     return fields;
 }
@@ -207,31 +214,29 @@ const Fields<SoftwareStack>& stack_fields()
 {
     const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0", Range::Ends::open_low}; };
     static const auto fields =
-        Fields<SoftwareStack>("a software stack",
-                              "what a framework makes of an accelerator and its network: factors on their constants")
-            .number("gemm", &SoftwareStack::gemm, factor("factor of the share of the peak that matrix products reach"))
+        Fields<SoftwareStack>("a software stack", "how a framework changes the constants of accelerator and network")
+            .number("gemm", &SoftwareStack::gemm, factor("factor on the efficiency of matrix products"))
             .complete()
-            .number("attention", &SoftwareStack::attention, factor("the same for attention"))
+            .number("attention", &SoftwareStack::attention, factor("factor on the efficiency of attention"))
             .complete()
-            .number("memory", &SoftwareStack::memory, factor("the same for elementwise kernels"))
+            .number("memory", &SoftwareStack::memory, factor("factor on the efficiency of elementwise kernels"))
             .complete()
-            .number("routing", &SoftwareStack::routing, factor("factor of the memory traffic of routing tokens to experts"))
+            .number("routing", &SoftwareStack::routing, factor("factor on the memory traffic of routing tokens to experts"))
             .complete()
-            .number("network", &SoftwareStack::network, factor("factor of the links' efficiency"))
+            .number("network", &SoftwareStack::network, factor("factor on the efficiency of links"))
             .complete()
-            .number("messages", &SoftwareStack::messages, factor("collectives in which the parameters of a layer are gathered"))
+            .number("messages", &SoftwareStack::messages, factor("number of collectives that gather the parameters of a layer"))
             .complete()
-            .quantity("launch", &SoftwareStack::launch, "2 us", "added to the gap between kernels", Sign::zero_or_more)
+            .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels", Sign::zero_or_more)
             .complete()
             .flag("sends_once", &SoftwareStack::sends_once,
-                  "whether a token goes once to each node that has experts for it (DeepEP)")
+                  "whether a token is sent only once to each node that has experts for it (DeepEP)")
             .flag("waits_for_chunks", &SoftwareStack::waits_for_chunks,
                   "whether a stage of an interleaved schedule waits for the transfers of each chunk")
             .number("loss_traffic", &SoftwareStack::loss_traffic, loss_range)
-            .quantity("host", &SoftwareStack::host, "2 us", "time of the processor per kernel that it launches",
-                      Sign::zero_or_more)
+            .quantity("host", &SoftwareStack::host, "2 us", "CPU time per kernel launch", Sign::zero_or_more)
             .complete()
-            .quantity("step", &SoftwareStack::step, "10 ms", "time per step beside the schedule: data, loss, logging",
+            .quantity("step", &SoftwareStack::step, "10 ms", "time per step outside the pipeline schedule: data, loss, logging",
                       Sign::zero_or_more)
             .complete()
             .number("gradient_bytes", &SoftwareStack::gradient_bytes, gradient_range)
@@ -252,10 +257,10 @@ const Fields<Cluster>& cluster_fields()
     const auto later = [](const Value&, Cluster&, Keys) {};  // depends on others: read_cluster()
     static const auto fields =
         Fields<Cluster>("[cluster]", "the machine: accelerator, number of GPUs, network")
-            .custom({"accelerator", "accelerator of the catalog", in_quotes("h100-sxm"), {choice_shape(catalog_accelerators)}},
+            .custom({"accelerator", "accelerator from the catalog", in_quotes("h100-sxm"), {choice_shape(catalog_accelerators)}},
                     [](const Value& value, Cluster& cluster, Keys) {
                         cluster.accelerator = catalog_accelerator(
-                            value.choice(catalog_accelerators(), "accelerators of the catalog", own_accelerator));
+                            value.choice(catalog_accelerators(), "accelerators in the catalog", own_accelerator));
                     })
             .required()
             .custom(
@@ -270,24 +275,23 @@ const Fields<Cluster>& cluster_fields()
                     cluster.accelerator.name += cluster.accelerator == of_catalog ? "" : " (changed)";
                 })
             .custom({"stack",
-                     "software stack of the catalog; unless given: that of the reference measurements",
+                     "software stack from the catalog; default: that of the reference measurements",
                      in_quotes("megatron-lm"),
                      {choice_shape(catalog_stacks)}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks of the catalog"));
+                        cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks in the catalog"));
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
             .integer("gpus", &Cluster::gpus, gpus_range)
             .required()
-            .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h",
-                      "price of a GPU-hour; unless given: the accelerator's list price")
+            .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")
             .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers}}, later)
             .required()
-            .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the hierarchy of tiers")
-            .custom({"slow_nodes", "nodes that are known to be slow", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
-            .choice("unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
-                    "what nodes are that slow_nodes or a file of nodes leaves out: drawn, or as fast as the accelerator of the "
-                    "catalog")
+            .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the tier hierarchy")
+            .custom({"slow_nodes", "known slow nodes", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
+            .choice(
+                "unlisted_nodes", &Cluster::unlisted_nodes, "nominal",
+                "speed of the nodes that are not in slow_nodes or the node file: drawn at random, or nominal as in the catalog")
             .text("name", &Cluster::name, "my-cluster", "name of the cluster in reports");
     return fields;
 }

@@ -9,9 +9,10 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range group_range{"GPUs that the tier joins", 1, 10'000'000, "72"};
-constexpr Range oversubscription_range{"how many times more bandwidth enters the tier below than leaves it", 1, 10'000, "2"};
-constexpr Range levels_range{"values of the range that the discrete search tries", 2, 1000, "3"};
+constexpr Range group_range{"GPUs per group of the tier", 1, 10'000'000, "72"};
+constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
+                                       "2"};
+constexpr Range levels_range{"number of values in the range that the discrete search tries", 2, 1000, "3"};
 constexpr std::size_t most_variants = 10'000;
 
 /// A value of this knob in its unit, to SI.
@@ -44,14 +45,14 @@ void read_tier(Table& table, const Cluster& cluster, Knob& knob)
         tiers.push_back(tier.name);
     }
     const Value value = table.at("tier", fmt::format("tier = \"{}\"", tiers.front()));
-    const std::string chosen = value.choice(tiers, "tiers of [cluster]");
+    const std::string chosen = value.choice(tiers, "tiers in [cluster]");
     knob.tier = static_cast<std::size_t>(std::find(tiers.begin(), tiers.end(), chosen) - tiers.begin());
     if (knob.target == KnobTarget::group && knob.tier + 1 == tiers.size()) {
-        value.fail({"always joins the whole cluster", "the last tier has no group to turn", "name an inner tier"});
+        value.fail({"always spans the whole cluster", "the last tier has no group size to vary", "name an inner tier"});
     }
     if (knob.target == KnobTarget::aggregate && !cluster.tiers[knob.tier].circuit()) {
-        value.fail({"has no circuit to turn", "no `aggregate` says that this tier's groups share one",
-                    "give the tier an aggregate, or turn its bandwidth"});
+        value.fail(
+            {"has no shared circuit", "this tier has no `aggregate`", "give the tier an aggregate, or vary its bandwidth"});
     }
     knob.name = chosen + "." + knob.name;
 }
@@ -62,7 +63,7 @@ void read_levels(Table& table, Knob& knob)
     if (const auto range = table.find("range")) {
         const std::vector<Value> ends = range->list(R"(["450 GB/s", "1800 GB/s"])");
         if (knob.target == KnobTarget::group) {
-            range->fail({"cannot be tuned", "GPUs of a tier are whole and must nest", "list the choices: values = [8, 72]"});
+            range->fail({"cannot be a range", "group sizes are integers and must nest", "list the values: values = [8, 72]"});
         }
         if (ends.size() != 2 || !(si_of(knob.target, ends[0]) < si_of(knob.target, ends[1]))) {
             range->fail({"is not a range", "needs the lowest and the highest value", R"(write ["450 GB/s", "1800 GB/s"])"});
@@ -80,7 +81,7 @@ void read_levels(Table& table, Knob& knob)
     for (const Value& value : table.at("values", example).list(example)) {
         knob.levels.push_back(si_of(knob.target, value));
         if (std::count(knob.levels.begin(), knob.levels.end(), knob.levels.back()) > 1) {
-            value.fail({"is listed twice", "each choice is one hardware", "remove one of the two"});
+            value.fail({"is listed twice", "each value is one hardware variant", "remove one of the two"});
         }
     }
     std::sort(knob.levels.begin(), knob.levels.end());
@@ -109,11 +110,11 @@ const Fields<KnobPrice>& price_fields()
 {
     static const auto fields =
         Fields<KnobPrice>("price", "what an improvement costs")
-            .custom({"per", "amount, in the knob's unit, by which the number is better than the one in [cluster]",
-                     in_quotes("100 GB/s"), value_shapes(false)},
+            .custom({"per", "size of the improvement over [cluster], in the unit of the parameter", in_quotes("100 GB/s"),
+                     value_shapes(false)},
                     [](const Value& value, KnobPrice& price, Keys) { price.per = si_of(price.target, value); })
             .required()
-            .quantity("cost", &KnobPrice::cost, "0.10 USD/h", "price of a GPU-hour that it adds to gpu_price", Sign::zero_or_more)
+            .quantity("cost", &KnobPrice::cost, "0.10 USD/h", "increase of gpu_price for that improvement", Sign::zero_or_more)
             .required();
     return fields;
 }
@@ -122,12 +123,12 @@ const Fields<Knob>& knob_fields()
 {
     const auto later = [](const Value&, Knob&, Keys) {};  // read together: read_levels(), read_tier()
     static const auto fields =
-        Fields<Knob>("[[knob]]", "a number of the hardware that is a choice of the search, with its price")
-            .choice("of", &Knob::target, "bandwidth", "number that is a choice")
+        Fields<Knob>("[[knob]]", "a hardware parameter that the search chooses, with its price")
+            .choice("of", &Knob::target, "bandwidth", "hardware parameter that the search chooses")
             .required()
-            .custom({"tier", "tier of the network, where the number is one of a tier", in_quotes("node"), {{}}}, later)
+            .custom({"tier", "network tier, for parameters of a tier", in_quotes("node"), {{}}}, later)
             .custom({"values", "values to choose from", R"(["450 GB/s", "900 GB/s"])", value_shapes(true)}, later)
-            .custom({"range", "lowest and highest value, instead of values; the strategy nlopt tunes between them",
+            .custom({"range", "lowest and highest value, instead of values; the strategy nlopt tunes in between",
                      R"(["450 GB/s", "1800 GB/s"])", value_shapes(true)},
                     later)
             .custom({"levels",
@@ -173,11 +174,11 @@ std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster)
         const auto same = [&](const Knob& other) { return other.name == knob.name; };
         if (std::any_of(knobs.begin(), knobs.end(), same)) {
             table.find("of")->fail(
-                {"is turned twice", fmt::format("there is a knob for {} already", knob.name), "remove one of the two"});
+                {"is listed twice", fmt::format("there is already a [[knob]] for {}", knob.name), "remove one of the two"});
         }
         variants *= knob.levels.size();
         if (variants > most_variants) {
-            table.fail({fmt::format("makes more than {} kinds of hardware", most_variants), "each is judged with every plan",
+            table.fail({fmt::format("gives more than {} hardware variants", most_variants), "each is evaluated with every plan",
                         "give fewer values or levels"});
         }
         knobs.push_back(std::move(knob));

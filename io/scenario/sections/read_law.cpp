@@ -20,17 +20,18 @@ struct Parameter {
 };
 using Ends = Range::Ends;
 constexpr Parameter cv{"cv", {"standard deviation over mean", 0, 3, "0.02"}};
-constexpr Parameter shift{"shift", {"the shortest duration over the mean", 0, 1, "0.9", Ends::open_high}};
-constexpr Parameter degrees{"degrees_of_freedom", {"degrees of freedom, whole or not", 1, 1e6, "1.5"}};
-constexpr Parameter scale{"scale", {"the law's width over its median", 0, 10, "0.02", Ends::open_low}};
-constexpr Parameter shape{"shape", {"zero for an exponential tail, above for x^(-1/shape), below for a bound", -1, 2, "0.2"}};
-constexpr Parameter tail_probability{"tail_probability", {"the part of durations in the tail", 0, 0.5, "0.05", Ends::open_low}};
-constexpr Parameter tail_scale{"tail_scale", {"the tail's width over the core's mean", 0, 1000, "0.05", Ends::open_low}};
-constexpr Parameter weight{"weight", {"a part's probability", 0, 1, "0.1", Ends::open_low}};
-constexpr Parameter place{"at", {"where a part lies; 1.5 is 50 % slower", 0, 1000, "1.5", Ends::open_low}};
+constexpr Parameter shift{"shift", {"shortest duration over the mean", 0, 1, "0.9", Ends::open_high}};
+constexpr Parameter degrees{"degrees_of_freedom", {"degrees of freedom, not necessarily an integer", 1, 1e6, "1.5"}};
+constexpr Parameter scale{"scale", {"scale of the distribution over its median", 0, 10, "0.02", Ends::open_low}};
+constexpr Parameter shape{"shape",
+                          {"zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail", -1, 2, "0.2"}};
+constexpr Parameter tail_probability{"tail_probability", {"probability of the tail", 0, 0.5, "0.05", Ends::open_low}};
+constexpr Parameter tail_scale{"tail_scale", {"scale of the tail over the mean of the core", 0, 1000, "0.05", Ends::open_low}};
+constexpr Parameter weight{"weight", {"probability of the component", 0, 1, "0.1", Ends::open_low}};
+constexpr Parameter place{"at", {"location of the component; 1.5 is 50 % slower", 0, 1000, "1.5", Ends::open_low}};
 constexpr Range probability_range{"a probability", 0, 1, "0.01"};
-constexpr Range excess_range{"how much slower the slow mode is; 0.1 is 10 %", 0, 1000, "0.1", Ends::open_low};
-constexpr Range cap_range{"the longest factor, over the family's mean or median", 1, 1e6, "20", Ends::open_low};
+constexpr Range excess_range{"slowdown of the slow mode; 0.1 is 10 %", 0, 1000, "0.1", Ends::open_low};
+constexpr Range cap_range{"largest factor, over the family's mean or median", 1, 1e6, "20", Ends::open_low};
 constexpr Range duration_range{"a measured duration, in any unit", 0, 1e18, "1.02", Ends::open_low};
 
 double number(Table& table, const Parameter& parameter)
@@ -68,7 +69,7 @@ Family read_mixture(Table& table)
     }
     constexpr double rounding = 1e-6;  // of weights with few digits, such as thirds
     if (std::abs(total - 1.0) > rounding) {
-        parts.fail({fmt::format("has weights that sum to {:.6g}", total), "the parts' probabilities must sum to 1",
+        parts.fail({fmt::format("has weights that sum to {:.6g}", total), "the weights of a mixture must sum to 1",
                     "change a weight or add a part"});
     }
     for (MixturePart& part : mixture.parts) {
@@ -149,7 +150,7 @@ std::vector<std::string> family_names()
 const SectionTable& law_part_table()
 {
     static const SectionTable table = [] {
-        SectionTable part("a part of a mixture", "a family's keys, with its weight and place");
+        SectionTable part("a part of a mixture", "the keys of a family, with weight and location");
         for (const Parameter& parameter : {weight, place}) {
             part.add({std::string(parameter.key),
                       std::string(parameter.range.meaning),
@@ -205,10 +206,10 @@ SlowMode read_slow_mode(Table& table)
         slow.excess = excess->number(excess_range);
     }
     if (probability && !excess) {
-        probability->fail({"has no slow_excess beside it", "a slow mode needs both", "add slow_excess = 0.1"});
+        probability->fail({"is given without slow_excess", "a slow mode needs both", "add slow_excess = 0.1"});
     }
     if (excess && !probability) {
-        excess->fail({"has no slow_probability beside it", "a slow mode needs both", "add slow_probability = 0.01"});
+        excess->fail({"is given without slow_probability", "a slow mode needs both", "add slow_probability = 0.01"});
     }
     return slow;
 }
@@ -229,16 +230,16 @@ void read_cap(Table& table, Law& law)
         slowest *= part;
     }
     const auto fail = [&](std::string why) {
-        const Complaint complaint{cap ? "cuts off too much" : fmt::format("needs a cap above the usual {:.15g}", law.cap),
+        const Complaint complaint{cap ? "cuts off too much" : fmt::format("needs a cap above the default of {:.15g}", law.cap),
                                   std::move(why), fmt::format("write for example cap = {:.6g}", 2.0 * std::ceil(slowest))};
         cap ? cap->fail(complaint) : table.fail(complaint);
     };
     if (slowest > law.cap) {
-        fail(fmt::format("the slowest mode lies at {:.6g}", slowest));
+        fail(fmt::format("the slowest mode is at {:.6g}", slowest));
     }
     constexpr double most = 0.5;
     if (const double beyond = beyond_cap(law); beyond > most) {
-        fail(fmt::format("{:.3g} % of the law are beyond it", 100.0 * beyond));
+        fail(fmt::format("{:.3g} % of the distribution lies beyond it", 100.0 * beyond));
     }
 }
 
@@ -251,9 +252,9 @@ const SectionTable& law_table()
             return std::vector<ValueShape>{{.kind = ValueShape::Kind::number, .range = range}};
         };
         const auto quoted = [](std::string_view text) { return std::string(text); };
-        SectionTable law("a distribution", "a distribution of factors, by its family; it is brought to mean one");
+        SectionTable law("a distribution", "a distribution of factors, by its family; it is scaled to a mean of one");
         law.add({"family",
-                 "family of the distribution, which decides its other keys",
+                 "family of the distribution, which determines its other keys",
                  in_quotes("lognormal"),
                  {choice_shape(family_names)},
                  Need::required});
@@ -268,13 +269,13 @@ const SectionTable& law_table()
                  {{.kind = ValueShape::Kind::number, .range = duration_range, .list = true}}});
         law.add({"core", "distribution below the tail (pareto-tail)", std::string(law_example), {law_shape()}});
         law.add({"parts",
-                 "distributions with weight and place (mixture)",
+                 "components with weight and location (mixture)",
                  std::string(parts_example),
                  {{.kind = ValueShape::Kind::section, .section = law_part_table, .list = true}}});
-        law.add({"slow_probability", "probability of a slow mode beside the family", "0.01", numbers(probability_range)});
+        law.add({"slow_probability", "probability of an additional slow mode", "0.01", numbers(probability_range)});
         law.add({"slow_excess", quoted(excess_range.meaning), "0.1", numbers(excess_range)});
         law.add({"cap", quoted(cap_range.meaning), "20", numbers(cap_range), Need::optional, fmt::format("{:g}", Law{}.cap)});
-        law.add({"source", "where the figures are from", in_quotes("measured on our cluster"), {{}}});
+        law.add({"source", "source of the numbers", in_quotes("measured on our cluster"), {{}}});
         return law;
     }();
     return table;
@@ -290,7 +291,7 @@ Law read_law(const Value& value, const std::string& default_source)
     law.slow = read_slow_mode(table);
     read_cap(table, law);
     const auto source =
-        table.find("source", default_source.empty() ? Keys::all : Keys::some, "source = \"where the figures are from\"");
+        table.find("source", default_source.empty() ? Keys::all : Keys::some, "source = \"measured on our cluster\"");
     law.source = source ? source->text("measured on our cluster") : default_source;
     table.refuse_unknown_keys();
     return law;

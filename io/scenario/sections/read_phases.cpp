@@ -8,8 +8,8 @@ namespace prismopt {
 namespace {
 
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
-constexpr Range sequence_range{"tokens in a sequence", 1, 100'000'000, "8192"};
-constexpr Range batch_range{"sequences in an optimizer step", 1, 100'000'000, "2048"};
+constexpr Range sequence_range{"tokens per sequence", 1, 100'000'000, "8192"};
+constexpr Range batch_range{"sequences per optimizer step", 1, 100'000'000, "2048"};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ const Fields<Phase>& phase_fields()
         return [member](Phase & phase) -> auto& { return phase.own.*member; };
     };
     static const auto fields =
-        Fields<Phase>("[[phase]]", "a phase of the training; later ones may have a plan of their own, in what they name")
+        Fields<Phase>("[[phase]]", "a training phase; a later phase may change parts of the plan")
             .amount("tokens", &Phase::tokens, tokens_range)
             .required()
             .integer("sequence_length", &Phase::sequence, sequence_range)
@@ -32,18 +32,17 @@ const Fields<Phase>& phase_fields()
             .integer("cp", own(&PhasePlan::cp), {"context-parallel degree of a later phase", 1, 10'000'000, "16"})
             .integer("pp", own(&PhasePlan::pp), {"pipeline stages of a later phase", 1, 10'000'000, "4"})
             .integer("v", own(&PhasePlan::chunks), {"model chunks per pipeline rank of a later phase", 1, 10'000'000, "1"})
-            .integer("microbatch", own(&PhasePlan::microbatch),
-                     {"sequences in a microbatch of a later phase", 1, 10'000'000, "1"})
+            .integer("microbatch", own(&PhasePlan::microbatch), {"sequences per microbatch of a later phase", 1, 10'000'000, "1"})
             .custom({"schedule",
-                     "pipeline schedule of a later phase, with its usual group and number of chunks",
+                     "pipeline schedule of a later phase, with its default group and number of chunks",
                      "\"1f1b\"",
                      {choice_shape(enum_names<Schedule>)}},
                     [](const Value& value, Phase& phase, Keys) {
                         phase.own.schedule = parse<Schedule>(value.choice(enum_names<Schedule>(), "pipeline schedules"));
                     })
-            .custom({"recompute", "recompute of a later phase", "\"selective\"", {choice_shape(enum_names<Recompute>)}},
+            .custom({"recompute", "recomputation in a later phase", "\"selective\"", {choice_shape(enum_names<Recompute>)}},
                     [](const Value& value, Phase& phase, Keys) {
-                        phase.own.recompute = parse<Recompute>(value.choice(enum_names<Recompute>(), "kinds of recompute"));
+                        phase.own.recompute = parse<Recompute>(value.choice(enum_names<Recompute>(), "kinds of recomputation"));
                     });
     return fields;
 }
@@ -55,8 +54,8 @@ void check_phase(Table& table, bool first, const Phase& phase)
     if (first) {
         for (const char* key : {"gpus", "tp", "cp", "pp", "v", "microbatch", "schedule", "recompute"}) {
             if (const auto value = table.find(key)) {
-                value->fail(
-                    {"is of the first phase", "that one runs the plan as it is", "give it in [space], or to a later phase"});
+                value->fail({"is not allowed in the first phase", "the first phase runs the plan of [space] unchanged",
+                             "give it in [space] or in a later phase"});
             }
         }
     }
@@ -66,13 +65,13 @@ void check_phase(Table& table, bool first, const Phase& phase)
         const int chunks = chunks_of(*own.schedule);
         const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
         table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
-                               fmt::format("{} has {}", schedule, needed), "leave v out, or change one of the two"});
+                               fmt::format("{} needs {}", schedule, needed), "remove v, or change one of the two"});
     }
     const bool pipeline = own.chunks > 1 || (own.schedule && needs_stages(*own.schedule));
     if (own.pp == 1 && pipeline) {
         const auto key = table.find(own.schedule ? "schedule" : "v");
-        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "one stage is no pipeline",
-                   "give that phase more stages, or leave one of the two out"});
+        key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "a single stage is not a pipeline",
+                   "give that phase more stages, or remove one of the two"});
     }
     if (phase.steps() < 1.0) {
         table.find("tokens")->fail({"is less than one step",

@@ -6,23 +6,23 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range share_range{"share of the board's power limit that training draws", 0, 1, "0.9", Range::Ends::open_low};
+constexpr Range share_range{"share of the board's power limit that is drawn in training", 0, 1, "0.9", Range::Ends::open_low};
 constexpr Range idle_range{
-    "share of the board's power limit that waiting draws: for a node, a restart, a checkpoint, or as a spare", 0, 1, "0.2"};
-constexpr Range pue_range{"power of the building over that of its computers", 1, 10, "1.1"};
+    "share of the board's power limit that is drawn while waiting: for a node, a restart or a checkpoint, or as a spare", 0, 1,
+    "0.2"};
+constexpr Range pue_range{"power usage effectiveness: power of the facility over that of its computers", 1, 10, "1.1"};
 
 }  // namespace
 
 const Fields<Power>& power_profile_fields()
 {
     static const auto fields =
-        Fields<Power>("a power profile", "what a training draws from the grid")
+        Fields<Power>("a power profile", "grid power of a training run")
             .number("board_share", &Power::board_share, share_range)
             .complete()
             .number("idle_share", &Power::idle_share, idle_range)
             .complete()
-            .quantity("host", &Power::host, "400 W", "power of a GPU's share of its node and network, beside the board",
-                      Sign::zero_or_more)
+            .quantity("host", &Power::host, "400 W", "power of node and network per GPU, without the board", Sign::zero_or_more)
             .complete()
             .number("pue", &Power::pue, pue_range)
             .complete()
@@ -30,7 +30,7 @@ const Fields<Power>& power_profile_fields()
             .complete()
             .check([](Table& table, const Power& power) {
                 if (const auto idle = table.find("idle_share"); idle && power.idle_share > power.board_share) {
-                    idle->fail({"is more than boards draw that train", fmt::format("board_share is {:.4g}", power.board_share),
+                    idle->fail({"is larger than board_share", fmt::format("board_share is {:.4g}", power.board_share),
                                 "lower it, or raise board_share"});
                 }
             });
@@ -40,7 +40,7 @@ const Fields<Power>& power_profile_fields()
 const Fields<Power>& power_fields()
 {
     static const auto fields = Fields<Power>("[power]", "power and carbon, for the objectives energy and carbon")
-                                   .base("profile", catalog_powers, catalog_power, "power profile of the catalog", usual_power)
+                                   .base("profile", catalog_powers, catalog_power, "power profile from the catalog", usual_power)
                                    .include(power_profile_fields());
     return fields;
 }

@@ -10,12 +10,12 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range spares_range{"nodes that wait to replace failed ones", 0, 1'000'000, "16"};
+constexpr Range spares_range{"spare nodes that replace failed ones", 0, 1'000'000, "16"};
 constexpr Range node_cv_range{"coefficient of variation of the nodes' failure rates", 0, 10, "1.5"};
 constexpr Range gap_cv_range{"coefficient of variation of the gaps between failures", 0.05, 10, "2"};
-constexpr Range gap_nodes_range{"nodes whose failures gap_cv is of", 1, 10'000'000, "400"};
+constexpr Range gap_nodes_range{"number of nodes whose failures gap_cv describes", 1, 10'000'000, "400"};
 constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2", Range::Ends::open_low};
-constexpr Range kept_range{"probability that checkpoints in memory outlive the failure", 0, 1, "0.8"};
+constexpr Range kept_range{"probability that in-memory checkpoints survive the failure", 0, 1, "0.8"};
 constexpr Range drift_range{"coefficient of variation of the job's speed over time", 0, 0.1, "0.01"};
 constexpr std::string_view cause_example = R"([[reliability.cause]] with name, rate = "6.50 per 1000 node-days" and restart)";
 constexpr std::string_view rate_example = "6.50 per 1000 node-days";
@@ -36,7 +36,7 @@ RateOf counted_by_unit(const Value& rate)
 {
     const auto of = counted_by(rate);
     if (!of) {
-        rate.fail({"does not say what fails so often", "a node, a GPU or the whole job, whatever its size",
+        rate.fail({"does not say what fails at this rate", "a node, a GPU, or the job regardless of its size",
                    "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\""});
     }
     return *of;
@@ -49,8 +49,8 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
     switch (counted_by(value).value_or(RateOf::node)) {  // the key's name says so
         case RateOf::gpu: return rate * gpus_per_node;
         case RateOf::job:
-            value.fail({"is of the whole job", "node_failure_rate is of a node",
-                        "give it as rate of a [[reliability.cause]], or write \"3.79e-3 /day\""});
+            value.fail({"is a rate per job", "node_failure_rate is a rate per node",
+                        "give it as the rate of a [[reliability.cause]], or write \"3.79e-3 /day\""});
         case RateOf::node: break;
     }
     return rate;
@@ -59,7 +59,7 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
 /// What is written beside the figures, for readers.
 KeyInfo source_key()
 {
-    return {"source", "where the figures are from", in_quotes("measured on our cluster"), {{.kind = ValueShape::Kind::text}}};
+    return {"source", "source of the numbers", in_quotes("measured on our cluster"), {{.kind = ValueShape::Kind::text}}};
 }
 
 template <class T>
@@ -72,27 +72,28 @@ void check_gaps(Table& table, const Cause& cause)
 {
     const bool clustered = cause.gaps.family == GapFamily::gamma || cause.gaps.family == GapFamily::weibull;
     if (clustered) {
-        table.at("gap_cv", "gap_cv = 2 (above 1: in clusters)");
+        table.at("gap_cv", "gap_cv = 2 (above 1: clustered failures)");
     }
     for (const char* key : {"gap_cv", "gap_nodes"}) {
         if (const auto value = table.find(key); value && !clustered) {
-            value->fail({"is for gamma and weibull gaps", fmt::format("{} gaps have none", name(cause.gaps.family)),
-                         "leave it out, or write gaps = \"gamma\""});
+            value->fail({"applies to gamma and weibull gaps only", fmt::format("gaps are {}", name(cause.gaps.family)),
+                         "remove it, or write gaps = \"gamma\""});
         }
     }
     if (const auto value = table.find("gap_nodes"); value && cause.of == RateOf::job) {
-        value->fail({"is for rates by node or GPU", "a rate of the whole job has gaps of the whole job", "leave it out"});
+        value->fail(
+            {"applies to rates per node or GPU only", "a rate per job does not depend on the number of nodes", "remove it"});
     }
 }
 
 const Fields<Cause>& cause_fields()
 {
     static const auto fields =
-        Fields<Cause>("[[reliability.cause]]", "a cause of failures, with its rate and what a failure costs")
+        Fields<Cause>("[[reliability.cause]]", "a cause of failures: its rate and the time that a failure costs")
             .text("name", &Cause::name, "network", "name of the cause in reports")
             .required()
             .custom({"rate",
-                     "failures per time: per node-day, per GPU-day or per job-day",
+                     "failure rate: per node-day, per GPU-day or per job-day",
                      in_quotes(rate_example),
                      {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate}}},
                     [](const Value& value, Cause& cause, Keys) {
@@ -106,15 +107,16 @@ const Fields<Cause>& cause_fields()
                 "gap_cv", [](Cause & c) -> auto& { return c.gaps.cv; }, gap_cv_range)
             .integer(
                 "gap_nodes", [](Cause & c) -> auto& { return c.gaps.nodes; }, gap_nodes_range)
-            .quantity("restart", &Cause::restart, "10 min", "time until the job trains again, once it has its nodes",
+            .quantity("restart", &Cause::restart, "10 min", "time to resume training once all nodes are available",
                       Sign::zero_or_more)
             .required()
-            .quantity("detection", &Cause::detection, "5 min", "time until the failure is noticed", Sign::zero_or_more)
-            .quantity("repair", &Cause::repair, "1 day", "mean time until the node is a spare again; zero: no node is taken out",
-                      Sign::zero_or_more)
+            .quantity("detection", &Cause::detection, "5 min", "time until the failure is detected", Sign::zero_or_more)
+            .quantity("repair", &Cause::repair, "1 day",
+                      "mean time until the failed node is available as a spare; zero: no node leaves the job", Sign::zero_or_more)
             .number("repair_cv", &Cause::repair_cv, repair_cv_range)
             .number("memory_kept", &Cause::memory_kept, kept_range)
-            .flag("planned", &Cause::planned, "whether it is announced: a checkpoint is written before it, and no work is lost")
+            .flag("planned", &Cause::planned,
+                  "whether the interruption is planned: a checkpoint is written first and no work is lost")
             .custom(source_key(), read_source<Cause>)
             .check(check_gaps);
     return fields;
@@ -129,10 +131,10 @@ std::vector<Cause> read_causes(const Value& list)
         cause_fields().read_whole(table, Keys::all, cause);
         const auto same = [&](const Cause& other) { return other.name == cause.name; };
         if (std::count_if(causes.begin(), causes.end(), same) > 1) {
-            table.find("name")->fail({"is there twice", "losses are reported by cause", "give each cause a name of its own"});
+            table.find("name")->fail({"is listed twice", "losses are reported by cause", "give each cause its own name"});
         }
         if (causes.size() > most_causes) {
-            table.fail({"is one cause too many", fmt::format("there may be {}", most_causes), "join some of them"});
+            table.fail({"is one cause too many", fmt::format("at most {} are allowed", most_causes), "merge some of them"});
         }
     }
     return causes;
@@ -141,18 +143,19 @@ std::vector<Cause> read_causes(const Value& list)
 const Fields<MemoryCheckpoints>& memory_fields()
 {
     static const auto fields =
-        Fields<MemoryCheckpoints>("memory_checkpoints", "copies in the memory of other nodes, beside the checkpoints in storage")
+        Fields<MemoryCheckpoints>(
+            "memory_checkpoints",
+            "in-memory checkpoints: copies in the memory of other nodes, in addition to checkpoints in storage")
             .quantity("interval", &MemoryCheckpoints::interval, "1 min", "time between copies")
             .required()
-            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stands still for a copy",
-                      Sign::zero_or_more)
+            .quantity("stall", &MemoryCheckpoints::stall, "0.5 s", "time that training stops for a copy", Sign::zero_or_more)
             .required();
     return fields;
 }
 
 const Fields<Drift>& drift_fields()
 {
-    static const auto fields = Fields<Drift>("drift", "slow change of the whole job's speed (an Ornstein-Uhlenbeck process)")
+    static const auto fields = Fields<Drift>("drift", "slow drift of the job's speed (an Ornstein-Uhlenbeck process)")
                                    .number("cv", &Drift::cv, drift_range)
                                    .required()
                                    .quantity("time", &Drift::time, "2 day", "correlation time")
@@ -186,10 +189,11 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         table.at("restart", "restart = \"10 min\"");
     }
     if (const auto restart = table.find("restart"); restart && !table.find("node_failure_rate")) {
-        restart->fail({"is of node_failure_rate", "each cause has a restart of its own", "remove it, or give node_failure_rate"});
+        restart->fail(
+            {"applies to node_failure_rate only", "each cause has its own restart", "remove it, or give node_failure_rate"});
     }
     if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
-        snapshot->fail({"is of asynchronous checkpoints", "blocking ones have none",
+        snapshot->fail({"applies to asynchronous checkpoints only", "blocking checkpoints have no snapshot",
                         "remove it, or write checkpoint_mode = \"asynchronous\""});
     }
     if (reliability.write == CheckpointWrite::asynchronous) {
@@ -197,7 +201,7 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         const Seconds given = reliability.checkpoint_interval;
         if (given.si > 0.0 && given < reliability.checkpoint_write) {
             table.find("checkpoint_interval")
-                ->fail({"is shorter than a write", "one checkpoint is written after the other",
+                ->fail({"is shorter than a checkpoint write", "checkpoints are written one after the other",
                         fmt::format("write \"{:g} s\" or more", reliability.checkpoint_write.si)});
         }
     }
@@ -211,19 +215,19 @@ const Fields<ReliabilityReading>& reliability_fields()
     static const auto fields =
         Fields<ReliabilityReading>("[reliability]", "failures, checkpoints and spare nodes")
             .custom({"node_failure_rate",
-                     "failures of a node per time, with exponential gaps; or give causes",
+                     "failure rate of a node, with exponential gaps; alternatively give causes",
                      in_quotes("3.79e-3 /day"),
                      {rate}},
                     [](const Value& value, ReliabilityReading& r, Keys) {
                         r.node_failure_rate = read_node_rate(value, r.cluster->gpus_per_node());
                     })
-            .quantity("restart", &ReliabilityReading::restart, "10 min", "time from such a failure until the job trains again",
+            .quantity("restart", &ReliabilityReading::restart, "10 min", "time from a node failure until training resumes",
                       Sign::zero_or_more)
-            .custom({"cause", "causes of failures, beside node_failure_rate", "[[reliability.cause]]", {causes}},
+            .custom({"cause", "causes of failures, in addition to node_failure_rate", "[[reliability.cause]]", {causes}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value); })
             .custom(
                 {"checkpoint_interval",
-                 "productive time between checkpoints, or the rule that finds it; \"0 s\": by Young's formula",
+                 "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's formula",
                  in_quotes("young"),
                  {choice_shape(enum_names<IntervalRule>), {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
                 [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
@@ -232,12 +236,12 @@ const Fields<ReliabilityReading>& reliability_fields()
                       Sign::zero_or_more)
             .required()
             .choice("checkpoint_mode", &ReliabilityReading::write, "asynchronous",
-                    "blocking: training stands still while a checkpoint is written; asynchronous: for a snapshot only")
+                    "blocking: training stops while a checkpoint is written; asynchronous: it stops for a snapshot only")
             .quantity("snapshot", &ReliabilityReading::snapshot, "5 s",
-                      "time that training stands still for an asynchronous checkpoint", Sign::zero_or_more)
+                      "time that training stops for the snapshot of an asynchronous checkpoint", Sign::zero_or_more)
             .nested("memory_checkpoints", &ReliabilityReading::memory, memory_fields)
             .custom({"spares",
-                     "nodes that wait to replace failed ones; unless given: enough",
+                     "spare nodes that replace failed ones; default: always enough",
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
@@ -255,7 +259,7 @@ int read_spare_nodes(const Value& value, const Cluster& cluster)
     const int spares = value.count(spares_range);
     const int nodes = cluster.gpus / cluster.gpus_per_node();
     if (spares >= nodes) {
-        value.fail({"is more than there are nodes to spare",
+        value.fail({"leaves no node for the job",
                     fmt::format("the cluster has {} nodes of {} GPUs", nodes, cluster.gpus_per_node()),
                     nodes > 1 ? fmt::format("write {} or less", nodes - 1) : "write 0"});
     }

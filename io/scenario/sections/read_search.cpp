@@ -13,14 +13,14 @@ namespace prismopt {
 namespace {
 
 constexpr int fleet_block = 64;  // fleets are drawn in blocks of this many
-constexpr Range fleets_range{"fleets drawn", fleet_block, 1'000'000, "1024"};
-constexpr Range evaluations_range{"plans drawn at most", 1, 1'000'000'000, "5000"};
-constexpr Range tune_points_range{"points of the front that knobs are tuned for", 1, 1000, "12"};
-constexpr Range tune_evaluations_range{"evaluations of one tuning", 10, 1'000'000, "200"};
-constexpr Range tune_fleets_range{"fleets drawn in each evaluation of a tuning", 0, 1'000'000, "256"};
-constexpr Range steps_range{"steps drawn in each fleet", 1, 10'000, "2"};
-constexpr Range confidence_range{"confidence of the whole study", 0.5, 1, "0.95", Range::Ends::open_high};
-constexpr Range replicas_range{"data parallel replicas simulated in full", 2, 100'000, "4"};
+constexpr Range fleets_range{"number of fleets: random samples of GPUs", fleet_block, 1'000'000, "1024"};
+constexpr Range evaluations_range{"maximum number of plans to sample", 1, 1'000'000'000, "5000"};
+constexpr Range tune_points_range{"number of front points at which hardware parameters are tuned", 1, 1000, "12"};
+constexpr Range tune_evaluations_range{"evaluations per tuning run", 10, 1'000'000, "200"};
+constexpr Range tune_fleets_range{"fleets (random samples of GPUs) per evaluation of a tuning run", 0, 1'000'000, "256"};
+constexpr Range steps_range{"steps drawn per fleet", 1, 10'000, "2"};
+constexpr Range confidence_range{"simultaneous confidence level of the study", 0.5, 1, "0.95", Range::Ends::open_high};
+constexpr Range replicas_range{"data-parallel replicas simulated in full", 2, 100'000, "4"};
 constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
 
 int whole_blocks(const Value& value, const Range& range)
@@ -36,7 +36,7 @@ int whole_blocks(const Value& value, const Range& range)
 
 const Fields<Rung>& rung_fields()
 {
-    static const auto fields = Fields<Rung>("a rung", "random samples of GPUs (fleets), and steps drawn in each")
+    static const auto fields = Fields<Rung>("a rung", "number of fleets (random samples of GPUs) and of steps drawn per fleet")
                                    .integer("fleets", &Rung::fleets, fleets_range)
                                    .required()
                                    .integer("steps", &Rung::steps, steps_range)
@@ -62,13 +62,13 @@ std::vector<Rung> read_rungs(const Value& list)
         if (!rungs.empty() && rung.steps != rungs.back().steps) {
             element.table("")
                 .at("steps", "")
-                .fail({"differs from the rung before", "a rung extends the draws of the one before it",
+                .fail({"differs from the previous rung", "a rung extends the draws of the previous one",
                        fmt::format("write {}", rungs.back().steps)});
         }
         if (!rungs.empty() && rung.fleets <= rungs.back().fleets) {
             element.table("")
                 .at("fleets", "")
-                .fail({"is not more than the rung before", "each rung adds fleets",
+                .fail({"is not more than in the previous rung", "each rung adds fleets",
                        fmt::format("write {} or more", rungs.back().fleets + fleet_block)});
         }
         rungs.push_back(rung);
@@ -115,7 +115,7 @@ const SectionTable& objectives_table()
     static const SectionTable table = [] {
         SectionTable section("[objectives]", "what the search minimises");
         section.add({"minimise",
-                     "objectives, in this order",
+                     "objectives to minimise, in this order",
                      objectives_example,
                      {[] {
                          ValueShape shape = choice_shape(objective_names);
@@ -152,26 +152,28 @@ const Fields<SearchSettings>& search_fields()
             .number("confidence", &SearchSettings::confidence, confidence_range)
             .custom(
                 {"rungs",
-                 "fidelities of successive halving: random samples of GPUs, and steps drawn in each; where none are given, an "
-                 "exact search raises the last to what limits of its objectives need, 16384 at most",
+                 "rungs of successive halving: fleets (random samples of GPUs) and steps drawn per fleet; by default, an exact "
+                 "search raises the fleets of the last rung to what the confidence limits of its objectives need, at most 16384",
                  "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
                  {ladder}},
                 [](const Value& value, SearchSettings& search, Keys) {
                     search.rungs = read_rungs(value);
                     search.rungs_given = true;
                 })
-            .custom(
-                {"confirm", "draws that estimate the front again, on a fresh random stream", std::string(rung_example), {rung}},
-                [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })
+            .custom({"confirm",
+                     "draws that re-estimate the front, from an independent random stream",
+                     std::string(rung_example),
+                     {rung}},
+                    [](const Value& value, SearchSettings& search, Keys) { search.confirm = read_rung(value); })
             .integer("replicas_simulated", &SearchSettings::replicas_simulated, replicas_range)
             .quantity("gpu_price_limit", &SearchSettings::gpu_price_limit, "4 USD/h",
-                      "price of a GPU-hour above which a hardware variant is left out")
+                      "price per GPU-hour above which hardware variants are excluded")
             .custom({"runnable_by",
-                     "trainer: only plans that it can run are searched",
+                     "trainer; only plans that it can run are searched",
                      in_quotes("megatron"),
                      {choice_shape(trainer_names)}},
                     [](const Value& value, SearchSettings& search, Keys) {
-                        search.runnable_by = value.choice(trainer_names(), "trainers that plans are exported for");
+                        search.runnable_by = value.choice(trainer_names(), "trainers that plans can be exported for");
                     })
             .integer("tune_points", &SearchSettings::tune_points, tune_points_range)
             .integer("tune_evaluations", &SearchSettings::tune_evaluations, tune_evaluations_range)

@@ -40,7 +40,7 @@ std::vector<T> without_repeats(const std::vector<Choice<T>>& choices)
     std::vector<T> values;
     for (const Choice<T>& choice : choices) {
         if (std::find(values.begin(), values.end(), choice.value) != values.end()) {
-            choice.place.fail({"is listed twice", "each choice is one design", "remove one of the two"});
+            choice.place.fail({"is listed twice", "each value counts once", "remove one of the two"});
         }
         values.push_back(choice.value);
     }
@@ -68,22 +68,23 @@ struct Steps {
 const Fields<Steps>& steps_fields()
 {
     static const auto fields =
-        Fields<Steps>("values from ... to ...", "instead of a list: from one value to another, both included")
+        Fields<Steps>("values from ... to ...", "a range of values instead of a list, both ends included")
             .integer("from", &Steps::from, {"first value", 0, 10'000'000, "2048"})
             .required()
             .integer("to", &Steps::to, {"last value", 0, 10'000'000, "16384"})
             .required()
-            .integer("step", &Steps::step, {"difference of neighbours", 1, 10'000'000, "2048"})
-            .integer("factor", &Steps::factor, {"ratio of neighbours, instead of step", 2, 10'000'000, "2"})
+            .integer("step", &Steps::step, {"difference between consecutive values", 1, 10'000'000, "2048"})
+            .integer("factor", &Steps::factor, {"ratio of consecutive values, instead of step", 2, 10'000'000, "2"})
             .check([](Table& table, const Steps& steps) {
                 const auto step = table.find("step");
                 const auto factor = table.find("factor");
                 if (!step == !factor) {
-                    table.find("to")->fail({"is reached in unknown steps", "an axis has a step or a factor",
+                    table.find("to")->fail({"needs a step or a factor", "exactly one of the two is required",
                                             "add step = 1, or factor = 2, or list the values: [1, 2, 4, 8]"});
                 }
                 if (factor && steps.from == 0) {
-                    table.find("from")->fail({"stays zero", "a factor multiplies it", "begin from 1, or give a step"});
+                    table.find("from")->fail(
+                        {"cannot be zero with a factor", "the factor multiplies it", "start from 1, or give a step"});
                 }
             });
     return fields;
@@ -99,7 +100,7 @@ std::vector<Choice<int>> stepped(const Value& place, const Range& range)
     std::int64_t last = steps.from;
     for (std::int64_t value = steps.from; value <= steps.to; value = steps.step > 0 ? value + steps.step : value * steps.factor) {
         if (choices.size() > most_steps) {
-            table.find("step")->fail({"is too small", fmt::format("it makes more than {} choices", most_steps),
+            table.find("step")->fail({"is too small", fmt::format("it gives more than {} values", most_steps),
                                       fmt::format("write {} or more", (steps.to - steps.from) / most_steps + 1)});
         }
         if (!range.contains(static_cast<double>(value))) {
@@ -112,7 +113,7 @@ std::vector<Choice<int>> stepped(const Value& place, const Range& range)
     if (last != steps.to || choices.empty()) {
         const std::int64_t next = steps.step > 0 ? last + steps.step : last * steps.factor;
         end.fail({"is not reached",
-                  fmt::format("{} {} from {} must end at it", steps.step > 0 ? "steps of" : "multiples by",
+                  fmt::format("{} {} from {} must end at it", steps.step > 0 ? "steps of" : "multiplying by",
                               std::max(steps.step, steps.factor), steps.from),
                   fmt::format("write {} or {}", last, next)});
     }
@@ -176,7 +177,7 @@ struct Networks {
 void refuse_gpus(const Choice<int>& gpus, const Study& study)
 {
     if (gpus.value > study.cluster.gpus) {
-        gpus.fail({"is more than there are", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
+        gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
                    fmt::format("write {} or less", study.cluster.gpus)});
     }
 }
@@ -188,7 +189,7 @@ void refuse_tp(const Choice<int>& tp, const Study& study)
         return;
     }
     if (workload.captured) {
-        tp.fail({"divides a captured network", "how its operators split is not in its file", "write 1"});
+        tp.fail({"cannot split a captured network", "its file does not say how operators split", "write 1"});
     }
     int below = std::min(tp.value, study.cluster.gpus);
     while (!workload.splits_by(below)) {
@@ -206,10 +207,10 @@ void refuse_tp(const Choice<int>& tp, const Study& study)
 void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)
 {
     if (degree.value > 1 && !study.workload.mixture()) {
-        degree.fail({"needs experts", "the workload is dense", "write 1, or leave the axis out"});
+        degree.fail({"needs experts", "the workload has none", "write 1, or remove the axis"});
     }
     if (degree.value > 1 && largest % degree.value != 0) {
-        degree.fail({fmt::format("does not divide the {} {}", largest, what), "each GPU holds whole shares",
+        degree.fail({fmt::format("does not divide the {} {}", largest, what), "all GPUs hold equal shares",
                      fmt::format("write a divisor of {}", largest)});
     }
 }
@@ -229,8 +230,8 @@ void refuse_etp(const Choice<int>& etp, const Study& study)
 void refuse_recomputed(const Choice<int>& layers, const Study& study)
 {
     if (layers.value >= study.workload.layers()) {
-        layers.fail({"is not fewer than all layers", fmt::format("the workload has {}", study.workload.layers()),
-                     "write 0 for all of them, or fewer"});
+        layers.fail({"is not less than the number of layers", fmt::format("the workload has {}", study.workload.layers()),
+                     "write 0 for all layers, or a smaller number"});
     }
 }
 
@@ -240,7 +241,7 @@ void refuse_offload(const Choice<Offload>& offload, const Study& study)
 {
     const Accelerator& gpu = study.cluster.accelerator;
     if (offload.value != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
-        offload.fail({"has nowhere to go", fmt::format("{} names no host_link and host_memory_bandwidth", gpu.name),
+        offload.fail({"is not possible", fmt::format("{} has no host_link or no host_memory_bandwidth", gpu.name),
                       "give both in accelerator_override, or write [\"none\"]"});
     }
 }
@@ -248,16 +249,16 @@ void refuse_offload(const Choice<Offload>& offload, const Study& study)
 void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
 {
     if (crossing.value != Crossing::by_order && study.cluster.building_gpus() == 0) {
-        crossing.fail({"has nothing to cross", "no tier of the cluster has an `aggregate`, so it is one building",
-                       "give the tier that joins buildings an aggregate, or leave the axis out"});
+        crossing.fail({"does not apply", "no tier has an `aggregate`, so the cluster is one building",
+                       "give the tier between buildings an aggregate, or remove the axis"});
     }
 }
 
 void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
 {
     if (!study.cluster.nodes_listed()) {
-        order.fail({"needs known nodes", "no node of the cluster is known to be slow",
-                    "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or leave the axis out"});
+        order.fail({"needs known slow nodes", "[cluster] lists none",
+                    "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or remove the axis"});
     }
 }
 
@@ -366,8 +367,8 @@ constexpr std::string_view layout_example = R"(["Et*4|t*5|t*5|t*4L"])";
 KeyInfo layout_key()
 {
     return {"layout",
-            "of split = \"given\": the layers of each chunk as Megatron Core's --pipeline-model-parallel-layout has them (E "
-            "embedding, t layer, L loss head, | next chunk, *N repeats); one text for each number pp*v of chunks",
+            "for split = \"given\": the layers of each chunk in the notation of Megatron Core's --pipeline-model-parallel-layout "
+            "(E embedding, t layer, L loss head, | next chunk, *N repeats); one string per number pp*v of chunks",
             std::string(layout_example),
             {{.kind = ValueShape::Kind::text, .list = true}},
             Need::optional,
@@ -379,7 +380,7 @@ constexpr std::string_view networks_example = R"(["llama3-8b", "nemotron-h-8b"])
 KeyInfo workload_key()
 {
     return {"workload",
-            "networks of equal quality to choose from, of [networks] or of the catalog, in place of [workload]",
+            "networks of equal quality to choose from, defined in [networks] or in the catalog; replaces [workload]",
             std::string(networks_example),
             {{.kind = ValueShape::Kind::text, .list = true}},
             Need::optional,
@@ -423,8 +424,7 @@ void read_networks(Table& table, Scenario& scenario)
     }
     for (const Workload& network : own) {
         if (std::find(knob.choices.begin(), knob.choices.end(), network.name) == knob.choices.end()) {
-            list->fail(
-                {fmt::format("leaves out \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
+            list->fail({fmt::format("omits \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
         }
     }
     scenario.workload = scenario.workloads.front();
@@ -457,11 +457,12 @@ std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, c
     const auto& chunks = std::get<std::vector<Chunk>>(parsed);
     if (const int layers = chunks.back().first_layer + chunks.back().layers; layers != workload.layers()) {
         value.fail({fmt::format("has {} layers", layers), fmt::format("the workload has {}", workload.layers()),
-                    "write as many t as it has layers"});
+                    "write one t per layer"});
     }
     if (const std::set<std::size_t> counts = chunk_counts(space); !counts.contains(chunks.size())) {
-        value.fail({fmt::format("has {} chunks", chunks.size()), fmt::format("pp*v of the plans is {}", joined(counts)),
-                    "write one for a number of chunks that plans have"});
+        value.fail({fmt::format("has {} chunks", chunks.size()),
+                    fmt::format("the plans of the space have pp*v = {}", joined(counts)),
+                    "give a layout with one of these numbers of chunks"});
     }
     return chunks;
 }
@@ -473,24 +474,25 @@ void read_layouts(Table& table, const SpaceSettings& space, Scenario& scenario)
     const auto list = table.find("layout");
     if (given && !list) {
         table.at("split", "")
-            .fail({"has no layout", "split = \"given\" divides the layers as `layout` says",
-                   fmt::format("add layout = {}, one for each number pp*v of chunks", layout_example)});
+            .fail({"needs a layout", "split = \"given\" divides the layers as in `layout`",
+                   fmt::format("add layout = {}, one per number pp*v of chunks", layout_example)});
     }
     if (!list) {
         return;
     }
     if (!given) {
-        list->fail({"is for split = \"given\"", "no plan of the space has that split", "add it to split, or leave layout out"});
+        list->fail(
+            {"applies to split = \"given\" only", "no plan of the space uses that split", "add it to split, or remove layout"});
     }
     if (!scenario.workloads.empty()) {
-        list->fail({"is of one network", "workload in [space] names several, with layers of their own",
-                    "search one of them, or leave split = \"given\" out"});
+        list->fail({"cannot be combined with several networks", "workload in [space] lists several, each with its own layers",
+                    "search one of them, or remove split = \"given\""});
     }
     for (const Value& value : list->list(layout_example)) {
         std::vector<Chunk> chunks = read_layout(value, space, workload);
         if (given_layout(chunks.size(), workload.layouts) != nullptr) {
-            value.fail({fmt::format("is the second with {} chunks", chunks.size()),
-                        "a plan takes the one with as many as its pp*v", "leave one of them out"});
+            value.fail({fmt::format("is the second layout with {} chunks", chunks.size()),
+                        "a plan uses the layout with pp*v chunks", "remove one of them"});
         }
         workload.layouts.push_back(std::move(chunks));
     }

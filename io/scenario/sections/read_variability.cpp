@@ -11,8 +11,8 @@ namespace {
 void refuse_far_cap(const Value& value, const Law& law)
 {
     if (law.cap > farthest_cap_of_ops) {
-        value.fail({fmt::format("has the cap {:.6g}", law.cap),
-                    "laws of kernels and operations are composed on grids that are too coarse for it",
+        value.fail({fmt::format("has a cap of {:.6g}", law.cap),
+                    "distributions of kernels and operations are composed on grids that are too coarse for it",
                     fmt::format("write cap = {:.6g} or less", farthest_cap_of_ops)});
     }
 }
@@ -71,18 +71,18 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
     };
     // Most jobs say it by the regimes of compute and communication, and by their kernels.
     const Row rows[] = {
-        {"common_step", &Variability::common_step, Need::optional, "per-step factor of everything"},
+        {"common_step", &Variability::common_step, Need::optional, "per-step factor of all compute and communication"},
         {"operation", &Variability::operation, Need::optional,
          "factor of a whole forward or backward pass, shared by its kernels"},
         {"expert_imbalance", &Variability::expert_imbalance, Need::optional,
-         "factor, by microbatch and layer, of the busiest expert-parallel rank's load beyond the mean (imbalance - 1)"},
-        {"gpu", &Variability::gpu, Need::complete, "per-GPU factor of compute, the same for a whole run"},
-        {"node", &Variability::node, Need::complete, "per-node factor of compute, the same for a whole run"},
-        {"site", &Variability::site, Need::complete, "factor of the whole job's compute, the same for a whole run"},
+         "factor, per microbatch and layer, of the busiest expert-parallel rank's load beyond the mean (imbalance - 1)"},
+        {"gpu", &Variability::gpu, Need::complete, "per-GPU factor of compute, constant over a run"},
+        {"node", &Variability::node, Need::complete, "per-node factor of compute, constant over a run"},
+        {"site", &Variability::site, Need::complete, "per-job factor of compute, constant over a run"},
         {"common_compute", &Variability::common_compute, Need::complete, "per-step factor of all compute"},
         {"common_communication", &Variability::common_communication, Need::complete, "per-step factor of all communication"},
-        {"stage", &Variability::stage, Need::complete, "per-step factor of a pipeline stage of a replica"},
-        {"microbatch", &Variability::microbatch, Need::complete, "per-step factor of a microbatch of a replica"}};
+        {"stage", &Variability::stage, Need::complete, "per-step factor of each pipeline stage of each replica"},
+        {"microbatch", &Variability::microbatch, Need::complete, "per-step factor of each microbatch of each replica"}};
     const auto shape = [] { return std::vector{law_shape()}; };
     for (const Row& row : rows) {
         fields.custom({row.key, row.help, std::string(law_example), shape(), row.need}, reader(row.law, of_catalog));
@@ -112,8 +112,8 @@ const Fields<Variability>& variability_profile_fields()
 const Fields<Variability>& variability_fields()
 {
     static const auto fields =
-        Fields<Variability>("[variability]", "how durations vary: factors of mean one, each with a distribution")
-            .base("profile", catalog_variabilities, catalog_variability, "variability profile of the catalog")
+        Fields<Variability>("[variability]", "how durations vary: random factors with mean one")
+            .base("profile", catalog_variabilities, catalog_variability, "variability profile from the catalog")
             .include(factors("[variability]", "", false));
     return fields;
 }

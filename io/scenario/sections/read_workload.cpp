@@ -18,18 +18,18 @@ namespace {
 constexpr Range layers_range{"transformer layers", 1, 10'000, "96"};
 constexpr Range hidden_range{"the hidden size", 1, 1'000'000, "12288"};
 constexpr Range heads_range{"attention heads", 1, 10'000, "96"};
-constexpr Range kv_heads_range{"key and value heads; equal to heads without grouping", 1, 10'000, "8"};
-constexpr Range feed_forward_range{"the inner size of the MLP", 1, 10'000'000, "49152"};
-constexpr Range experts_range{"routed experts of a layer", 1, 100'000, "8"};
-constexpr Range active_range{"experts that a token is routed to", 1, 100'000, "2"};
-constexpr Range expert_size_range{"inner size of an expert", 1, 10'000'000, "14336"};
-constexpr Range shared_range{"inner size of the experts that see every token, together", 1, 10'000'000, "2048"};
-constexpr Range dense_layers_range{"first layers, which keep the dense MLP", 1, 10'000, "3"};
-constexpr Range every_range{"of the layers behind the dense ones, the last of so many has experts", 1, 10'000, "2"};
-constexpr Range capacity_range{"most tokens of an expert over the mean, beyond which tokens are dropped; unless given: none are",
-                               1, 1000, "1.25"};
-constexpr Range imbalance_range{"tokens of the fullest group of experts over the mean", 1, 1000, "1.2"};
-constexpr Range vocabulary_range{"entries of the vocabulary", 1, 100'000'000, "51200"};
+constexpr Range kv_heads_range{"key/value heads; equal to heads without grouped-query attention", 1, 10'000, "8"};
+constexpr Range feed_forward_range{"intermediate size of the MLP", 1, 10'000'000, "49152"};
+constexpr Range experts_range{"routed experts per layer", 1, 100'000, "8"};
+constexpr Range active_range{"experts per token (top-k)", 1, 100'000, "2"};
+constexpr Range expert_size_range{"intermediate size of an expert", 1, 10'000'000, "14336"};
+constexpr Range shared_range{"intermediate size of all shared experts together", 1, 10'000'000, "2048"};
+constexpr Range dense_layers_range{"number of leading layers with a dense MLP", 1, 10'000, "3"};
+constexpr Range every_range{"after the dense layers, the last of every so many layers has experts", 1, 10'000, "2"};
+constexpr Range capacity_range{
+    "capacity factor: tokens beyond so many times the mean of an expert are dropped; default: none are", 1, 1000, "1.25"};
+constexpr Range imbalance_range{"load imbalance: tokens of the busiest expert-parallel rank over the mean", 1, 1000, "1.2"};
+constexpr Range vocabulary_range{"vocabulary size", 1, 100'000'000, "51200"};
 
 /// What a file says of a network, in whichever way: by the keys of a decoder whose layers are alike, or by layers made of blocks.
 struct NetworkReading {
@@ -70,16 +70,18 @@ const Fields<LatentAttention>& latent_fields()
 {
     static const auto fields =
         Fields<LatentAttention>("latent", "multi-head latent attention; use block = \"latent_attention\" in new files")
-            .integer("query_rank", &LatentAttention::query_rank, {"rank of the compressed queries", 1, 1'000'000, "1536"})
+            .integer("query_rank", &LatentAttention::query_rank,
+                     {"rank of the query compression (q_lora_rank)", 1, 1'000'000, "1536"})
             .integer("key_value_rank", &LatentAttention::key_value_rank,
-                     {"rank of the compressed keys and values", 1, 1'000'000, "512"})
+                     {"rank of the key/value compression (kv_lora_rank)", 1, 1'000'000, "512"})
             .required()
             .integer("rotary", &LatentAttention::rotary,
-                     {"size of the part of a key that carries the position, shared by all heads", 1, 1'000'000, "64"})
+                     {"rotary part of the head dimension, shared by all heads (qk_rope_head_dim)", 1, 1'000'000, "64"})
             .required()
-            .integer("plain", &LatentAttention::plain, {"size of a head's key without position", 1, 1'000'000, "128"})
+            .integer("plain", &LatentAttention::plain,
+                     {"part of the head dimension without positions (qk_nope_head_dim)", 1, 1'000'000, "128"})
             .required()
-            .integer("value", &LatentAttention::value, {"size of a head's value", 1, 1'000'000, "128"})
+            .integer("value", &LatentAttention::value, {"value head dimension (v_head_dim)", 1, 1'000'000, "128"})
             .required();
     return fields;
 }
@@ -129,7 +131,7 @@ const Fields<RunKeys>& run_fields()
                                    .text("layer", &RunKeys::layer, "dense", "kind of layer")
                                    .text("pattern", &RunKeys::pattern, "SF",
                                          "layers in order, one character each: names of layer kinds with a single character")
-                                   .integer("count", &RunKeys::count, {"how many of them", 1, 100'000, "32"});
+                                   .integer("count", &RunKeys::count, {"number of repetitions", 1, 100'000, "32"});
     return fields;
 }
 
@@ -144,9 +146,9 @@ struct PredictionKeys {
 const Fields<PredictionKeys>& prediction_fields()
 {
     static const auto fields =
-        Fields<PredictionKeys>("prediction", "the layers of a module of multi-token prediction (arXiv 2412.19437, section 2.2)")
-            .text("layer", &PredictionKeys::layer, "moe", "kind of its layer")
-            .text("pattern", &PredictionKeys::pattern, "*E", "its layers, where there are several, one character each");
+        Fields<PredictionKeys>("prediction", "the layers of a multi-token prediction module (arXiv 2412.19437, section 2.2)")
+            .text("layer", &PredictionKeys::layer, "moe", "kind of the layer")
+            .text("pattern", &PredictionKeys::pattern, "*E", "its layers in order, one character each, if there are several");
     return fields;
 }
 
@@ -221,7 +223,7 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
             ->fail({"needs blocks with a norm and a residual connection",
                     "parallel blocks share these; possible with attention, mlp, experts, mamba2 and gated_delta, and norms = "
                     "\"pre\"",
-                    "leave parallel out, or the other blocks"});
+                    "remove parallel, or the other blocks"});
     }
 }
 
@@ -249,8 +251,8 @@ void read_layers(const Value& value, NetworkReading& reading)
 void refuse_too_many(const Value& value, const Workload& w)
 {
     if (w.layers() > most_layers) {
-        value.fail(
-            {fmt::format("gives {} layers", w.layers()), fmt::format("at most {} are taken", most_layers), "give fewer layers"});
+        value.fail({fmt::format("gives {} layers", w.layers()), fmt::format("at most {} are allowed", most_layers),
+                    "give fewer layers"});
     }
 }
 
@@ -306,7 +308,7 @@ void check_heads(Table& table, const Transformer& t)
                          "heads must divide hidden", "change one of the two"});
     }
     if (t.heads % t.kv_heads != 0) {
-        refuse("kv_heads", {fmt::format("gives {} key and value heads for {} attention heads", t.kv_heads, t.heads),
+        refuse("kv_heads", {fmt::format("gives {} key/value heads for {} attention heads", t.kv_heads, t.heads),
                             "kv_heads must divide heads", fmt::format("write kv_heads = {} or a divisor", t.heads)});
     }
 }
@@ -326,7 +328,7 @@ const Fields<OptimizerSettings>& optimizer_fields()
                  in_quotes("bf16"),
                  {choice_shape(enum_names<NumberType>)}},
                 [](const Value& value, OptimizerSettings& optimizer, Keys) {
-                    optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "types of numbers"));
+                    optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "number types"));
                 });
     return fields;
 }
@@ -375,9 +377,8 @@ const Fields<NetworkReading>& reading_fields()
             .choice("activation", of(&Transformer::activation), "swiglu", "activation of the MLP")
             .choice("attention", of(&Transformer::attention), "flash",
                     "attention kernel: plain writes the score matrix to memory, flash never does")
-            .flag("causal", of(&Transformer::causal), "whether a token attends only to those before it")
-            .integer("head", of(&Transformer::head),
-                     {"size of an attention head; unless given: hidden / heads", 1, 1'000'000, "128"})
+            .flag("causal", of(&Transformer::causal), "causal mask")
+            .integer("head", of(&Transformer::head), {"head dimension; default: hidden / heads", 1, 1'000'000, "128"})
             .nested("experts", of(&Transformer::experts), experts_fields)
             .nested("latent", of(&Transformer::latent), latent_fields);
     return fields;
@@ -410,7 +411,7 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
         }
         if (table.find("sequence") && table.find("pattern")) {
             table.find("pattern")->fail(
-                {"and sequence are both given", "either gives the order of layers", "remove one of the two"});
+                {"cannot be combined with sequence", "both give the order of the layers", "remove one of the two"});
         }
         if (w.sequence.empty()) {
             table.at("sequence", R"(sequence = [{ layer = "dense", count = 32 }])");
@@ -502,8 +503,8 @@ const Fields<NetworkReading>& captured_fields()
     static const auto fields =
         Fields<NetworkReading>("a captured network", "a network from its PyTorch code")
             .custom({"captured",
-                     "file that jobs/capture_network.py wrote, by its path from the scenario's folder, in place of a description "
-                     "(docs/captured-networks.md); beside it only name and precision",
+                     "file written by jobs/capture_network.py, as a path relative to the scenario; replaces the description of "
+                     "the network (docs/captured-networks.md); only name and precision may be given as well",
                      "\"gpt.json\"",
                      {{.kind = ValueShape::Kind::text}}},
                     read_captured);
@@ -524,8 +525,9 @@ const Fields<NetworkReading>& captured_workload_fields()
 const Fields<NetworkReading>& scenario_network_fields()
 {
     static const auto fields =
-        Fields<NetworkReading>("[workload]", "the network that is trained: one of the catalog, with changes, or its layers")
-            .base("model", catalog_workloads, catalog_reading, "network of the catalog")
+        Fields<NetworkReading>("[workload]",
+                               "the network to train: from the catalog, with changes if any, or described by its layers")
+            .base("model", catalog_workloads, catalog_reading, "network from the catalog")
             .include(captured_fields())
             .text("name", of(&Workload::name), "my-model", "name of the network in reports")
             .include(reading_fields());
@@ -583,16 +585,16 @@ std::vector<Workload> read_networks(Table table)
         const Value value = *table.find(name);
         Table own = value.table(R"({ model = "llama3-8b" })");
         if (const auto captured = own.find("captured")) {
-            captured->fail({"is a key of [workload]", "a study of several networks has none that is captured",
+            captured->fail({"is allowed in [workload] only", "a captured network cannot be one of several",
                             "search the captured network alone"});
         }
         if (const auto older = older_key(own, own.find("model") ? "layers" : "")) {
-            older->fail({"is a deprecated key of [workload]", "[networks] has layers by their blocks only",
-                         "write layer.NAME and sequence (docs/networks.md), or model for one of the catalog"});
+            older->fail({"is a deprecated key of [workload]", "[networks] describes layers by their blocks only",
+                         "write layer.NAME and sequence (docs/networks.md), or model for a network from the catalog"});
         }
         if (name.find_first_of(" =\t\n") != std::string::npos) {
-            value.fail({fmt::format("is called \"{}\"", name), "reports and --design write names in one word",
-                        "choose a name without spaces and ="});
+            value.fail({fmt::format("is called \"{}\"", name), "reports and --design need names of one word",
+                        "choose a name without spaces or ="});
         }
         networks.push_back(read_workload(std::move(own)));
         networks.back().name = name;
@@ -604,10 +606,8 @@ std::string older_keys_text(Table table)
 {
     const auto older = older_key(table);
     return older ? fmt::format(
-                       "line {}: [workload] describes the network by layers, heads, feed_forward and the like; these keys are "
-                       "deprecated and "
-                       "will be removed in the next release; write layer.NAME = {{ blocks = [...] }} and sequence "
-                       "(docs/networks.md)",
+                       "line {}: [workload] uses keys such as layers, heads and feed_forward, which are deprecated and will be "
+                       "removed in the next release; write layer.NAME = {{ blocks = [...] }} and sequence (docs/networks.md)",
                        older->line())
                  : "";
 }

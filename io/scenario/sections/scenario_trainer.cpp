@@ -54,8 +54,8 @@ Scenario with_trainer(const Scenario& scenario, const std::string& trainer)
     }
     if (!scenario.search.runnable_by.empty()) {
         throw InputError(
-            fmt::format("--runnable-by {}: {} has runnable_by = \"{}\" in [search]; change it there, or leave the option out",
-                        trainer, scenario.path, scenario.search.runnable_by));
+            fmt::format("--runnable-by {}: {} has runnable_by = \"{}\" in [search]; change it there, or omit the option", trainer,
+                        scenario.path, scenario.search.runnable_by));
     }
     const std::string line = fmt::format("runnable_by = \"{}\"   # --runnable-by", trainer);
     try {

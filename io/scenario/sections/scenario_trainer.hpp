@@ -1,6 +1,6 @@
 #pragma once
 
-/// A scenario whose plans one trainer can run.
+/// Restricts a scenario to plans that a trainer can run.
 
 #include "io/scenario/scenario.hpp"
 
@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// The scenario with `runnable_by = "TRAINER"` in [search], also in its text: whatever reads that later (a journal, a results file)
-/// finds the same study. Throws InputError for an unknown trainer and where the scenario names another.
+/// The scenario with `runnable_by = "TRAINER"` in [search], also in its text, so that journals and results files identify the same
+/// study. Throws InputError for an unknown trainer, or if the scenario names another one.
 Scenario with_trainer(const Scenario& scenario, const std::string& trainer);
 
 }  // namespace prismopt

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The sections of a scenario: a table of fields each, and readers of those that depend on others. Tables of catalog entries are read
-/// whole there (Keys::all); in a scenario they change what they name.
+/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries serve both
+/// the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
 
 #include "io/scenario/scenario.hpp"
 #include "io/toml/fields.hpp"
@@ -35,34 +35,34 @@ const SectionTable& knob_table();
 /// The whole file.
 const SectionTable& scenario_table();
 
-/// A distribution: a table of its own, whose keys its family decides.
+/// A distribution: a table whose keys depend on its family.
 inline constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
 const SectionTable& law_table();
 ValueShape law_shape();
-/// `default_source`: what a distribution says of its origin when the file does not; empty: the file must.
+/// `default_source`: source of the numbers if the file gives none; empty: the file must give it.
 Law read_law(const Value& value, const std::string& default_source);
 
 Workload read_workload(Table table);
-/// Networks by name, of which [space] chooses.
+/// Networks by name, among which [space] chooses.
 const SectionTable& networks_table();
 std::vector<Workload> read_networks(Table table);
-/// An entry of the catalog.
+/// Reads an entry of the catalog.
 Workload read_network(Table& table);
-/// What to say of keys of [workload] that the next release refuses; empty: none are used.
+/// Warning about deprecated keys of [workload]; empty: none are used.
 std::string older_keys_text(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
 Cluster read_cluster(Table table);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
 std::vector<Law> read_tier_variability(Table cluster);
-/// What a scenario without [power] takes.
+/// Default power profile.
 inline constexpr const char* usual_power = "us-hyperscale";
-/// Nodes that wait to replace others: fewer than the cluster has.
+/// Number of spare nodes, less than the number of nodes of the cluster.
 int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
-/// The space; and of its keys that are no axes the networks that it chooses from, and layouts of plans with split = given.
+/// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
-/// Sets the deadline where there is one.
+/// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);
 

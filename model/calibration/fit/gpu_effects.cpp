@@ -92,7 +92,7 @@ Component component_of(const std::vector<double>& effects, const std::vector<dou
         Component result;
         result.name = "gpu";
         result.units = static_cast<int>(effects.size());
-        result.unknown = "no kernels that several GPUs run";
+        result.unknown = "no kernels that run on several GPUs";
         return result;
     }
     return spread_of_effects("gpu", effects, errors, freedom, static_cast<double>(effects.size()));

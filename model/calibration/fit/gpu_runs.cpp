@@ -259,7 +259,8 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     if (parts.apart()) {
         add_law_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
     } else if (parts.told()) {
-        result.laws.push_back({"node", constant_law("no spread between nodes beyond chance; what there is, is in gpu" + from)});
+        result.laws.push_back(
+            {"node", constant_law("no spread between nodes beyond chance; the rest is included in gpu" + from)});
     }
     std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
@@ -272,8 +273,8 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     }
     if (rests.size() > 1) {
         result.left.push_back({"residual.gemm",
-                               "runs of a benchmark tell nothing of single kernels, which average out in them; about "
-                               "the median of their GPU they vary by " +
+                               "benchmark runs do not resolve single kernels, whose variation averages out; about the median of "
+                               "their GPU, runs vary by " +
                                    percent(std::sqrt(variance_of(rests))) + from});
     }
     for (const Outlier& outlier : parts.slow_gpus()) {
@@ -287,8 +288,8 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
         const std::size_t first = fast.front().index;
         result.notes.push_back(gpus[first].name + of + " takes " + percent(-std::expm1(parts.own()[first])) +
                                " less than its peers' median" +
-                               (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as clearly" : "") +
-                               "; if the numbers are throughputs, not times, it is slow: name the column throughput");
+                               (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as significantly" : "") +
+                               "; if the numbers are throughputs rather than times, it is slow: name the column throughput");
     }
     for (const auto& [name, members] : benchmarks) {
         Signature signature{name.empty() ? "runs" : name, 0.0, {}};

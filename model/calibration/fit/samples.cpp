@@ -36,8 +36,8 @@ void leave_out(std::vector<Row>& rows, std::string Row::*kind, std::vector<Fault
         if (absurd(row)) {
             const std::string& name = row.*kind;
             add_fault(faults,
-                      "a time of more than 100 times the median" + (name.empty() ? "" : " of " + name) +
-                          ", and 10 times the longest median",
+                      "a time above 100 times the median" + (name.empty() ? "" : " of " + name) +
+                          " and above 10 times the longest median",
                       row.line);
         }
     }
@@ -86,8 +86,8 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
     char means[160] = "";
     if (iterations > 1) {
         std::snprintf(means, sizeof means,
-                      " (means of %d iterations: one collective varies at least so much, at most %.2g times as much)", iterations,
-                      std::sqrt(static_cast<double>(iterations)));
+                      " (means of %d iterations: a single collective varies at least this much, at most %.2g times as much)",
+                      iterations, std::sqrt(static_cast<double>(iterations)));
     }
     for (const KernelClassRow& row : kernel_class_rows) {
         if (has_own_law(row.kernel, pools)) {

@@ -222,7 +222,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
         component.name = effect.name;
         component.units = parts_of(effect.parts).levels;
         if (freedom < 1.0) {
-            component.unknown = "the trace has nothing to tell it by";
+            component.unknown = "the trace cannot determine it";
         } else {
             told.push_back(&effect);
             place.push_back(components.size());
@@ -243,7 +243,7 @@ std::vector<Component> variance_components(const ComponentModel& model)
         set_interval(component, variance[index], over_steps[index], block_groups);
         component.present = component.low > 0.0;
         if (block_groups < 2 && k + 1 < told.size()) {  // the residual is what all the others are beside
-            component.unknown = "one step gives no limits";
+            component.unknown = "a single step gives no confidence interval";
         }
         if (both(parts_of(told[k]->parts), model.blocks).levels > parts_of(told[k]->parts).levels) {  // outlasts a block
             int groups = 0;

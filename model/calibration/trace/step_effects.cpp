@@ -86,9 +86,9 @@ private:
     {
         Component component;
         component.name = name;
-        component.unknown = steps_.size() < 2 ? "one step tells nothing of others"
-                            : name == "stage" ? "of one GPU nobody knows what others share"
-                                              : "no kernels of computing that come again in each step";
+        component.unknown = steps_.size() < 2 ? "a single step does not show how steps vary"
+                            : name == "stage" ? "with a single GPU, the shared part cannot be separated"
+                                              : "no compute kernels that recur in every step";
         return component;
     }
 

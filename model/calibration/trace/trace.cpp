@@ -202,8 +202,8 @@ std::size_t leave_out_absurd(Trace& trace)
     const auto absurd = [&](const TraceOp& op) { return static_cast<double>(op.duration_s) > limits[op.kind]; };
     for (const TraceOp& op : trace.ops) {
         if (absurd(op)) {
-            trace.fault("duration of more than 100 times the median of " + trace.kinds[op.kind].name +
-                            ", and 10 times that of a step",
+            trace.fault("duration above 100 times the median of " + trace.kinds[op.kind].name +
+                            " and above 10 times that of a step",
                         op.line);
         }
     }
@@ -272,7 +272,7 @@ std::vector<TraceProblem> seams(const Trace& trace)
                                                std::to_string((end - 1)->step) + " take " + milliseconds(later_low, later_high) +
                                                ", steps " + std::to_string(before->step) + " to " +
                                                std::to_string((begin - 1)->step) + " " + milliseconds(low, high) +
-                                               " (two jobs in one file?); give each job a file and calibrate one"});
+                                               " (two jobs in one file?); put each job in its own file and calibrate one"});
             }
         }
         before = begin;
@@ -299,16 +299,16 @@ std::vector<TraceProblem> problems(const Trace& trace)
             const TraceOp& before = of_worker[i - 1];
             const TraceOp& op = of_worker[i];
             if (before.kind == op.kind && before.sequence == op.sequence) {
-                found.push_back(
-                    {std::max(op.line, before.line), trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
-                                                         std::to_string(op.step) + " is there twice for one worker, first in " +
-                                                         trace.rows + ' ' + std::to_string(std::min(op.line, before.line)) +
-                                                         " (two jobs in one file?); give each job a file and calibrate one"});
+                found.push_back({std::max(op.line, before.line),
+                                 trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
+                                     std::to_string(op.step) + " occurs twice for one worker, first in " + trace.rows + ' ' +
+                                     std::to_string(std::min(op.line, before.line)) +
+                                     " (two jobs in one file?); put each job in its own file and calibrate one"});
             } else if (before.kind == op.kind && op.start_s < before.start_s) {
                 found.push_back({op.line, trace.kinds[op.kind].name + " " + std::to_string(op.sequence) + " of step " +
                                               std::to_string(op.step) + " starts before number " +
                                               std::to_string(before.sequence) +
-                                              " (the clock runs backwards); leave the worker or the step out"});
+                                              " (the clock runs backwards); remove the worker or the step"});
             }
         }
         begin = end;

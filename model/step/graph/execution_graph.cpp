@@ -194,9 +194,9 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
     }
     const int places = need - capacity < 0.1e9 ? 4 : 1;  // the two differ
     char text[160];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, %.*f GB may be used; more pp or tp, or recompute", memory.stage,
-                  places, need / 1e9, split == LayerSplit::balanced ? " in the fastest split, and none fits" : "", places,
-                  capacity / 1e9);
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, but %.*f GB are usable; use more pp or tp, or recompute",
+                  memory.stage, places, need / 1e9,
+                  split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "", places, capacity / 1e9);
     return Infeasible{Reason::out_of_memory, text, need - capacity};
 }
 
@@ -385,12 +385,12 @@ const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
-        return Infeasible{Reason::replicas_to_simulate, std::to_string(plan.dp) + " replicas; raise tp or pp", 0.0};
+        return Infeasible{Reason::replicas_to_simulate, std::to_string(plan.dp) + " replicas are too many; raise tp or pp", 0.0};
     }
     if (!expert_groups_divide(plan)) {
         return Infeasible{Reason::experts_and_gpus,
                           "ep*etp = " + std::to_string(plan.ep * plan.etp) +
-                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs of a stage; lower ep",
+                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs per stage; lower ep",
                           0.0};
     }
     if (auto refusal = placement_problem(plan, setting_.cluster)) {

@@ -237,15 +237,16 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
     if (!splits_backward(shape.schedule)) {
         return Infeasible{
             Reason::schedule_undefined,
-            "orders are searched for schedules that split every backward (zb_h1, zb_h2, zb_v, v_half, v_min), not " + schedule,
+            "orders can be searched only for schedules that split every backward pass (zb_h1, zb_h2, zb_v, v_half, v_min), not " +
+                schedule,
             0.0};
     }
     if (const int least = least_held(shape); limit.most < least) {
         return Infeasible{Reason::held_limit,
                           first_beyond(orders_that_hold_least(shape), limit.most) + ": a stage may hold " +
-                              std::to_string(limit.most) + ", but with " + schedule + " pp=" + std::to_string(shape.stages) +
-                              " one holds " + std::to_string(least) +
-                              " at least (microbatches of a chunk between forward and weight gradient); raise the limit to that",
+                              std::to_string(limit.most) + ", but " + schedule + " pp=" + std::to_string(shape.stages) +
+                              " needs at least " + std::to_string(least) +
+                              " (microbatches of a chunk between forward and weight gradient); raise the limit to that",
                           static_cast<double>(least - limit.most)};
     }
     std::shared_ptr<const Program> best;

@@ -52,10 +52,10 @@ TEST(StarterScenario, SharesLongSequences)
 
 TEST(StarterScenario, SaysHowManyTokensAStepHas)
 {
-    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 1024)), HasSubstr("global_batch = 1024   # sequences in an "
-                                                                                   "optimizer step: 4.19 million tokens\n"));
-    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 100000)), HasSubstr("global_batch = 3125   # sequences in an "
-                                                                                     "optimizer step: 12.8 million tokens\n"));
+    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 1024)),
+                HasSubstr("global_batch = 1024   # sequences per optimizer step: 4.19 million tokens\n"));
+    EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 100000)),
+                HasSubstr("global_batch = 3125   # sequences per optimizer step: 12.8 million tokens\n"));
 }
 
 TEST(StarterScenario, HasCommandsThatAShellTakes)

@@ -181,8 +181,8 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
     launch.plan = {.tp = 2, .pp = 8, .dp = 128, .ep = 16, .etp = 1};
     change_decoder(launch.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
-                HasSubstr("as many replicas as attention, 128, and with this context and "
-                          "expert parallelism they have 16; search order = [\"tp-dp-pp\"]"));
+                HasSubstr("as many replicas as attention, 128, but with this context and expert parallelism they have 16; search "
+                          "order = [\"tp-dp-pp\"]"));
     EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("they have 16"));
     launch.plan.order = PlacementOrder::tp_dp_pp;
     EXPECT_EQ(refusal(megatron_arguments(laid_out(launch))), "");
@@ -193,8 +193,7 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
     launch = llama();
     launch.plan.cp = 2;
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
-                HasSubstr("attention, 128, and with this context and expert parallelism they "
-                          "have 256"));
+                HasSubstr("attention, 128, but with this context and expert parallelism they have 256"));
 }
 
 TEST(Launch, SaysThatItsPlanIsProvisional)
@@ -299,9 +298,9 @@ TEST(Torchtitan, ShardsOnlyWithoutPipelines)
         Launch piped = for_torchtitan();
         piped.plan.sharding = sharding;
         EXPECT_THAT(refusal(torchtitan_config(laid_out(piped))),
-                    HasSubstr("whole gradients, and gathered parameters, from the first microbatch to the last: more memory than "
-                              "sharding " +
-                              std::string(name(sharding)) + " was judged with; search sharding = [\"none\"], or pp = [1]"));
+                    HasSubstr("unsharded gradients and gathered parameters from the first microbatch to the last, which is more "
+                              "memory than predicted for sharding " +
+                              std::string(name(sharding)) + "; search sharding = [\"none\"], or pp = [1]"));
         piped.plan.dp = 1;  // nothing to shard over
         EXPECT_EQ(refusal(torchtitan_config(laid_out(piped))), "");
     }
@@ -409,9 +408,9 @@ TEST(Slurm, NamesTheNodesThatThePlanHas)
     launch.cluster.node_factors[100] = 1.05;
     const std::string in_job =
         "#   In the job, in this order: nodes 0-4,6-8,10-2033 (the slowest, 100, takes 1.05 times as long).\n";
-    const std::string kept_out = "#   To be kept out of it: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
+    const std::string kept_out = "#   Not in the job: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
     const std::string script = text(slurm_script(launch));
-    EXPECT_THAT(script, HasSubstr(in_job + kept_out + "#   Slurm chooses others unless told: sbatch --nodelist=HOSTS"));
+    EXPECT_THAT(script, HasSubstr(in_job + kept_out + "#   Select them with sbatch --nodelist=HOSTS"));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2032\n"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(in_job + kept_out));
 }
@@ -446,7 +445,7 @@ TEST(Stamp, TellsThePhaseWhereThereAreSeveral)
     Launch launch = llama();
     EXPECT_EQ(stamp(launch, "a", "b").find("# Phase"), std::string::npos);
     launch.phases = 2;
-    EXPECT_NE(stamp(launch, "a", "b").find("# Phase 1 of 2, which are launched one after the other: --phase K"),
+    EXPECT_NE(stamp(launch, "a", "b").find("# Phase 1 of 2; phases are launched one after the other, and --phase K"),
               std::string::npos);
 }
 
@@ -455,7 +454,7 @@ TEST(Stamp, TellsThePriceThatChoseThePlan)
     Launch launch = llama();
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("costs")));
     launch.price = "2 USD per GPU-hour (given)";
-    EXPECT_THAT(text(slurm_script(launch)), HasSubstr("\n# Chosen with costs at 2 USD per GPU-hour (given)\n"));
+    EXPECT_THAT(text(slurm_script(launch)), HasSubstr("\n# Costs are at 2 USD per GPU-hour (given)\n"));
     EXPECT_EQ(nlohmann::json::parse(text(launch_json(laid_out(launch))))["gpu_price"], launch.price);
 }
 
@@ -468,8 +467,7 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
     EXPECT_TRUE(json["plan"]["spares"].is_null());
     EXPECT_EQ(json["spare_gpus"], 0);
     launch.plan.spares = 64;
-    const std::string line =
-        "# Judged with 64 spare nodes (512 GPUs) held ready to replace failed ones, which times and costs rest on";
+    const std::string line = "# Predicted times and costs include 64 spare nodes (512 GPUs) that replace failed ones";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("#SBATCH --nodes=2048\n"));
@@ -495,10 +493,10 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     launch.knobs[1].target = KnobTarget::bandwidth;
     launch.knobs[1].name = "cluster.bandwidth";
     launch.knob_values = {16.0, 65.5e9};
-    const std::string line = "# Judged for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
+    const std::string line = "# Predicted for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
-    EXPECT_THAT(script, HasSubstr("Slurm does not check that"));
+    EXPECT_THAT(script, HasSubstr("Slurm does not check this"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(line));
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr(line));
     const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"];

@@ -88,7 +88,7 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
     }
     const std::string table = "vtrain_a100_multinode row ";
     EXPECT_THAT(reasons,
-                testing::ElementsAre(table + "2: repeats another row", table + "3: no step time", table + "4: no microbatch",
+                testing::ElementsAre(table + "2: duplicate of another row", table + "3: no step time", table + "4: no microbatch",
                                      table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
                                      table + "6: dp*microbatch = 56 does not divide the global batch 512",
                                      table + "7: no description of T4", table + "8: no layers (no model card in the catalog)",

@@ -23,14 +23,14 @@ TEST(DeadlineRisk, ShiftsTheDistributionByTheLimits)
     ASSERT_TRUE(risk);
     EXPECT_NEAR(risk->low, 0.25, 1e-12);
     EXPECT_NEAR(risk->high, 0.52, 1e-12);
-    EXPECT_EQ(deadline_risk_text(*risk), "with the model's error between 25 % and 52 %");
+    EXPECT_EQ(deadline_risk_text(*risk), "including the model error, between 25 % and 52 %");
 }
 
 TEST(DeadlineRisk, SaysWhatTheTableDoesNotHave)
 {
     const auto risk = deadline_risk(uniform(), Seconds{60.0}, 0.5, 1e4);
     ASSERT_TRUE(risk);
-    EXPECT_EQ(deadline_risk_text(*risk), "with the model's error between less than 0.1 % and more than 99.9 %");
+    EXPECT_EQ(deadline_risk_text(*risk), "including the model error, between less than 0.1 % and more than 99.9 %");
 }
 
 TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)

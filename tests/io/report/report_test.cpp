@@ -56,14 +56,14 @@ point   GPUs  plan                                      p99 training time   cost
                                                               days (95 %)  M USD             s  free %     %     %
    30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12  41.3  90.5
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
-* dominated by another point once both were estimated again on fresh draws; kept, since the first estimates chose it.
+* dominated by another point once both were re-estimated on fresh draws; kept because the first estimates selected it.
 
 Space: 32 plans, 3 feasible (9.4 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
 
 Search: proved complete
-  strategy exact; 2 points drawn, 1 excluded by their lower bounds, 0 open; 2176 step draws, 16384 more to confirm the front
+  strategy exact; 2 points evaluated, 1 excluded by their lower bounds, 0 open; 2176 step draws, 16384 more to confirm the front
   seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z, job 42
 )");
 }
@@ -88,12 +88,12 @@ Space: 32 plans, 0 feasible (0.0 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
    3   9.4 %  too few layers
-Nothing is feasible. The nearest miss by reason:
+No plan is feasible. The nearest miss by reason:
   out of memory: stage 0 needs 81.5 GB, 80.0 GB present
   too few layers: by 2
 
 Search: nothing to search
-  strategy exact; 0 points drawn, 0 excluded by their lower bounds, 0 open; 0 step draws, 0 more to confirm the front
+  strategy exact; 0 points evaluated, 0 excluded by their lower bounds, 0 open; 0 step draws, 0 more to confirm the front
   seed 7, prismopt 0.1.0 (0123abc), 2025-01-02T03:04:05Z
 )");
 }
@@ -121,7 +121,7 @@ TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
     results.study.held = {2};
     EXPECT_THAT(text_report(results),
                 HasSubstr("\nNo plan of part 2 of 4 is feasible: the front of the whole is that of the other parts.\n"));
-    EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNothing is feasible.\n\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("dp does not divide the batch\nNo plan is feasible.\n\n"));
     results.provisional = true;
     EXPECT_THAT(text_report(results), testing::Not(HasSubstr("No plan of part")));
 }
@@ -131,7 +131,7 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
     Results results = sample_results();
     results.raw_tuples = 640;  // 32 of them judged
     EXPECT_THAT(text_report(results),
-                HasSubstr("Space: 640 combinations of values, of which 32 were looked at: 32 plans, 3 feasible (9.4 %)"));
+                HasSubstr("Space: 640 combinations of values, of which 32 were examined: 32 plans, 3 feasible (9.4 %)"));
 }
 
 /// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is one.
@@ -149,7 +149,7 @@ TEST(TextReport, CountsPlansRatherThanCombinations)
     const std::string text = text_report(results);
     EXPECT_THAT(text, HasSubstr("Space: 42 plans, 3 feasible (7.1 %); infeasible:\n"));
     EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
-    EXPECT_THAT(text, HasSubstr("50 of 92 combinations of values are no plans of their own"));
+    EXPECT_THAT(text, HasSubstr("50 of 92 combinations of values are not plans of their own"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
 
@@ -162,8 +162,8 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     results.study.outcome = {
         .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1};
     const std::string counts =
-        "of 40 combinations of values: 0 no plans of their own, 29 infeasible, 1 excluded by their bound, 1 evaluated, 1 open, 8 "
-        "not looked at\n";
+        "of 40 combinations of values: 0 not plans of their own, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
+        "open, 8 not examined\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
     EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));
     EXPECT_THAT(text_report(results), HasSubstr(counts));
@@ -273,15 +273,14 @@ TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
 TEST(Summary, IsOneParagraph)
 {
     EXPECT_EQ(summary(plain()),
-              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
-              "with 2176 step draws. "
-              "Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: proved complete\n");
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
+              "evaluated with 2176 step draws. Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: "
+              "proved complete\n");
     Results results = plain();
     results.front.clear();
     EXPECT_EQ(summary(results),
-              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 drawn "
-              "with 2176 step draws. "
-              "The front is empty. Outcome: proved complete\n");
+              "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
+              "evaluated with 2176 step draws. The front is empty. Outcome: proved complete\n");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(StudyNotes, SayOfWhichPhaseStepsAre)
     const std::string second = "\n[[phase]]\ntokens = 1e9\nsequence_length = 2048\nglobal_batch = 64\n";
     const Results two = sample_of("small.toml", second);
     EXPECT_EQ(study_notes(two).phases, 2);
-    EXPECT_THAT(text_report(two), HasSubstr("\nStep times, MFU and what steps are made of are of the first of 2 phases; "));
+    EXPECT_THAT(text_report(two), HasSubstr("\nStep times, MFU and step breakdowns are of the first of 2 phases; "));
     EXPECT_THAT(front_csv(two), HasSubstr(",this cluster,1 of 2,8192,"));
     EXPECT_THAT(svg_report(two), HasSubstr("Distribution of the step time, this cluster, phase 1 of 2"));
     const Results one = sample_of("small.toml");
@@ -70,9 +70,8 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     std::string& text = results.study.scenario_text;
     text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
     EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
-    EXPECT_THAT(text_report(results),
-                HasSubstr("missed after 60 days with probability 2 % if the model is exact; with the model's error between "
-                          "less than 0.1 % and 49 %\n"));
+    EXPECT_THAT(text_report(results), HasSubstr("missed after 60 days with probability 2 % if the model is exact; including the "
+                                                "model error, between less than 0.1 % and 49 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
 }
 
@@ -89,8 +88,8 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
     EXPECT_GT(alike, 0);
     EXPECT_LT(all, model.rows / 10);  // most runs are dense
     Results mixture = sample_of("deepseek-v3-2048.toml");
-    const std::string begin = std::to_string(all) + " of the fit's " + std::to_string(model.rows) +
-                              " runs are mixtures of experts, " + std::to_string(alike) +
+    const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
+                              " runs in the fit train mixtures of experts, " + std::to_string(alike) +
                               " of them on h100-sxm with megatron-bridge; ";
     EXPECT_THAT(study_notes(mixture).mixtures, StartsWith(begin));
     EXPECT_THAT(text_report(mixture), HasSubstr(begin));

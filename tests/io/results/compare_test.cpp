@@ -46,7 +46,7 @@ TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
     EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, confidence intervals overlap"));
     plain.front.front().objectives.front().low = 96.0;
     const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
-    EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals apart"));
+    EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals disjoint"));
     EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
 }
 
@@ -62,17 +62,18 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     EXPECT_THAT(
         alike,
         HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)\n"));
-    EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals apart"));
+    EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals disjoint"));
     EXPECT_THAT(alike, Not(HasSubstr("Warning")));
     known.study.nodes_known = true;
     const std::string apart = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
-    EXPECT_THAT(apart,
-                HasSubstr("Warning: these quantiles are taken over different things: A over the fleet (a random sample of GPUs; "
-                          "the luck of which GPUs the job gets is included), B over this cluster (its slow nodes are known).\n"));
-    EXPECT_THAT(apart, HasSubstr("-10.00 %, over other nodes"));
+    EXPECT_THAT(
+        apart,
+        HasSubstr("Warning: these quantiles are taken over different populations: A over the fleet (a random sample of GPUs; the "
+                  "luck of which GPUs the job gets is included), B over this cluster (its slow nodes are known).\n"));
+    EXPECT_THAT(apart, HasSubstr("-10.00 %, different nodes"));
     EXPECT_THAT(apart, Not(HasSubstr("intervals")));
     fleet.study.nodes_known = true;
-    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, confidence intervals apart"));
+    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, confidence intervals disjoint"));
 }
 
 TEST(Compare, SaysWhichPointsAreBeaten)
@@ -88,13 +89,14 @@ TEST(Compare, DoesNotCallNoiseDominance)
     Results b = with_front({{99.0, 5.0}});
     a.front.front().objectives.front() = {100.0, 97.0, 103.0, 0.0, 0.0};
     b.front.front().objectives.front() = {99.0, 96.0, 102.0, 0.0, 0.0};
-    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point surely dominates another.\n"));
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}),
+                HasSubstr("No point dominates another beyond the sampling error.\n"));
     b.front.front().objectives.front() = {90.0, 85.0, 96.0, 0.0, 0.0};
     const std::string apart = comparison_text({{"a.h5", a}, {"b.h5", b}});
     EXPECT_THAT(apart, HasSubstr("    100     5             B\n"));
     EXPECT_THAT(apart, HasSubstr("     90     5\n"));
     b.front.front().objectives.back() = Estimate::exact(6.0);  // for more of the other
-    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point surely dominates another"));
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point dominates another beyond the sampling error"));
 }
 
 /// The draws that chose them flatter provisional points; other jobs say nothing.
@@ -107,15 +109,15 @@ TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
     const std::string text = comparison_text({plain, better});
     EXPECT_THAT(text, HasSubstr("-50.00 %, provisional"));
     EXPECT_THAT(text, HasSubstr("provisional front of 1 point,"));
-    EXPECT_THAT(text, HasSubstr("No point surely dominates another"));
+    EXPECT_THAT(text, HasSubstr("No point dominates another beyond the sampling error"));
     better.results.provisional = false;
     better.job = "another";
     const std::string other = comparison_text({plain, better});
-    EXPECT_THAT(other, HasSubstr("Warning: these studies do not train the same thing: A a job, B another.\n"));
-    EXPECT_THAT(other, HasSubstr("  of another job\n"));
-    EXPECT_THAT(other, HasSubstr("no hypervolumes and no gains between studies that do not train the same thing\n"));
+    EXPECT_THAT(other, HasSubstr("Warning: these studies train different workloads: A a job, B another.\n"));
+    EXPECT_THAT(other, HasSubstr("  different workload\n"));
+    EXPECT_THAT(other, HasSubstr("no hypervolumes and no gains: these studies train different workloads\n"));
     EXPECT_THAT(other, Not(HasSubstr("%")));
-    EXPECT_THAT(other, HasSubstr("No point surely dominates another"));
+    EXPECT_THAT(other, HasSubstr("No point dominates another beyond the sampling error"));
     EXPECT_THAT(comparison_text({plain, plain}), Not(HasSubstr("Warning")));
 }
 
@@ -132,7 +134,7 @@ TEST(Compare, ComparesByTheErrorOfTheModelToo)
     EXPECT_EQ(rows()[2][2], "82.8 to 97.2 s");
     EXPECT_EQ(rows()[2][3], "prediction intervals overlap");
     better.front.front().model_high = 1.01;
-    EXPECT_EQ(rows()[2][3], "prediction intervals apart");
+    EXPECT_EQ(rows()[2][3], "prediction intervals disjoint");
     for (Results* results : {&plain, &better}) {
         results->front.front().model_low = results->front.front().model_high = std::nan("");
     }
@@ -155,7 +157,7 @@ TEST(Compare, TellsAxesAndLinesThatDiffer)
     other.study.scenario_text = "name = \"sample\"  # the same\nseed = 2\n";
     const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
     EXPECT_THAT(text, HasSubstr("  tp: A: 4, 8; B: 4, 8, 16\n"));
-    EXPECT_THAT(text, HasSubstr("  extra: A: no such axis; B: on\n"));
+    EXPECT_THAT(text, HasSubstr("  extra: A: absent; B: on\n"));
     EXPECT_THAT(text, HasSubstr("  B: seed = 2\n"));
     EXPECT_THAT(text, Not(HasSubstr("name = ")));
     const std::string same = comparison_text({{"a.h5", sample_results()}, {"b.h5", sample_results()}});

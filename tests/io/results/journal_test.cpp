@@ -118,7 +118,7 @@ TEST(Journal, KeepsWhatIsBeforeACutAndContinuesThere)
         if (size == last) {
             EXPECT_EQ(contents.damage, "");
         } else {
-            EXPECT_THAT(contents.damage, AllOf(HasSubstr("record 2 at byte " + std::to_string(last)), HasSubstr("cut short")))
+            EXPECT_THAT(contents.damage, AllOf(HasSubstr("record 2 at byte " + std::to_string(last)), HasSubstr("truncated")))
                 << size;
         }
         write(path, {"again"});
@@ -232,12 +232,12 @@ TEST(Journal, RefusesWhatIsNoJournal)
     };
     EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"), HasSubstr("is not a journal"));
     EXPECT_THAT(refusal(""), HasSubstr("is not a journal"));
-    EXPECT_THAT(refusal("PRISMJNL\x01"), HasSubstr("cut short in its header"));
+    EXPECT_THAT(refusal("PRISMJNL\x01"), HasSubstr("truncated in its header"));
     // Of the version before, whose checksum matches.
     EXPECT_THAT(refusal(std::string("PRISMJNL\x02\0\0\0\xB5\x15\xE1\x41\xEF\xCD\xAB\x89\x67\x45\x23\x01", 24)),
                 HasSubstr("version 2"));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
-    EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("no regular file"));
+    EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("not a regular file"));
 }
 
 TEST(Journal, IsAsBeforeWhenTheDiskIsFull)

@@ -276,7 +276,7 @@ TEST(ResultsFile, RefusesAFileThatIsCutShort)
     const std::string whole = content(path);
     for (std::size_t size = 64; size < whole.size(); size += whole.size() / 97) {
         put(path, whole.substr(0, size));
-        EXPECT_THAT(refusal(path), AllOf(HasSubstr(path), HasSubstr("cut short"))) << size;
+        EXPECT_THAT(refusal(path), AllOf(HasSubstr(path), HasSubstr("truncated"))) << size;
     }
 }
 

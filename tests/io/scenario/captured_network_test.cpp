@@ -174,28 +174,29 @@ TEST(CapturedNetwork, RefusalsNamePlaceReasonAndRemedy)
     };
     for (const Case& c : {
              Case{"\"prismopt captured network\"", "\"something\"",
-                  "net.json: the file is not a captured network; give one that"},
+                  "net.json: the file is not a captured network; give a file written by"},
              Case{"\"version\": 1", "\"version\": 2",
-                  "net.json: version is 2, and this program reads 1; capture the network with"},
+                  "net.json: version is 2, but this program reads 1; capture the network with"},
              Case{"\"version\": 1", "\"version\": \"1\"", "version is \"1\", not a number"},
              Case{"\"tokens\": 48,", "", "net.json: the file has no tokens; write the file again with jobs/capture_network.py"},
-             Case{"\"tokens\": 48", "\"tokens\": 48.5", "tokens is 48.5, not a whole number"},
-             Case{"\"tokens\": 48", "\"tokens\": 0", "tokens is 0, and must lie between 1 and 1e+08"},
-             Case{"\"m\": 48", "\"m\": -48", "layers.Block.operators[1].m is -48, and must lie between 0 and 1e+18"},
-             Case{"\"m\": 48", "\"m\": 0", "layers.Block.operators[1].m is 0, and must be positive"},
-             Case{"\"m\": 48", "\"m\": 1e300", "layers.Block.operators[1].m is 1e+300, and must lie between"},
-             Case{"\"m\": 48", "\"m\": 1e999", "net.json: the file has a number beyond all counts"},
+             Case{"\"tokens\": 48", "\"tokens\": 48.5", "tokens is 48.5, not an integer"},
+             Case{"\"tokens\": 48", "\"tokens\": 0", "tokens is 0, but must lie between 1 and 1e+08"},
+             Case{"\"m\": 48", "\"m\": -48", "layers.Block.operators[1].m is -48, but must lie between 0 and 1e+18"},
+             Case{"\"m\": 48", "\"m\": 0", "layers.Block.operators[1].m is 0, but must be positive"},
+             Case{"\"m\": 48", "\"m\": 1e300", "layers.Block.operators[1].m is 1e+300, but must lie between"},
+             Case{"\"m\": 48", "\"m\": 1e999", "net.json: the file contains a number that is too large"},
              Case{"\"m\": 48", "\"m\": null", "layers.Block.operators[1].m is null, not a number"},
-             Case{"\"m\": 48", "\"m\": 49", "layers.Block.operators[1] has forward_flops = 294912, and its shape gives 301056"},
-             Case{"\"op\": \"norm\"", "\"op\": \"norms\"", "layers.Block.operators[0].op is 'norms', which is none of product,"},
+             Case{"\"m\": 48", "\"m\": 49", "layers.Block.operators[1] has forward_flops = 294912, but its shape gives 301056"},
+             Case{"\"op\": \"norm\"", "\"op\": \"norms\"",
+                  "layers.Block.operators[0].op is 'norms', which is not one of product,"},
              Case{"\"op\": \"norm\"", "\"op\": \"norm\", \"heads\": 2",
-                  "layers.Block.operators[0] has a key 'heads', which no norm has"},
-             Case{"\"op\": \"norm\"", "\"op\": [", "is cut short or no JSON"},
+                  "layers.Block.operators[0] has the key 'heads', which does not belong to norm"},
+             Case{"\"op\": \"norm\"", "\"op\": [", "is truncated or not JSON"},
              Case{"\"kernel\": \"plain\"", "\"kernel\": \"fast\"", "kernel is 'fast', neither plain nor flash"},
              Case{"\"causal\": true", "\"causal\": 1", "causal is 1, not true or false"},
-             Case{"\"layer\": \"Block\"", "\"layer\": \"Blok\"", "sequence[0].layer is 'Blok', which is not among layers"},
-             Case{"\"count\": 3", "\"count\": 2", "totals.parameters is 56224, and the operators have 43520"},
-             Case{"\"count\": 3", "\"count\": 1e9", "sequence[0].count is 1000000000.0, and must lie between 1 and 10000"},
+             Case{"\"layer\": \"Block\"", "\"layer\": \"Blok\"", "sequence[0].layer is 'Blok', which layers does not define"},
+             Case{"\"count\": 3", "\"count\": 2", "totals.parameters is 56224, but the operators add up to 43520"},
+             Case{"\"count\": 3", "\"count\": 1e9", "sequence[0].count is 1000000000.0, but must lie between 1 and 10000"},
              Case{"[{\"layer\": \"Block\", \"count\": 3}]", "[]", "sequence has no layers"},
              Case{"[{\"layer\": \"Block\", \"count\": 3}]", "3", "sequence is 3, not a list"},
              Case{"\"width\": 1536", "\"width\": \"wide\"", "layers.Block.width is \"wide\", not a number"},
@@ -209,7 +210,7 @@ TEST(CapturedNetwork, FilesThatAreCutShort)
 {
     const std::string text = stored("gpt");
     for (std::size_t length = 0; length + 2 < text.size(); length += 97) {
-        EXPECT_THAT(refusal(text.substr(0, length)), HasSubstr("is cut short or no JSON")) << length;
+        EXPECT_THAT(refusal(text.substr(0, length)), HasSubstr("is truncated or not JSON")) << length;
     }
     EXPECT_THAT(refusal("[]"), HasSubstr("net.json: the file is [], not an object"));
 }
@@ -279,8 +280,8 @@ TEST_F(CapturedScenario, RefusalsNameTheFile)
     EXPECT_THAT(refused("captured = \"gpt.json\"\nlayers = 4"),
                 HasSubstr("study.toml:6: unknown key 'layers' (known here: captured, name, precision)"));
     EXPECT_THAT(refused("captured = \"gpt.json\"", 96),
-                HasSubstr("(GPT was captured with 48 tokens in a sample); write sequence_length = 48"));
-    EXPECT_THAT(refused("captured = \"gpt.json\"", 48, "[1, 2]"), HasSubstr("divides a captured network"));
+                HasSubstr("(GPT was captured with 48 tokens per sample); write sequence_length = 48"));
+    EXPECT_THAT(refused("captured = \"gpt.json\"", 48, "[1, 2]"), HasSubstr("cannot split a captured network"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string listed_text()
 
 const std::string listed_price =
     "5.12 USD per GPU-hour (catalog list price: AWS p4de.24xlarge, 8 GPUs for 40.97 USD/h, us-east-1, before the reductions of "
-    "2025; gpu_price in [cluster] gives another)";
+    "2025; gpu_price in [cluster] overrides it)";
 
 TEST(GpuPrice, SaysWhereItIsFrom)
 {
@@ -48,11 +48,11 @@ TEST(GpuPrice, SaysWhatTheHardwareAdds)
     Cluster dearer = scenario.cluster;
     dearer.gpu_price.si += 0.25 / 3600.0;
     EXPECT_EQ(gpu_price_text(scenario, scenario.cluster), "3.60 USD per GPU-hour (given)");
-    EXPECT_EQ(gpu_price_text(scenario, dearer), "3.60 USD per GPU-hour (given), and +0.25 by its knobs");
+    EXPECT_EQ(gpu_price_text(scenario, dearer), "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
     scenario.knobs.resize(1);
     EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");  // a knob without a price
     scenario.knobs[0].price_per_unit.si = 1e-15;
-    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given), and what its knobs add");
+    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");
 }
 
 TEST(GpuPrice, IsInReports)

@@ -43,16 +43,16 @@ TEST(LayoutText, IsWrittenAsItIsRead)
 TEST(LayoutText, IsRefusedWithTheReason)
 {
     const auto why = [](std::string_view text) { return std::get<std::string>(parse_layout(text)); };
-    EXPECT_EQ(why("Etx|L"), "'x' is none of its letters: E embedding, t layer, L loss head, | next chunk");
+    EXPECT_EQ(why("Etx|L"), "'x' is not one of its letters: E embedding, t layer, L loss head, | next chunk");
     EXPECT_EQ(why("Et||tL"), "chunk 1 of its 3 has no layer");
     EXPECT_EQ(why("Et|t*|L"), "a * is not followed by a number");
-    EXPECT_EQ(why("Et|((t|)*2)*2L"), "its parentheses do not match, or hold others");
-    EXPECT_EQ(why("Et|t)*2L"), "its parentheses do not match, or hold others");
+    EXPECT_EQ(why("Et|((t|)*2)*2L"), "its parentheses do not match or are nested");
+    EXPECT_EQ(why("Et|t)*2L"), "its parentheses do not match or are nested");
     EXPECT_EQ(why("E(t*9999)*9999L"), "it is too long");
     EXPECT_EQ(why("Et*99999999999999999999L"), "a * is not followed by a number");
-    EXPECT_EQ(why("Ett|m|L"), "m is a module of multi-token prediction, and the network has none");
+    EXPECT_EQ(why("Ett|m|L"), "m is a multi-token prediction module, and the network has none");
     for (const char* text : {"", "tE|L", "Et|t", "EE|L", "Et|LL", "t|t"}) {
-        EXPECT_EQ(why(text), "it begins with E, the embedding, and ends with L, the loss head, each once") << text;
+        EXPECT_EQ(why(text), "it must begin with E, the embedding, and end with L, the loss head, each exactly once") << text;
     }
 }
 

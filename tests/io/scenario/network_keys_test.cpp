@@ -104,9 +104,9 @@ TEST(NetworkKeys, RefusalsNameTheBlockAndTheKey)
                 HasSubstr("kv_heads = 5 of block \"attention\""));
     EXPECT_THAT(
         refusal(ends + layer("a", "{ block = \"attention\", heads = 32, window = 128, context = 77 }") + "pattern = \"a\""),
-        HasSubstr("context = 77 of block \"attention\" contradicts window"));
+        HasSubstr("context = 77 of block \"attention\" cannot be combined with window"));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"experts\", count = 4, active = 8, inner = 512 }") + "pattern = \"a\""),
-                HasSubstr("active = 8 of block \"experts\" gives 8 active experts of 4"));
+                HasSubstr("active = 8 of block \"experts\" gives 8 active of 4 experts"));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mamba\", heads = 8 }") + "pattern = \"a\""),
                 HasSubstr("did you mean \"mamba2\"?"));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""), HasSubstr("has no 'inner'"));
@@ -121,7 +121,7 @@ TEST(NetworkKeys, RefusalsOfSequences)
     EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
     EXPECT_THAT(refusal(one), HasSubstr("sequence"));
     EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
-                HasSubstr("pattern = \"a\" and sequence are both given"));
+                HasSubstr("pattern = \"a\" cannot be combined with sequence"));
     EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"),
                 HasSubstr("heads = 8 cannot be combined with layer, sequence or pattern"));
     EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("has both layer and pattern"));

@@ -47,9 +47,9 @@ TEST(NodeFile, LeavesOutNodesThatAreDrawnOrNominal)
 TEST(NodeFile, OfAnotherClusterIsRefused)
 {
     EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n2,1\n3,1\n"),
-                HasSubstr("n.csv: is of another cluster: it has 4 nodes, [cluster] has 3 (24 GPUs, 8 a node)"));
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n1,1\n"), HasSubstr("n.csv:4: node '1' is no node or is given twice"));
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n3,1\n"), HasSubstr("n.csv:4: node '3' is no node"));
+                HasSubstr("n.csv: describes another cluster: it has 4 nodes, [cluster] has 3 (24 GPUs, 8 per node)"));
+    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n1,1\n"), HasSubstr("n.csv:4: node '1' does not exist or is listed twice"));
+    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n3,1\n"), HasSubstr("n.csv:4: node '3' does not exist"));
     EXPECT_THAT(refusal("node,factor\n0,1\n1,nan\n2,1\n"), HasSubstr("n.csv:3: factor 'nan' is not between"));
     EXPECT_THAT(refusal("name,slow\na,1\nb,1\nc,2\n"), HasSubstr("node ''"));
 }

@@ -52,7 +52,7 @@ TEST(OrdersFile, SaysWhichCellIsNoAction)
             parse_orders("0F0,0B0\n1F0,1B0," + cell + "\n", "t.csv");
             FAIL() << cell;
         } catch (const InputError& error) {
-            EXPECT_THAT(error.what(), HasSubstr("t.csv:2: column 3, '" + cell + "', is no action"));
+            EXPECT_THAT(error.what(), HasSubstr("t.csv:2: column 3, '" + cell + "', is not an action"));
         }
     }
 }
@@ -68,7 +68,7 @@ TEST(OrdersFile, PrintsNoBytesThatAreNoText)
             FAIL() << byte;
         } catch (const InputError& error) {
             const std::string message = error.what();
-            EXPECT_THAT(message, HasSubstr("t.csv:2: column 2 holds the byte " + byte + ", so this is no text"));
+            EXPECT_THAT(message, HasSubstr("t.csv:2: column 2 contains the byte " + byte + ", so this is not a table"));
             EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;
         }
     }

@@ -42,7 +42,7 @@ TEST(ScenarioRefuses, UnknownKeys)
     EXPECT_EQ(refusal("link = \"ib-hdr\"", "bandwith = \"25 GB/s\"\nlatency = \"6 us\"\nefficiency = 0.8"),
               "unknown key 'bandwith' (did you mean 'bandwidth'?)");
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = 0.05\ncolour = 3", 1),
-              "unknown key 'colour' (known here: headroom); remove it or write one of these");
+              "unknown key 'colour' (known here: headroom); remove it or use one of these");
     EXPECT_THAT(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncolour = 3"),
                 HasSubstr("(known here: captured, model, name"));
     EXPECT_EQ(refusal("[space]", "[spcae]"), "unknown key 'spcae' (did you mean 'space'?)");
@@ -56,40 +56,42 @@ TEST(ScenarioRefuses, UnknownKeys)
 
 TEST(ScenarioRefuses, AbsentKeys)
 {
-    EXPECT_EQ(refusal("name = \"test\"", ""), "the file has no 'name' (it must be given); add name = \"my-study\"");
+    EXPECT_EQ(refusal("name = \"test\"", ""), "the file has no 'name' (this key is required); add name = \"my-study\"");
     EXPECT_EQ(refusal("[cluster]\naccelerator = \"a100-sxm-80gb\"", "[cluster]"),
-              "[cluster] has no 'accelerator' (it must be given); add accelerator = \"h100-sxm\"");
+              "[cluster] has no 'accelerator' (this key is required); add accelerator = \"h100-sxm\"");
     EXPECT_EQ(refusal("[[phase]]\ntokens = 3e11", "[[phase]]"),
-              "[phase] has no 'tokens' (it must be given); add tokens = 15.6e12");
+              "[phase] has no 'tokens' (this key is required); add tokens = 15.6e12");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "layers = 4", -1),
-              "[workload] has no 'hidden' (it must be given); add model = \"bert-large\", or hidden = 12288");
-    EXPECT_THAT(refusal("link = \"ib-hdr\"", "", -2), StartsWith("[tier] has no 'bandwidth' (it must be given); add link = "));
+              "[workload] has no 'hidden' (this key is required); add model = \"bert-large\", or hidden = 12288");
+    EXPECT_THAT(refusal("link = \"ib-hdr\"", "", -2),
+                StartsWith("[tier] has no 'bandwidth' (this key is required); add link = "));
     EXPECT_THAT(refusal("profile = \"hpc-2024\"", "", -1),
-                AllOf(StartsWith("[variability] has no 'gpu' (it must be given); add profile = "),
+                AllOf(StartsWith("[variability] has no 'gpu' (this key is required); add profile = "),
                       HasSubstr("or gpu = { family = \"lognormal\", cv = 0.02 }")));
     EXPECT_EQ(refusal("group = 8", "", -3),
-              "[tier] has no 'group' (it must be given); add group = 8 (GPUs; only the last tier may omit it)");
+              "[tier] has no 'group' (this key is required); add group = 8 (GPUs; only the last tier may omit it)");
 }
 
 TEST(ScenarioRefuses, QuantitiesWithoutOrWithWrongUnits)
 {
     EXPECT_EQ(refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\nbandwidth = 450", 1),
               "bandwidth = 450 has no unit (needs bytes per second); write \"450 GB/s\"");
+    EXPECT_EQ(refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\nbandwidth = \"450 GB\"", 1),
+              "bandwidth = \"450 GB\" has the wrong unit (needs bytes per second, but GB measures bytes); write for example "
+              "\"450 GB/s\"");
+    EXPECT_EQ(refusal("\"10 min\"", "10.5"), "restart = 10.5 has no unit (needs a duration); write \"10.5 min\"");
     EXPECT_EQ(
-        refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\nbandwidth = \"450 GB\"", 1),
-        "bandwidth = \"450 GB\" is not a quantity of the right kind (needs bytes per second, and GB is for bytes); write for "
-        "example \"450 GB/s\"");
-    EXPECT_EQ(refusal("\"10 min\"", "10.5"), "restart = 10.5 has no unit (needs a time); write \"10.5 min\"");
-    EXPECT_EQ(refusal("\"10 min\"", "\"10 minutes\""),
-              "restart = \"10 minutes\" has the unknown unit \"minutes\" (needs a time); use one of ns, us, ms, s, min, h, day");
+        refusal("\"10 min\"", "\"10 minutes\""),
+        "restart = \"10 minutes\" has the unknown unit \"minutes\" (needs a duration); use one of ns, us, ms, s, min, h, day");
     EXPECT_EQ(refusal("\"10 min\"", "\"-10 min\""),
-              "restart = \"-10 min\" is negative (needs a time); write for example \"10 min\"");
+              "restart = \"-10 min\" is negative (needs a duration); write for example \"10 min\"");
     EXPECT_EQ(refusal("\"3.60 USD/h\"", "\"0 USD/h\""),
-              "gpu_price = \"0 USD/h\" is zero (needs US dollars per hour, more than zero); write for example \"2.50 USD/h\"");
+              "gpu_price = \"0 USD/h\" is zero (needs US dollars per hour, greater than zero); write for example \"2.50 USD/h\"");
     EXPECT_EQ(refusal("\"3.60 USD/h\"", "true"),
               "gpu_price = true is a boolean (needs US dollars per hour); write for example \"2.50 USD/h\"");
-    EXPECT_EQ(refusal("\"8.64e-3 /day\"", "nan"),
-              "node_failure_rate = nan is not a finite number (needs events per time); write for example \"3.79e-3 /day\"");
+    EXPECT_EQ(
+        refusal("\"8.64e-3 /day\"", "nan"),
+        "node_failure_rate = nan is not a finite number (needs events per unit of time); write for example \"3.79e-3 /day\"");
 }
 
 TEST(ScenarioRefuses, NumbersAreShownAsTheyAreWritten)
@@ -108,7 +110,7 @@ TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
 {
     const std::string limit = "[search]\ngpu_price_limit = \"4 USD/h\"";
     const std::string knob = "[[knob]]\nof = \"memory\"\nvalues = [\"80 GB\", \"160 GB\"]\n";
-    EXPECT_THAT(refusal("[search]", limit, 1), HasSubstr("limits nothing (it leaves out hardware variants"));
+    EXPECT_THAT(refusal("[search]", limit, 1), HasSubstr("has no effect (it excludes hardware variants by price"));
     EXPECT_THAT(refusal("[search]", limit + "\n", 1), HasSubstr("no [[knob]])"));
     const std::string price = "price = { per = \"1 GB\", cost = \"0.01 USD/h\" }\n";
     EXPECT_THAT(refusal("[search]", knob + limit, 4), HasSubstr("no [[knob]] has a price"));
@@ -131,25 +133,25 @@ TEST(ScenarioRefuses, NumbersOutOfRange)
         refusal("tokens = 3e11", "tokens = 1000000"),
         "tokens = 1000000 is less than one step (a step has 512 sequences of 2048 tokens); write tokens as a plain count, as in "
         "15.6e12");
-    EXPECT_EQ(
-        refusal("oversubscription = 2", "oversubscription = 0.5"),
-        "oversubscription = 0.5 is not in [1, 10000] (how many times more bandwidth enters the tier below than leaves it); write "
-        "for example 7");
+    EXPECT_EQ(refusal("oversubscription = 2", "oversubscription = 0.5"),
+              "oversubscription = 0.5 is not in [1, 10000] (oversubscription ratio: downlink over uplink bandwidth of the tier "
+              "below); write for example 7");
 }
 
 TEST(ScenarioRefuses, WrongTypes)
 {
-    EXPECT_EQ(refusal("gpus = 64", "gpus = \"64\""), "gpus = \"64\" is a text (needs an integer); write for example 16384");
+    EXPECT_EQ(refusal("gpus = 64", "gpus = \"64\""), "gpus = \"64\" is a string (needs an integer); write for example 16384");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 64.0"),
               "gpus = 64.0 is a floating-point number (needs an integer); write for example 16384");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 1979-05-27"),
               "gpus = 1979-05-27 is a date (needs an integer); write for example 16384");
     EXPECT_EQ(refusal("name = \"test\"", "name = 3"),
-              "name = 3 is an integer (needs a text in quotes); write for example \"my-study\"");
-    EXPECT_EQ(refusal("name = \"test\"", "name = \" \""), "name = \" \" is empty (needs a text); write for example \"my-study\"");
+              "name = 3 is an integer (needs a string in quotes); write for example \"my-study\"");
+    EXPECT_EQ(refusal("name = \"test\"", "name = \" \""),
+              "name = \" \" is empty (needs a string); write for example \"my-study\"");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = 8"), "tp = 8 is an integer (needs an array); write for example [8]");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncausal = 1", 1),
-              "causal = 1 is an integer (needs a yes or no); write true or false, without quotes");
+              "causal = 1 is an integer (needs a boolean); write true or false, without quotes");
     EXPECT_EQ(
         refusal("[[phase]]", "[phase]"),
         "phase = {...} is a table (needs an array); write for example [[phase]] with tokens, sequence_length and global_batch");
@@ -160,11 +162,11 @@ TEST(ScenarioRefuses, WrongTypes)
 TEST(ScenarioRefuses, StartsThatAreNoDay)
 {
     EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = \"2027-02-29\"", 1),
-                StartsWith("start = \"2027-02-29\" is not a day of the calendar"));
-    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 1979-05-27", 1), StartsWith("start = 1979-05-27 is not a day"));
-    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 2027", 1), StartsWith("start = 2027 is an integer (needs a day)"));
+                StartsWith("start = \"2027-02-29\" is not a calendar date"));
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 1979-05-27", 1), StartsWith("start = 1979-05-27 is not a calendar date"));
+    EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 2027", 1), StartsWith("start = 2027 is an integer (needs a date)"));
     EXPECT_THAT(refusal("seed = 7", "seed = 7\nstart = 07:30:00", 1),
-                StartsWith("start = (date or time) is a time (needs a day)"));
+                StartsWith("start = (date or time) is a time of day (needs a date)"));
 }
 
 TEST(ScenarioRefuses, TokensThatAreNoCount)
@@ -179,15 +181,15 @@ TEST(ScenarioRefuses, UnknownNames)
 {
     const std::string accelerator = refusal("\"a100-sxm-80gb\"", "\"a100-smx-80gb\"");
     EXPECT_THAT(accelerator, StartsWith("accelerator = \"a100-smx-80gb\" is not one of a100-sxm-40gb, a100-sxm-80gb, "));
-    EXPECT_THAT(accelerator, HasSubstr("(accelerators of the catalog); did you mean \"a100-sxm-80gb\"?"));
+    EXPECT_THAT(accelerator, HasSubstr("(accelerators in the catalog); did you mean \"a100-sxm-80gb\"?"));
     const std::string link = refusal("\"nvlink3\"", "\"string\"");
     EXPECT_THAT(link, StartsWith("link = \"string\" is not one of "));
-    EXPECT_THAT(link, HasSubstr("(links of the catalog); write one of these"));
-    EXPECT_THAT(refusal("\"a100-sxm-80gb\"", "\"abacus\""), HasSubstr("write one of these. Or "));
-    EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(network of the catalog); did you mean \"gpt-22b\"?"));
+    EXPECT_THAT(link, HasSubstr("(links in the catalog); choose one of these"));
+    EXPECT_THAT(refusal("\"a100-sxm-80gb\"", "\"abacus\""), HasSubstr("choose one of these. Or "));
+    EXPECT_THAT(refusal("\"gpt-22b\"", "\"gpt-23b\""), HasSubstr("(network from the catalog); did you mean \"gpt-22b\"?"));
     EXPECT_THAT(refusal("\"hpc-2024\"", "\"hpc\""),
                 AllOf(StartsWith("profile = \"hpc\" is not one of hpc-2024, "), HasSubstr("did you mean \"hpc-2024\"?"),
-                      HasSubstr("describe your own: leave profile out and give gpu, node, ")));
+                      HasSubstr("describe your own: omit profile and give gpu, node, ")));
     EXPECT_THAT(accelerator, HasSubstr("accelerator_override"));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), StartsWith("minimise = \"costs\" is not one of "));
     EXPECT_THAT(refusal("\"cost\"]", "\"costs\"]"), HasSubstr("(objectives that can be minimised); did you mean \"cost\"?"));
@@ -199,29 +201,26 @@ TEST(ScenarioRefuses, WorkloadsWhoseHeadsDoNotDivide)
 {
     EXPECT_EQ(refusal("\"gpt-22b\"", "\"gpt-22b\"\nheads = 7\nkv_heads = 7", 1),
               "heads = 7 gives 7 attention heads for a hidden size of 6144 (heads must divide hidden); change one of the two");
-    EXPECT_EQ(
-        refusal("\"gpt-22b\"", "\"gpt-22b\"\nkv_heads = 5", 1),
-        "kv_heads = 5 gives 5 key and value heads for 64 attention heads (kv_heads must divide heads); write kv_heads = 64 or a "
-        "divisor");
+    EXPECT_EQ(refusal("\"gpt-22b\"", "\"gpt-22b\"\nkv_heads = 5", 1),
+              "kv_heads = 5 gives 5 key/value heads for 64 attention heads (kv_heads must divide heads); write kv_heads = 64 or "
+              "a divisor");
 }
 
 TEST(ScenarioRefuses, TiersThatDoNotNest)
 {
-    EXPECT_EQ(refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\ngroup = 60", 1),
-              "group = 60 does not join the whole cluster (the cluster has 64 GPUs and the last tier joins them all); remove it "
-              "or write "
-              "64");
+    EXPECT_EQ(
+        refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\ngroup = 60", 1),
+        "group = 60 does not span the whole cluster (the last tier joins all 64 GPUs of the cluster); remove it or write 64");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 60"),
-              "gpus = 60 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 56 or 64; a job "
-              "may use fewer GPUs: gpus in "
-              "[space]");
+              "gpus = 60 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 56 or 64; "
+              "a job may use fewer GPUs: gpus in [space]");
     const std::string rack = "group = 8\n\n[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = ";
     EXPECT_EQ(refusal("group = 8", rack + "12", 5),
-              "group = 12 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16; a job may "
-              "use fewer GPUs: gpus in [space]");
+              "group = 12 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 16; a job "
+              "may use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "8", 5),
-              "group = 8 does not nest (needs a larger multiple of 8, the GPUs of tier \"node\" inside it); try 16; a job may "
-              "use fewer GPUs: gpus in [space]");
+              "group = 8 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 16; a job "
+              "may use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
 
@@ -232,14 +231,12 @@ TEST(ScenarioRefuses, CircuitsThatCannotBe)
               "accepted");
     EXPECT_EQ(refusal("oversubscription = 2", "aggregate = 200"),
               "aggregate = 200 has no unit (needs bytes per second); write \"200 Tb/s\"");
-    EXPECT_EQ(
-        refusal("group = 8", "group = 8\naggregate = \"1 TB/s\"", 1),
-        "aggregate = \"1 TB/s\" has nothing below it to share it (the first tier joins GPUs, which have links of their own); "
-        "give bandwidth only, or put a tier inside this one");
-    EXPECT_EQ(
-        refusal("order = [\"tp-dp-pp\"", "crossing = [\"dp\"]\norder = [\"tp-dp-pp\""),
-        "crossing = \"dp\" has nothing to cross (no tier of the cluster has an `aggregate`, so it is one building); give the "
-        "tier that joins buildings an aggregate, or leave the axis out");
+    EXPECT_EQ(refusal("group = 8", "group = 8\naggregate = \"1 TB/s\"", 1),
+              "aggregate = \"1 TB/s\" does not apply to the first tier (it joins single GPUs, each with its own link); give "
+              "bandwidth only, or add an inner tier");
+    EXPECT_EQ(refusal("order = [\"tp-dp-pp\"", "crossing = [\"dp\"]\norder = [\"tp-dp-pp\""),
+              "crossing = \"dp\" does not apply (no tier has an `aggregate`, so the cluster is one building); give the tier "
+              "between buildings an aggregate, or remove the axis");
 }
 
 TEST(ScenarioRefuses, SlowNodesThatAreNot)
@@ -247,11 +244,11 @@ TEST(ScenarioRefuses, SlowNodesThatAreNot)
     const auto listed = [](const std::string& nodes) { return "gpus = 64\nslow_nodes = " + nodes; };
     EXPECT_EQ(refusal("gpus = 64", listed("[{ node = 7, factor = 1.2 }]")), "accepted");
     EXPECT_THAT(refusal("gpus = 64", listed("[{ node = 8, factor = 1.2 }]"), 1),
-                StartsWith("node = 8 is no node of the cluster"));
+                StartsWith("node = 8 is not a node of the cluster"));
     EXPECT_THAT(refusal("gpus = 64", listed("[{ node = 1, factor = 1.2 }, { node = 1, factor = 1.1 }]"), 1),
                 StartsWith("node = 1 is listed twice"));
     EXPECT_THAT(refusal("[space]\n", "[space]\nnode_order = [\"packed\"]\n", 1),
-                StartsWith("node_order = \"packed\" needs known nodes"));
+                StartsWith("node_order = \"packed\" needs known slow nodes"));
 }
 
 /// The network has 48 layers; plans have 1 or 2 stages.
@@ -263,25 +260,25 @@ TEST(ScenarioRefuses, LayoutsThatDoNotFit)
     EXPECT_EQ(refusal("[space]\n", space("split = [\"layers\", \"given\", \"balanced\"]\nlayout = [\"Et*26|t*22L\", \"Et*48L\"]"),
                       2),
               "accepted");
-    EXPECT_THAT(refusal("[space]\n", space(given), 1), StartsWith("split = [\"given\"] has no layout"));
+    EXPECT_THAT(refusal("[space]\n", space(given), 1), StartsWith("split = [\"given\"] needs a layout"));
     EXPECT_THAT(refusal("[space]\n", space("layout = [\"Et*26|t*22L\"]"), 1),
-                HasSubstr("is for split = \"given\" (no plan of the space has that split)"));
+                HasSubstr("applies to split = \"given\" only (no plan of the space uses that split)"));
     EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|t*21L\"]"), 2),
-              "layout = \"Et*26|t*21L\" has 47 layers (the workload has 48); write as many t as it has layers");
+              "layout = \"Et*26|t*21L\" has 47 layers (the workload has 48); write one t per layer");
     EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*16|t*16|t*16L\"]"), 2),
-              "layout = \"Et*16|t*16|t*16L\" has 3 chunks (pp*v of the plans is 1, 2); write one for a number of chunks that "
-              "plans have");
+              "layout = \"Et*16|t*16|t*16L\" has 3 chunks (the plans of the space have pp*v = 1, 2); give a layout with one of "
+              "these numbers of chunks");
     EXPECT_THAT(refusal("[space]\n", space(given + "layout = [\"Et*26|t*22L\", \"Et*24|t*24L\"]"), 2),
-                StartsWith("layout = \"Et*24|t*24L\" is the second with 2 chunks"));
+                StartsWith("layout = \"Et*24|t*24L\" is the second layout with 2 chunks"));
     EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|x*22L\"]"), 2),
-              "layout = \"Et*26|x*22L\" is not a layout ('x' is none of its letters: E embedding, t layer, L loss head, | next "
-              "chunk); write for example layout = [\"Et*4|t*5|t*5|t*4L\"]");
+              "layout = \"Et*26|x*22L\" is not a layout ('x' is not one of its letters: E embedding, t layer, L loss head, | "
+              "next chunk); write for example layout = [\"Et*4|t*5|t*5|t*4L\"]");
 }
 
 TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
 {
     EXPECT_EQ(refusal("gpus = 64", "gpus = 64\naccelerator_override = { memory_reserved = \"80 GiB\" }", 1),
-              "memory_reserved = \"80 GiB\" leaves no memory to the training (memory_reserved must be less than memory); lower "
+              "memory_reserved = \"80 GiB\" leaves no memory for the training (memory_reserved must be less than memory); lower "
               "memory_reserved or raise memory");
 }
 
@@ -293,7 +290,7 @@ TEST(ScenarioRefuses, BadLaws)
               "mixture, empirical (families of distributions); did you mean \"gamma\"?");
     EXPECT_EQ(refusal("cv = 0.01", "cv = 3.5"),
               "cv = 3.5 is not in [0, 3] (standard deviation over mean); write for example 0.02");
-    EXPECT_EQ(refusal("cv = 0.01, ", ""), "[node] has no 'cv' (it must be given); add cv = 0.02");
+    EXPECT_EQ(refusal("cv = 0.01, ", ""), "[node] has no 'cv' (this key is required); add cv = 0.02");
     EXPECT_EQ(
         refusal("family = \"gamma\"", "family = \"constant\""),
         "cv = 0.01 does not belong to the family \"constant\" ('cv' is for normal, lognormal, gamma, weibull and shifted-gamma); "
@@ -305,13 +302,13 @@ TEST(ScenarioRefuses, BadLaws)
     EXPECT_EQ(refusal("slow_probability = 0.001", "slow_probability = 1.5"),
               "slow_probability = 1.5 is not in [0, 1] (a probability); write for example 0.01");
     EXPECT_EQ(refusal(" slow_excess = 0.5,", ""),
-              "slow_probability = 0.001 has no slow_excess beside it (a slow mode needs both); add slow_excess = 0.1");
+              "slow_probability = 0.001 is given without slow_excess (a slow mode needs both); add slow_excess = 0.1");
     EXPECT_EQ(refusal(" slow_probability = 0.001,", ""),
-              "slow_excess = 0.5 has no slow_probability beside it (a slow mode needs both); add slow_probability = 0.01");
+              "slow_excess = 0.5 is given without slow_probability (a slow mode needs both); add slow_probability = 0.01");
     EXPECT_EQ(refusal("values = [1.0, 2, 3.5]", "values = [1.0, 0]"),
               "values = 0 is not in (0, 1e+18] (a measured duration, in any unit); write for example 1.02");
     EXPECT_EQ(refusal("cap = 5", "cap = 1"),
-              "cap = 1 is not in (1, 1000000] (the longest factor, over the family's mean or median); write for example 20");
+              "cap = 1 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
 }
 
 /// What is said to the law of a node with these keys.
@@ -328,21 +325,21 @@ TEST(ScenarioRefuses, BadParametersOfFamilies)
     const std::string student = "family = \"student-t\", scale = 0.1, degrees_of_freedom = ";
     EXPECT_EQ(law_refusal(student + "1.5"), "accepted");
     EXPECT_EQ(law_refusal(student + "0.75"),
-              "degrees_of_freedom = 0.75 is not in [1, 1000000] (degrees of freedom, whole or not); write for example 1.5");
+              "degrees_of_freedom = 0.75 is not in [1, 1000000] (degrees of freedom, not necessarily an integer); write for "
+              "example 1.5");
     EXPECT_EQ(
         law_refusal(student + "2, cv = 0.5"),
         "cv = 0.5 does not belong to the family \"student-t\" ('cv' is for normal, lognormal, gamma, weibull and shifted-gamma); "
         "remove it or change the family");
     EXPECT_EQ(law_refusal("family = \"student-t\", scale = 0.1"),
-              "[node] has no 'degrees_of_freedom' (it must be given); add degrees_of_freedom = 1.5");
+              "[node] has no 'degrees_of_freedom' (this key is required); add degrees_of_freedom = 1.5");
     EXPECT_EQ(law_refusal("family = \"gev\", shape = 0.1, scale = -0.5"),
-              "scale = -0.5 is not in (0, 10] (the law's width over its median); write for example 0.02");
-    EXPECT_EQ(
-        law_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
-        "shape = 2.5 is not in [-1, 2] (zero for an exponential tail, above for x^(-1/shape), below for a bound); write for "
-        "example 0.2");
+              "scale = -0.5 is not in (0, 10] (scale of the distribution over its median); write for example 0.02");
+    EXPECT_EQ(law_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
+              "shape = 2.5 is not in [-1, 2] (zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail); "
+              "write for example 0.2");
     EXPECT_EQ(law_refusal("family = \"shifted-gamma\", cv = 0.1, shift = 1.0"),
-              "shift = 1.0 is not in [0, 1) (the shortest duration over the mean); write for example 0.9");
+              "shift = 1.0 is not in [0, 1) (shortest duration over the mean); write for example 0.9");
     EXPECT_EQ(law_refusal("family = \"gamma\", cv = 0.1, shift = 0.5"),
               "shift = 0.5 does not belong to the family \"gamma\" ('shift' is for shifted-gamma); remove it or write family = "
               "\"shifted-gamma\"");
@@ -356,9 +353,9 @@ TEST(ScenarioRefuses, BadTails)
     const std::string core = "core = { family = \"lognormal\", cv = 0.02 }, ";
     EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.05"), "accepted");
     EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.75"),
-              "tail_probability = 0.75 is not in (0, 0.5] (the part of durations in the tail); write for example 0.05");
+              "tail_probability = 0.75 is not in (0, 0.5] (probability of the tail); write for example 0.05");
     EXPECT_EQ(law_refusal(tail + "tail_probability = 0.05"),
-              "[node] has no 'core' (it must be given); add core = { family = \"lognormal\", cv = 0.02 }");
+              "[node] has no 'core' (this key is required); add core = { family = \"lognormal\", cv = 0.02 }");
     EXPECT_EQ(law_refusal(tail + "core = { family = \"lognormal\", cv = 0.02, cap = 3 }, tail_probability = 0.05"),
               "unknown key 'cap' (did you mean 'cv'?)");
 }
@@ -369,11 +366,11 @@ TEST(ScenarioRefuses, BadMixtures)
     const std::string most = "{ weight = 0.9, family = \"normal\", cv = 0.02 }";
     EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 1.5, family = \"constant\" }]"), "accepted");
     EXPECT_THAT(mixture("[" + most + ", { weight = 0.2, family = \"constant\" }]"),
-                EndsWith(" has weights that sum to 1.1 (the parts' probabilities must sum to 1); change a weight or add a part"));
+                EndsWith(" has weights that sum to 1.1 (the weights of a mixture must sum to 1); change a weight or add a part"));
     EXPECT_EQ(mixture("[" + most + ", { weight = -0.5, family = \"constant\" }]"),
-              "weight = -0.5 is not in (0, 1] (a part's probability); write for example 0.1");
+              "weight = -0.5 is not in (0, 1] (probability of the component); write for example 0.1");
     EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 0, family = \"constant\" }]"),
-              "at = 0 is not in (0, 1000] (where a part lies; 1.5 is 50 % slower); write for example 1.5");
+              "at = 0 is not in (0, 1000] (location of the component; 1.5 is 50 % slower); write for example 1.5");
     EXPECT_THAT(mixture("[" + most + ", { weight = 0.1, family = \"constant\", excess = 1 }]"),
                 StartsWith("unknown key 'excess'"));
     EXPECT_THAT(mixture("[" + most + ", 0.1]"), HasSubstr("needs a table"));
@@ -386,67 +383,65 @@ TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
         "family = \"mixture\", parts = [{ weight = 0.9, family = \"constant\" }, { weight = 0.1, at = 30, family = \"constant\" "
         "}]";
     EXPECT_EQ(law_refusal(modes),
-              "[node] needs a cap above the usual 20 (the slowest mode lies at 30); write for example cap = 60");
+              "[node] needs a cap above the default of 20 (the slowest mode is at 30); write for example cap = 60");
     EXPECT_EQ(law_refusal(modes + ", cap = 25"),
-              "cap = 25 cuts off too much (the slowest mode lies at 30); write for example cap = 60");
+              "cap = 25 cuts off too much (the slowest mode is at 30); write for example cap = 60");
     EXPECT_EQ(law_refusal(modes + ", cap = 60"), "accepted");
     EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.1, slow_excess = 4.5, cap = 5"),
-              "cap = 5 cuts off too much (the slowest mode lies at 5.5); write for example cap = 12");
+              "cap = 5 cuts off too much (the slowest mode is at 5.5); write for example cap = 12");
     EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.8, slow_excess = 1.0, cap = 2"), "accepted");
     EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, cap = 0.75"),
-              "cap = 0.75 is not in (1, 1000000] (the longest factor, over the family's mean or median); write for example 20");
+              "cap = 0.75 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
     EXPECT_EQ(law_refusal("family = \"empirical\", values = [0.001, 1, 1, 1], cap = 1.2"),
-              "cap = 1.2 cuts off too much (65 % of the law are beyond it); write for example cap = 2");
+              "cap = 1.2 cuts off too much (65 % of the distribution lies beyond it); write for example cap = 2");
 }
 
 TEST(ScenarioRefuses, TensorParallelDegreesThatDivideNoHeads)
 {
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1, 12]"),
-              "tp = 12 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key and value heads (each GPU "
-              "computes whole heads "
-              "and groups); try 8 or 16");
+              "tp = 12 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key/value heads (each GPU computes "
+              "whole heads and groups); try 8 or 16");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1,\n 128]", 1),
-              "tp = 128 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key and value heads (each GPU "
-              "computes whole heads "
-              "and groups); try 64");
+              "tp = 128 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key/value heads (each GPU computes "
+              "whole heads and groups); try 64");
     const std::string grouped = with("\"gpt-22b\"", "\"gpt-22b\"\nheads = 96\nkv_heads = 6");
     try {
         parse_scenario(std::string(grouped).replace(grouped.find("tp = [8"), 7, "tp = [4"), "x.toml");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("tp = 4 does not divide block"), HasSubstr("96 heads, 6 key and value heads"),
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("tp = 4 does not divide block"), HasSubstr("96 heads, 6 key/value heads"),
                                         HasSubstr("; try 3 or 6")));
     }
 }
 
 TEST(ScenarioRefuses, BadAxes)
 {
-    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, 2, 1]"),
-              "pp = 1 is listed twice (each choice is one design); remove one of the two");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, 2, 1]"), "pp = 1 is listed twice (each value counts once); remove one of the two");
     EXPECT_EQ(refusal("\"1f1b\", \"interleaved\"", "\"1f1b\", \"1f1b\""),
-              "schedule = \"1f1b\" is listed twice (each choice is one design); remove one of the two");
-    EXPECT_EQ(refusal("pp = [1, 2]", "pp = []"), "pp = [] is empty (needs one value or more); write for example [8]");
+              "schedule = \"1f1b\" is listed twice (each value counts once); remove one of the two");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = []"), "pp = [] is empty (needs at least one value); write for example [8]");
     EXPECT_EQ(refusal("[\"1f1b\", \"interleaved\"]", "[]"),
-              "schedule = [] is empty (needs one value or more); write for example [\"1f1b\"]");
-    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, \"2\"]"), "pp = \"2\" is a text (needs an integer); write for example 8");
+              "schedule = [] is empty (needs at least one value); write for example [\"1f1b\"]");
+    EXPECT_EQ(refusal("pp = [1, 2]", "pp = [1, \"2\"]"), "pp = \"2\" is a string (needs an integer); write for example 8");
     EXPECT_EQ(refusal("pp = [1, 2]", "pp = [0]"), "pp = 0 is not in [1, 10000] (pipeline stages); write for example 8");
     EXPECT_EQ(refusal("{ from = 16, to = 64, step = 16 }", "[32, 128]"),
-              "gpus = 128 is more than there are ([cluster] has 64 GPUs); write 64 or less");
-    EXPECT_EQ(refusal("to = 64", "to = 80"), "to = 80 is more than there are ([cluster] has 64 GPUs); write 64 or less");
+              "gpus = 128 exceeds the cluster ([cluster] has 64 GPUs); write 64 or less");
+    EXPECT_EQ(refusal("to = 64", "to = 80"), "to = 80 exceeds the cluster ([cluster] has 64 GPUs); write 64 or less");
     EXPECT_EQ(refusal("to = 64", "to = 60"), "to = 60 is not reached (steps of 16 from 16 must end at it); write 48 or 64");
     EXPECT_EQ(refusal("to = 64", "to = 8"), "to = 8 is not reached (steps of 16 from 16 must end at it); write 16 or 32");
     EXPECT_EQ(refusal("step = 16", "step = 0"),
-              "step = 0 is not in [1, 10000000] (difference of neighbours); write for example 2048");
+              "step = 0 is not in [1, 10000000] (difference between consecutive values); write for example 2048");
     EXPECT_EQ(refusal("from = 16, to = 64, step = 16", "from = 1, to = 9000000, step = 1"),
-              "step = 1 is too small (it makes more than 100000 choices); write 90 or more");
+              "step = 1 is too small (it gives more than 100000 values); write 90 or more");
 }
 
 TEST(ScenarioRefuses, AxesInUnknownSteps)
 {
-    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8 }"), StartsWith("to = 8 is reached in unknown steps"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8 }"), StartsWith("to = 8 needs a step or a factor"));
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, step = 1, factor = 2 }"),
-                StartsWith("to = 8 is reached in unknown steps"));
-    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 0, to = 8, factor = 2 }"), StartsWith("from = 0 stays zero"));
+                StartsWith("to = 8 needs a step or a factor"));
+    EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 0, to = 8, factor = 2 }"),
+                StartsWith("from = 0 cannot be zero with a factor"));
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 0, to = 8, step = 8 }"),
                 StartsWith("to = 8 reaches 0, which is not in"));
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 6, factor = 2 }"), StartsWith("to = 6 is not reached"));
@@ -483,11 +478,11 @@ TEST(ScenarioRefuses, BadSearchSettings)
     EXPECT_EQ(refusal("fleets = 256", "fleets = 100"),
               "fleets = 100 is not a multiple of 64 (fleets are drawn in blocks); try 64 or 128");
     EXPECT_EQ(refusal("fleets = 256", "fleets = 64"),
-              "fleets = 64 is not more than the rung before (each rung adds fleets); write 128 or more");
+              "fleets = 64 is not more than in the previous rung (each rung adds fleets); write 128 or more");
     EXPECT_EQ(refusal("fleets = 256, steps = 2", "fleets = 256, steps = 4"),
-              "steps = 4 differs from the rung before (a rung extends the draws of the one before it); write 2");
+              "steps = 4 differs from the previous rung (a rung extends the draws of the previous one); write 2");
     EXPECT_EQ(refusal("confirm = {", "confidence = 1.0\nconfirm = {"),
-              "confidence = 1.0 is not in [0.5, 1) (confidence of the whole study); write for example 0.95");
+              "confidence = 1.0 is not in [0.5, 1) (simultaneous confidence level of the study); write for example 0.95");
     EXPECT_EQ(refusal("\"cost\"]", "\"training_time_p99\"]"),
               "minimise = \"training_time_p99\" is listed twice (each objective counts once); remove one of the two");
 }
@@ -495,16 +490,16 @@ TEST(ScenarioRefuses, BadSearchSettings)
 TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
 {
     EXPECT_EQ(refusal("global_batch = 512", "global_batch = 512\ngpus = 64", 1),
-              "gpus = 64 is of the first phase (that one runs the plan as it is); give it in [space], or to a later phase");
+              "gpus = 64 is not allowed in the first phase (the first phase runs the plan of [space] unchanged); give it in "
+              "[space] or in a later phase");
     const std::string second =
         "global_batch = 512\n\n[[phase]]\ntokens = 1e9\nsequence_length = 8192\nglobal_batch = 128\ncp = 2\ngpus = ";
     EXPECT_EQ(parse_scenario(with("global_batch = 512", second + "32"), "x.toml").phases.at(1).own.gpus, 32);
     EXPECT_THAT(refusal("global_batch = 512", second + "128"),
-                HasSubstr("has one on 128 GPUs ([cluster] has 64); give that phase fewer GPUs"));
+                HasSubstr("has a phase on 128 GPUs ([cluster] has 64 GPUs); give that phase fewer GPUs"));
     EXPECT_THAT(refusal("global_batch = 512", second + "32\ntp = 3"),
-                HasSubstr("has one with tp = 3 (it does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key and "
-                          "value heads); give "
-                          "that phase a tp"));
+                HasSubstr("has a phase with tp = 3 (it does not divide block \"attention\" of layer \"dense\": 64 heads, 64 "
+                          "key/value heads); give that phase a tp"));
     EXPECT_THAT(refusal("global_batch = 512", second + "32\nschedule = \"1f2b\"", 7),
                 HasSubstr("schedule = \"1f2b\" is not one of gpipe"));
 }
@@ -519,22 +514,21 @@ TEST(ScenarioRefuses, CapsOfOpsThatAreTooFar)
 TEST(ScenarioRefuses, BadFailures)
 {
     EXPECT_EQ(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = 6.5"),
-              "node_failure_rate = 6.5 has no unit (needs events per time); write \"6.5 /day\"");
+              "node_failure_rate = 6.5 has no unit (needs events per unit of time); write \"6.5 /day\"");
     const auto cause = [](const std::string& lines) { return "\n[[reliability.cause]]\n" + lines + "\n[space]"; };
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = 6.5\nrestart = \"1 min\""), 3),
-              "rate = 6.5 has no unit (needs events per time); write \"6.5 per 1000 node-days\"");
-    EXPECT_EQ(
-        refusal("\n[space]", cause("name = \"disk\"\nrate = \"6.5 per 1000 nodes\"\nrestart = \"1 min\""), 3),
-        "rate = \"6.5 per 1000 nodes\" has the unknown unit \"per 1000 nodes\" (needs events per time); use one of /h, /day, "
-        "per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days, per job-day");
-    EXPECT_EQ(
-        refusal("\n[space]", cause("name = \"disk\"\nrate = \"2.42e-3 /day\"\nrestart = \"1 min\""), 3),
-        "rate = \"2.42e-3 /day\" does not say what fails so often (a node, a GPU or the whole job, whatever its size); write for "
-        "example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\"");
-    EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
-                HasSubstr("is of the whole job (node_failure_rate is of a node); give it as rate of a [[reliability.cause]]"));
+              "rate = 6.5 has no unit (needs events per unit of time); write \"6.5 per 1000 node-days\"");
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"6.5 per 1000 nodes\"\nrestart = \"1 min\""), 3),
+              "rate = \"6.5 per 1000 nodes\" has the unknown unit \"per 1000 nodes\" (needs events per unit of time); use one of "
+              "/h, /day, per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days, per job-day");
+    EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"2.42e-3 /day\"\nrestart = \"1 min\""), 3),
+              "rate = \"2.42e-3 /day\" does not say what fails at this rate (a node, a GPU, or the job regardless of its size); "
+              "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\"");
+    EXPECT_THAT(
+        refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
+        HasSubstr("is a rate per job (node_failure_rate is a rate per node); give it as the rate of a [[reliability.cause]]"));
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\""), 1),
-              "[cause] has no 'restart' (it must be given); add restart = \"10 min\"");
+              "[cause] has no 'restart' (this key is required); add restart = \"10 min\"");
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),
               "gaps = \"weibul\" is not one of exponential, gamma, weibull, constant (distribution of the gaps between "
               "failures); did you "
@@ -545,15 +539,16 @@ TEST(ScenarioRefuses, BadFailures)
             cause(
                 "name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"gamma\"\ngap_cv = 2\ngap_nodes = 400\nrestart = \"1 min\""),
             6),
-        "gap_nodes = 400 is for rates by node or GPU (a rate of the whole job has gaps of the whole job); leave it out");
+        "gap_nodes = 400 applies to rates per node or GPU only (a rate per job does not depend on the number of nodes); remove "
+        "it");
     EXPECT_EQ(refusal("checkpoint_write = \"30 s\"", "checkpoint_write = \"30 s\"\nspares = 8", 1),
-              "spares = 8 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
+              "spares = 8 leaves no node for the job (the cluster has 8 nodes of 8 GPUs); write 7 or less");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\nspares = [0, 9]", 1),
-              "spares = 9 is more than there are nodes to spare (the cluster has 8 nodes of 8 GPUs); write 7 or less");
+              "spares = 9 leaves no node for the job (the cluster has 8 nodes of 8 GPUs); write 7 or less");
     EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"",
                       "checkpoint_mode = \"asynchronous\"\nsnapshot = \"2 s\"\ncheckpoint_interval = \"20 s\"", 2),
-              "checkpoint_interval = \"20 s\" is shorter than a write (one checkpoint is written after the other); write \"30 "
-              "s\" or more");
+              "checkpoint_interval = \"20 s\" is shorter than a checkpoint write (checkpoints are written one after the other); "
+              "write \"30 s\" or more");
     // 6 * 22e9 parameters * 3e11 tokens / (0.01 * 312e12 * 16 GPUs) is 25 years, days for seconds are more.
     EXPECT_THAT(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"18000 day\""),
                 HasSubstr("is longer than any run (at 1 % of the peak on the fewest GPUs the training takes 9"));
@@ -561,28 +556,27 @@ TEST(ScenarioRefuses, BadFailures)
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = [8, 1, 2]\ncheckpoint_interval = [\"1 h\", \"18000 day\"]", 1),
                 HasSubstr("= \"18000 day\" is longer than any run"));
     EXPECT_EQ(refusal("checkpoint_interval = \"0 s\"", "checkpoint_interval = \"often\""),
-              "checkpoint_interval = \"often\" does not begin with a number (needs a time); write for example \"30 min\"");
+              "checkpoint_interval = \"often\" does not begin with a number (needs a duration); write for example \"30 min\"");
     EXPECT_EQ(
         refusal("\"cost\"]", "\"miss_probability\"]"),
         "minimise = \"miss_probability\" needs a deadline (it is the probability that the training takes longer); add deadline = "
         "\"60 day\" to [objectives]");
     EXPECT_EQ(refusal("[space]", "[power]\ncarbon = 2\n[space]", 1),
-              "carbon = 2 has no unit (needs carbon dioxide per energy); write \"2 kg/kWh\"");
-    EXPECT_THAT(refusal("[space]", "[power]\nidle_share = 0.95\n[space]", 1), HasSubstr("is more than boards draw that train"));
+              "carbon = 2 has no unit (needs carbon dioxide per unit of energy); write \"2 kg/kWh\"");
+    EXPECT_THAT(refusal("[space]", "[power]\nidle_share = 0.95\n[space]", 1), HasSubstr("is larger than board_share"));
     EXPECT_EQ(refusal("[space]", "[power]\nboard_share = 0.1\n[space]", 1), "accepted");
 }
 
 TEST(ScenarioRefuses, WhatIsNotToml)
 {
-    EXPECT_THAT(refusal("gpus = 64", "gpus = 64 GPUs"), StartsWith("gpus = 64 GPUs is not TOML ("));
-    EXPECT_THAT(
-        refusal("gpus = 64", "gpus = 64 GPUs"),
-        HasSubstr("); correct the line: text and quantities stand in quotes, as in bandwidth = \"450 GB/s\", a key stands once, "
-                  "quotes and brackets are closed"));
-    EXPECT_THAT(refusal("seed = 7", "name = \"again\""), StartsWith("name = \"again\" is not TOML ("));
-    EXPECT_THAT(refusal("[memory]", "[memory"), StartsWith("[memory is not TOML ("));
+    EXPECT_THAT(refusal("gpus = 64", "gpus = 64 GPUs"), StartsWith("gpus = 64 GPUs is not valid TOML ("));
+    EXPECT_THAT(refusal("gpus = 64", "gpus = 64 GPUs"),
+                HasSubstr("); correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may "
+                          "appear only once, and quotes and brackets must be closed"));
+    EXPECT_THAT(refusal("seed = 7", "name = \"again\""), StartsWith("name = \"again\" is not valid TOML ("));
+    EXPECT_THAT(refusal("[memory]", "[memory"), StartsWith("[memory is not valid TOML ("));
     EXPECT_EQ(refusal("seed = 7", std::string("seed\0 = 7", 9)),
-              "the file is binary (it has a zero byte); give a scenario in TOML");
+              "the file is binary (it contains a zero byte); give a scenario in TOML");
     EXPECT_THROW(parse_scenario("", "x.toml"), InputError);
     EXPECT_THROW(parse_scenario(std::string(100'000, '['), "x.toml"), InputError);
     EXPECT_THROW(parse_scenario("a = " + std::string(100'000, '['), "x.toml"), InputError);
@@ -649,10 +643,10 @@ TEST(ScenarioRefuses, UnreadableFiles)
     EXPECT_EQ(message("/dev/zero"), "/dev/zero: cannot be read (it is not a regular file" + advice);
     const auto path = std::filesystem::path(testing::TempDir()) / "prismopt_scenario_test.toml";
     std::ofstream(path, std::ios::binary) << std::string("\x89HDF\r\n\x1a\n\0\0\0", 11);
-    EXPECT_EQ(message(path.string()), path.string() + ":3: the file is binary (it has a zero byte); give a scenario in TOML");
-    std::ofstream(path, std::ios::binary) << std::string(5'000'000, ' ');
     EXPECT_EQ(message(path.string()),
-              path.string() + ": cannot be read (it has 5000000 bytes, a scenario has 4194304 at most" + advice);
+              path.string() + ":3: the file is binary (it contains a zero byte); give a scenario in TOML");
+    std::ofstream(path, std::ios::binary) << std::string(5'000'000, ' ');
+    EXPECT_EQ(message(path.string()), path.string() + ": cannot be read (it has 5000000 bytes; the limit is 4194304" + advice);
     std::filesystem::remove(path);
 }
 

@@ -76,10 +76,9 @@ TEST(Quantity, SaysWhatIsWrong)
     EXPECT_EQ(complaint<Bytes>("fast", "80 GB"), "does not begin with a number (needs bytes); write for example \"80 GB\"");
     EXPECT_EQ(complaint<Bytes>("", "80 GB"), "does not begin with a number (needs bytes); write for example \"80 GB\"");
     EXPECT_EQ(complaint<Seconds>("3 parsec", "10 min"),
-              "has the unknown unit \"parsec\" (needs a time); use one of ns, us, ms, s, min, h, day");
-    EXPECT_EQ(
-        complaint<BytesPerSecond>("450 GB", "300 GB/s"),
-        "is not a quantity of the right kind (needs bytes per second, and GB is for bytes); write for example \"300 GB/s\"");
+              "has the unknown unit \"parsec\" (needs a duration); use one of ns, us, ms, s, min, h, day");
+    EXPECT_EQ(complaint<BytesPerSecond>("450 GB", "300 GB/s"),
+              "has the wrong unit (needs bytes per second, but GB measures bytes); write for example \"300 GB/s\"");
     EXPECT_EQ(complaint<Bytes>("1,5 GB", "80 GB"),
               "has the unknown unit \",5 GB\" (needs bytes); use one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB");
     // Units are exact: a lower-case prefix or bit for byte is a factor, not a style.

@@ -163,13 +163,13 @@ TEST_F(JsonTraceTest, tells_collectives_by_their_group)
 
 TEST_F(JsonTraceTest, refuses_what_it_cannot_read)
 {
-    EXPECT_THAT(refusal(kineto.substr(0, 300)), HasSubstr("is no JSON from byte"));
+    EXPECT_THAT(refusal(kineto.substr(0, 300)), HasSubstr("is not valid JSON from byte"));
     EXPECT_THAT(refusal("{}"), HasSubstr("neither traceEvents nor nodes"));
     EXPECT_THAT(refusal(R"({"traceEvents": []})"), HasSubstr("no kernel"));
-    EXPECT_THAT(refusal("{\"traceEvents\": [\x01\x02"), HasSubstr("is no JSON"));
+    EXPECT_THAT(refusal("{\"traceEvents\": [\x01\x02"), HasSubstr("is not valid JSON"));
     std::string deep = "{\"traceEvents\": ";
     deep.append(200'000, '[');
-    EXPECT_THAT(refusal(deep), HasSubstr("is no JSON"));
+    EXPECT_THAT(refusal(deep), HasSubstr("is not valid JSON"));
 }
 
 TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
@@ -182,7 +182,7 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times[0].series, "nodes 4, algo ring, bytes 256");
     EXPECT_NEAR(times[1].seconds, 55e-6, 1e-15);
-    EXPECT_THAT(refusal("app,gpu,perf\nx,a,0\n"), HasSubstr(":2: time = \"0\" is no time above zero"));
+    EXPECT_THAT(refusal("app,gpu,perf\nx,a,0\n"), HasSubstr(":2: time = \"0\" is not a positive number"));
 }
 
 std::string nccl_output(const std::string& start, const std::string& root, double factor)
@@ -215,9 +215,10 @@ TEST_F(JsonTraceTest, reads_output_of_nccl_tests)
     EXPECT_EQ(several[1].series, "nccl-tests float sum, busbw 1.97 algbw, 1048576 bytes");
     EXPECT_EQ(several[2].series, "nccl-tests float sum, busbw 0.94 algbw, 1048576 bytes");
     EXPECT_EQ(several[3].series, "nccl-tests all_reduce float sum, busbw 1.75 algbw, 1048576 bytes");
-    EXPECT_THAT(refusal(nccl_output("", "-1", 1.75) + "  2097152   524288  float\n"), HasSubstr(":6: is no line of nccl-tests"));
+    EXPECT_THAT(refusal(nccl_output("", "-1", 1.75) + "  2097152   524288  float\n"),
+                HasSubstr(":6: is not a line of nccl-tests"));
     const std::string headless = "# nThread 1 nGpus 8\n 1048576 262144 float sum -1 61.86 16.95 29.66 0\n";
-    EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the line that names them"));
+    EXPECT_THAT(refusal(headless), HasSubstr(":2: numbers before the header line"));
 }
 
 TEST_F(JsonTraceTest, counts_times_that_cannot_be)
@@ -254,7 +255,7 @@ TEST_F(JsonTraceTest, reads_tables_as_spreadsheets_and_editors_write_them)
     std::replace(semicolons.begin(), semicolons.end(), ',', ';');
     EXPECT_EQ(read(semicolons).trace.ops.size(), 1U);
     EXPECT_THAT(refusal("\xFF\xFEs\0t\0"), HasSubstr("UTF-16"));
-    EXPECT_THAT(refusal("step,dp,stage,op,start_us,dur_us\n"), HasSubstr("no line below it"));
+    EXPECT_THAT(refusal("step,dp,stage,op,start_us,dur_us\n"), HasSubstr("no usable line"));
 }
 
 TEST_F(JsonTraceTest, reads_outages_without_a_header)
@@ -271,7 +272,7 @@ TEST_F(JsonTraceTest, reads_outages_without_a_header)
     EXPECT_NEAR(outages[1].end_s - outages[1].start_s, 86'400.0, 1e-6);
     EXPECT_EQ(outages[1].cause, "GPU lost");
     EXPECT_EQ(outages[2].cause, "NIC");
-    EXPECT_THAT(refusal("node12 2024-01-01\nnode13 2023-02-29\n"), HasSubstr(":2: start = \"2023-02-29\" is no time"));
+    EXPECT_THAT(refusal("node12 2024-01-01\nnode13 2023-02-29\n"), HasSubstr(":2: start = \"2023-02-29\" is not a time"));
     const std::string slurm = "NodeName|TimeStart|TimeEnd|State|Reason\n";
     EXPECT_THAT(refusal(slurm + "n3|2024-02-31T00:00:00|2024-03-05T00:00:00|DOWN|nic\n"), HasSubstr(":2: start = \"2024-02-31"));
     EXPECT_THAT(refusal("node,start_day,end_day\n3,10,1e9\n"), HasSubstr(":2: the outage lasts 1e+09 days"));

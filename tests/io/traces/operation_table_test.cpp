@@ -84,7 +84,7 @@ TEST_F(TraceFilesTest, gzip_and_its_damage)
     EXPECT_EQ(read_trace_files({path}).trace.ops.size(), 5002U);
     std::ifstream stream(path, std::ios::binary);
     std::string packed(std::istreambuf_iterator<char>(stream), {});
-    EXPECT_THAT(refusal(packed.substr(0, packed.size() / 2)), HasSubstr("cut off"));
+    EXPECT_THAT(refusal(packed.substr(0, packed.size() / 2)), HasSubstr("truncated"));
     packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
     EXPECT_THAT(refusal(packed), HasSubstr("damaged"));
 }
@@ -95,9 +95,9 @@ TEST_F(TraceFilesTest, gzip_members_in_a_row_are_one_file_and_other_bytes_none)
     const std::string members = packed(good.substr(0, half)) + packed("") + packed(good.substr(half));
     EXPECT_EQ(read_trace_files({write(members)}).trace.ops.size(), 2U);
     for (const std::string& behind : {std::string("x"), std::string(100, 'x'), good, std::string("\x1F"), std::string(9, '\0')}) {
-        EXPECT_THAT(refusal(members + behind), HasSubstr("goes on with bytes that are no gzip"));
+        EXPECT_THAT(refusal(members + behind), HasSubstr("is followed by bytes that are not gzip"));
     }
-    EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("cut off"));
+    EXPECT_THAT(refusal(members + "\x1F\x8B"), HasSubstr("truncated"));
 }
 
 TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
@@ -124,10 +124,10 @@ TEST_F(TraceFilesTest, microbatches_that_are_missing_are_told)
 TEST_F(TraceFilesTest, refuses_with_line_and_reason)
 {
     EXPECT_THAT(refusal(""), HasSubstr("is empty"));
-    EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr(":1: is no kind of file"));
+    EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr(":1: unknown file format"));
     EXPECT_THAT(refusal("step,op\n1,x\n"), HasSubstr("without dp, stage, start_us"));
-    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"), HasSubstr(":4: has 7 fields where the header names 8"));
-    EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"), HasSubstr(":4: stage = \"x\" is not a whole number"));
+    EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,10.5\n"), HasSubstr(":4: has 7 fields, but the header has 8"));
+    EXPECT_THAT(refusal(good + "3,0,x,forward-compute,1,0,10.5,3\n"), HasSubstr(":4: stage = \"x\" is not an integer"));
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,abc,3\n"), HasSubstr(":4: start = \"abc\" is not a number"));
     EXPECT_THAT(refusal(good + "3,0,1,forward-compute,1,0,1e999,3\n"), HasSubstr(":4: start"));
     EXPECT_THAT(refusal(good + "3,0,1,forw\x01"

@@ -87,11 +87,11 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
 
     PartOrders twice = good;
     twice[1].push_back({Pass::forward, 1, 2});
-    EXPECT_THAT(why_not(shape, twice), HasSubstr("rank 1: 1F2 is there twice"));
+    EXPECT_THAT(why_not(shape, twice), HasSubstr("rank 1: 1F2 is listed twice"));
 
     PartOrders both = good;
     both[0].push_back({Pass::backward, 0, 1});
-    EXPECT_THAT(why_not(shape, both), HasSubstr("rank 0: 0B1 does what 0I1 did already"));
+    EXPECT_THAT(why_not(shape, both), HasSubstr("rank 0: 0B1 repeats 0I1"));
 
     PartOrders less = good;
     std::erase(less[0], PartTask{Pass::weight_gradient, 0, 2});
@@ -119,7 +119,7 @@ TEST(GivenOrders, SayWhichTaskOfWhichRankIsWrong)
     EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1B0 overlaps a forward"));
     pair = good;
     pair[1].front().pass = Pass::paired_forward;
-    EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1F0 overlaps a backward that does not come next"));
+    EXPECT_THAT(why_not(shape, pair), HasSubstr("rank 1: 1F0 overlaps a backward pass that does not come next"));
 }
 
 TEST(GivenOrders, NameTheCircleOfTasksThatWait)
@@ -128,14 +128,14 @@ TEST(GivenOrders, NameTheCircleOfTasksThatWait)
     // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1, which rank 1 wants first.
     const PartOrders two{{{Pass::forward, 0, 0}, {Pass::backward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 1}},
                          {{Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 0}, {Pass::backward, 1, 1}}};
-    EXPECT_THAT(why_not(shape, two), AllOf(HasSubstr("rank 0's 0B0 waits for rank 1's 1B0, which is behind 1F1"),
-                                           HasSubstr("rank 1's 1F1 waits for rank 0's 0F1, which is behind 0B0")));
+    EXPECT_THAT(why_not(shape, two), AllOf(HasSubstr("rank 0's 0B0 waits for rank 1's 1B0, which comes after 1F1"),
+                                           HasSubstr("rank 1's 1F1 waits for rank 0's 0F1, which comes after 0B0")));
     // A rank alone, with the others waiting for it.
     const PartOrders one{{{Pass::forward, 0, 0}, {Pass::forward, 0, 1}, {Pass::backward, 0, 0}, {Pass::backward, 0, 1}},
                          {{Pass::backward, 1, 0}, {Pass::forward, 1, 0}, {Pass::forward, 1, 1}, {Pass::backward, 1, 1}}};
-    EXPECT_EQ(why_not(shape, one),
-              "tasks wait for each other in a circle: rank 1's 1B0 waits for rank 1's 1F0, which is behind "
-              "1B0; move one of them");
+    EXPECT_EQ(
+        why_not(shape, one),
+        "tasks wait for each other in a cycle: rank 1's 1B0 waits for rank 1's 1F0, which comes after 1B0; move one of them");
 }
 
 }  // namespace

@@ -268,16 +268,16 @@ TEST(Schedules, RefuseWhatTheyAreNotDefinedFor)
                              {{Schedule::interleaved, 4, 5, 3, 4}, "leaves a last group of 1 of 5 microbatches"},
                              {{Schedule::interleaved, 4, 8, 1}, "v > 1"},
                              {{Schedule::interleaved, 1, 8, 2}, "pp > 1"},
-                             {{Schedule::one_f_one_b, 4, 8, 2}, "1f1b has one chunk a stage"},
+                             {{Schedule::one_f_one_b, 4, 8, 2}, "1f1b has one chunk per stage"},
                              {{Schedule::one_f_one_b, 4, 8, 1, 4}, "1f1b has no group"},
-                             {{Schedule::gpipe, 4, 8, 2}, "gpipe has one chunk a stage"},
+                             {{Schedule::gpipe, 4, 8, 2}, "gpipe has one chunk per stage"},
                              {{Schedule::zb_h1, 1, 8, 1}, "zb_h1 needs pp > 1"},
-                             {{Schedule::zb_v, 4, 8, 1}, "zb_v has two chunks a stage; set v=2"},
-                             {{Schedule::v_min, 4, 8, 4}, "v_min has two chunks a stage; set v=2"},
-                             {{Schedule::dualpipe, 3, 8, 2}, "even pp and microbatches, not 3 and 8"},
-                             {{Schedule::dualpipe, 4, 9, 2}, "even pp and microbatches, not 4 and 9"},
-                             {{Schedule::dualpipe, 4, 6, 2}, "2 pp = 8 microbatches or more, not 6"},
-                             {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches or more, not 7"}}) {
+                             {{Schedule::zb_v, 4, 8, 1}, "zb_v has two chunks per stage; set v=2"},
+                             {{Schedule::v_min, 4, 8, 4}, "v_min has two chunks per stage; set v=2"},
+                             {{Schedule::dualpipe, 3, 8, 2}, "even pp and an even number of microbatches, not 3 and 8"},
+                             {{Schedule::dualpipe, 4, 9, 2}, "even pp and an even number of microbatches, not 4 and 9"},
+                             {{Schedule::dualpipe, 4, 6, 2}, "2 pp = 8 microbatches, not 6"},
+                             {{Schedule::dualpipe_v, 4, 7, 2}, "2 pp = 8 microbatches, not 7"}}) {
         const auto result = task_orders(r.shape);
         ASSERT_TRUE(std::holds_alternative<Infeasible>(result)) << text(r.shape);
         EXPECT_EQ(std::get<Infeasible>(result).reason, Reason::schedule_undefined);

@@ -386,7 +386,7 @@ TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
     EXPECT_THAT(why(plan), HasSubstr("needs two microbatches or more"));
     plan.microbatch = 1;
     plan.recompute = Recompute::full;
-    EXPECT_THAT(why(plan), HasSubstr("excludes recompute=full"));
+    EXPECT_THAT(why(plan), HasSubstr("cannot be combined with recompute=full"));
     plan.recompute = Recompute::none;
     plan.pp = 2;
     plan.dp = 2;
@@ -561,11 +561,12 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
     EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
-    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk a stage; set v=1"));
-    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"), HasSubstr("zb_v has two chunks a stage; set v=2"));
+    EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk per stage; set v=1"));
+    EXPECT_THAT(problem("gpus=2 pp=2 schedule=zb_v v=3"), HasSubstr("zb_v has two chunks per stage; set v=2"));
     EXPECT_THAT(problem("gpus=2 pp=2 schedule=interleaved v=2 group=3"), HasSubstr("leaves a last group of"));
     EXPECT_EQ(problem("gpus=2 pp=2 schedule=zb_h1 post_validation=on"), "none");
-    EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"), HasSubstr("nothing to validate later: post_validation=on with pp=2"));
+    EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"),
+                HasSubstr("post_validation does not apply: post_validation=on with pp=2"));
     EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
 }
 
@@ -593,7 +594,7 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
     EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {}; });
-    EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("no experts to share: ep=2"));
+    EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("the network has no experts: ep=2"));
 }
 
 }  // namespace

@@ -94,14 +94,14 @@ TEST(Knobs, RefuseWhatCannotBeTurned)
     };
     EXPECT_THAT(refused("[[knob]]\nof = \"speed\"\nvalues = [1]"), ThrowsMessage<InputError>(HasSubstr("speed")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"cluster\"\nvalues = [6]"),
-                ThrowsMessage<InputError>(HasSubstr("always joins the whole cluster")));
+                ThrowsMessage<InputError>(HasSubstr("always spans the whole cluster")));
     EXPECT_THAT(refused("[[knob]]\nof = \"aggregate\"\ntier = \"cluster\"\nvalues = [\"1 TB/s\"]"),
-                ThrowsMessage<InputError>(HasSubstr("has no circuit to turn")));
+                ThrowsMessage<InputError>(HasSubstr("has no shared circuit")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nrange = [2, 6]"),
-                ThrowsMessage<InputError>(HasSubstr("cannot be tuned")));
+                ThrowsMessage<InputError>(HasSubstr("cannot be a range")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [5]"),
-                ThrowsMessage<InputError>(HasSubstr("no combination of the [[knob]] values works")));
-    EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is turned twice")));
+                ThrowsMessage<InputError>(HasSubstr("no combination of [[knob]] values is possible")));
+    EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT([] { tunes_hardware(with_knobs("strategy = \"nlopt\"", groups)); },
                 ThrowsMessage<InputError>(HasSubstr("nothing to tune")));
 }

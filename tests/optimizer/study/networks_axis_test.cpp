@@ -130,7 +130,7 @@ TEST(NetworksAxis, RefusesUnclearNetworks)
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"), ThrowsMessage<InputError>(HasSubstr("narrow")));
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", R"(workload = ["wide", "hybrid"])"),
-                ThrowsMessage<InputError>(HasSubstr("is given beside [workload]")));
+                ThrowsMessage<InputError>(HasSubstr("cannot be combined with [workload]")));
     EXPECT_THAT(refused(networks + "[workload]\nmodel = \"llama3-8b\"\n", ""),
                 ThrowsMessage<InputError>(HasSubstr("are not used")));
     EXPECT_THAT(refused(networks, ""), ThrowsMessage<InputError>(HasSubstr("workload = [")));
@@ -138,11 +138,11 @@ TEST(NetworksAxis, RefusesUnclearNetworks)
     EXPECT_THAT(refused("[networks.photo]\ncaptured = \"f.json\"\n", R"(workload = ["photo"])"),
                 ThrowsMessage<InputError>(HasSubstr("captured")));
     EXPECT_THAT(refused("[networks.\"a b\"]\nmodel = \"llama3-8b\"\n", R"(workload = ["a b"])"),
-                ThrowsMessage<InputError>(HasSubstr("in one word")));
+                ThrowsMessage<InputError>(HasSubstr("names of one word")));
     EXPECT_THAT(refused("[networks.old]\nmodel = \"llama3-8b\"\nheads = 16\n", R"(workload = ["old"])"),
                 ThrowsMessage<InputError>(HasSubstr("deprecated")));
     EXPECT_THAT(refused(networks, "workload = [\"wide\", \"hybrid\"]\nsplit = [\"given\"]\nlayout = [\"Et*2|t*2L\"]"),
-                ThrowsMessage<InputError>(HasSubstr("is of one network")));
+                ThrowsMessage<InputError>(HasSubstr("cannot be combined with several networks")));
     EXPECT_THAT(refused(networks, "workload = [\"wide\", \"hybrid\"]\nspares = [100]"),
                 ThrowsMessage<InputError>(HasSubstr("100")));
 }

@@ -123,7 +123,7 @@ TEST(Calibrate, of_two_laws_of_a_key_that_of_more_values_stays)
     add_law(calibration, {"gpu", many});
     ASSERT_EQ(calibration.laws.size(), 1U);
     EXPECT_EQ(calibration.laws[0].fit.values, 400U);
-    EXPECT_NE(calibration.laws[0].fit.law.source.find("than the 8 of: eight"), std::string::npos);
+    EXPECT_NE(calibration.laws[0].fit.law.source.find("than the 8 values of: eight"), std::string::npos);
     add_law(calibration, {"gpu", few});
     EXPECT_EQ(calibration.laws[0].fit.values, 400U);
 }

@@ -170,8 +170,8 @@ TEST(PlanCompiler, SaysWhatCannotWork)
     const Infeasible memory = refusal(heavy);
     EXPECT_EQ(memory.reason, Reason::out_of_memory);
     EXPECT_THAT(memory.detail, HasSubstr("stage 0 needs"));
-    EXPECT_THAT(memory.detail, HasSubstr("80.0 GB may be used"));
-    EXPECT_THAT(refusal(heavy, 0.1).detail, HasSubstr("72.0 GB may be used"));
+    EXPECT_THAT(memory.detail, HasSubstr("80.0 GB are usable"));
+    EXPECT_THAT(refusal(heavy, 0.1).detail, HasSubstr("72.0 GB are usable"));
     EXPECT_NEAR(refusal(heavy, 0.1).miss - memory.miss, 8e9, 1.0);
     EXPECT_GT(memory.miss, 0.0);
 }
