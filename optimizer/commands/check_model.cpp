@@ -17,11 +17,9 @@ namespace {
 
 constexpr const char* compared =
     "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
-    "where none is named). Constants of the "
-    "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
-    "leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: per cent of the rows inside their 95 % model "
-    "interval (the fit's covariance "
-    "and the scatter\nof runs of the kind).";
+    "where none is named). Constants of the catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how "
+    "well it fits; what it foretells is the leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: per cent of "
+    "the rows inside their 95 % model interval (the fit's covariance and the scatter\nof runs of the kind).";
 
 constexpr double least_regret = 0.01;
 
@@ -180,9 +178,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         compared);
     fmt::print(
         "| source | rows | skipped | mean | median | bias | worst | inside | rank correlation | groups (of regret up to 1) | "
-        "largest "
-        "regret | "
-        "beyond repeats | memory (rows) |\n");
+        "largest regret | beyond repeats | memory (rows) |\n");
     fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);

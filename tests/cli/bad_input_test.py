@@ -185,8 +185,8 @@ class BadCommandLine(CliTest):
             (["search", small, "--max-time", "soon"], r'--max-time soon does not begin with a number \(needs a time\); write for example "55 min"'),
             (["search", small, "--max-time", "55"], r'--max-time 55 has no unit \(needs a time\); write "55 min"'),
             (["search", small, "--max-time", "5 GB"], r"--max-time 5 GB is not a quantity of the right kind .*"),
-            (["search", small, "--max-time=-5 min"], r'--max-time -5 min leaves no time to work; write for example "55 min"'),
-            (["search", small, "--max-time", "0 s"], r"--max-time 0 s leaves no time to work; .*"),
+            (["search", small, "--max-time=-5 min"], r'--max-time -5 min is not positive; write for example "55 min"'),
+            (["search", small, "--max-time", "0 s"], r"--max-time 0 s is not positive; .*"),
         ):
             self.assert_refused(arguments, message)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -229,7 +229,7 @@ class BadCommandLine(CliTest):
         self.assert_refused(["report", "good.h5", "--csv", "none/front.csv"],
                             r"--csv none/front\.csv cannot be written \(No such file or directory\); name a file in a folder .*")
         self.assert_refused(["report", "good.h5", "--csv", "./good.h5"],
-                            r"--csv \./good\.h5 is what this command reads, which would be lost; name another file")
+                            r"--csv \./good\.h5 is an input of this command and would be overwritten; name another file")
         self.assertEqual((self.folder / "good.h5").read_bytes(), good)
 
     def test_no_command(self):

@@ -102,7 +102,7 @@ class DryRun(CliTest):
 
     def test_refuses_what_it_does_not_know(self):
         self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")
-        self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 draws no plan")
+        self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 is less than 1")
 
 
 if __name__ == "__main__":

@@ -139,8 +139,8 @@ class Init(CliTest):
         for option in ("--tokens", "--global-batch", "--sequence-length", "--gpus"):
             for value in ("0", "-5"):
                 given = {"--workload": "llama3-8b", "--gpus": "64", option: value}
-                self.assertIn(f"{option} {value} is not above 0", self.refusal("init", *(word for pair in given.items() for word in pair)))
-        self.assertIn("these options make no scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
+                self.assertIn(f"{option} {value} is not positive", self.refusal("init", *(word for pair in given.items() for word in pair)))
+        self.assertIn("these options do not give a valid scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
         self.assertIn("does not fill nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
 
     def test_tokens_take_si_suffixes(self):
@@ -151,7 +151,7 @@ class Init(CliTest):
 
     def test_files_are_kept(self):
         kept = self.write("mine", "mine.toml")
-        self.assertIn("exists and is kept", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))
+        self.assertIn("already exists and is not overwritten", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))
         self.assertEqual(kept.read_text(), "mine")
 
 

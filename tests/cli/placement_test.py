@@ -78,8 +78,8 @@ class Placement(CliTest):
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
-        self.assertIn("not all nodes are known", refusal("--seat-nodes", self.folder / "seats.csv"))
-        self.assertIn("not all nodes are known", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
         self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp",
                                                               code=support.INFEASIBLE))
 

@@ -136,7 +136,7 @@ schedule = "gpipe"
         before = toml.read_text()
         for option in ("write-orders", "seat-nodes", "timeline"):
             errors = self.refusal("predict", "study.toml", f"--{option}", "./study.toml")
-            self.assertIn(f"--{option} ./study.toml is what this command reads, which would be lost", errors)
+            self.assertIn(f"--{option} ./study.toml is an input of this command and would be overwritten", errors)
         self.assertEqual(toml.read_text(), before)
 
     def test_under_mpirun_it_is_told_once(self):

@@ -42,7 +42,7 @@ class Reports(CliTest):
 
     def test_outputs_do_not_overwrite_each_other(self):
         self.output("search", support.SMALL)
-        self.assertIn("only one would be left", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
+        self.assertIn("name the same file", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
         self.assertFalse((self.folder / "x").exists())
         self.assertIn("/dev/stdout", self.refusal("report", "small.h5", "--csv", "-"))
         self.assertFalse((self.folder / "-").exists())

@@ -324,7 +324,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         self.assertEqual(self.contents("study.h5"), self.contents("whole.h5"))
 
     def steps_of_tuning(self):
-        found = re.search(r"(\d+) steps of tuning, 0 answers, .*undamaged", self.output("inspect", "study.h5.journal"))
+        found = re.search(r"(\d+) tuning steps, 0 answers, .*undamaged", self.output("inspect", "study.h5.journal"))
         self.assertIsNotNone(found)
         return int(found[1])
 
@@ -334,7 +334,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         toml = self.write(text.replace("tune_fleets = 1280", "tune_fleets = 64"), "tuned.toml")
         errors = self.stopped_while_confirming("search", toml, "--out", "study.h5")
         self.assertRegex(errors, r"(?s)tuned \d+ kinds of hardware in .*stopped by SIGUSR1.*before the front was confirmed")
-        self.assertRegex(self.output("inspect", "study.h5.journal"), r": \d+ steps of tuning, [1-9]\d* answers, .*undamaged")
+        self.assertRegex(self.output("inspect", "study.h5.journal"), r": \d+ tuning steps, [1-9]\d* answers, .*undamaged")
         errors = self.stopped_while_confirming("resume", "study.h5")
         self.assertRegex(errors, r"stopped by SIGUSR1.*before the front was confirmed")
         self.assertNotIn("tuned", errors)
@@ -421,7 +421,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         for file, ranks in (("done.h5", 0), ("done.h5.journal", 0), ("done.h5", 2)):
             finished = self.run_program("resume", file, ranks=ranks)
             self.assertEqual(finished.returncode, DONE, finished.stderr)
-            self.assertRegex(finished.stderr, r"done\.h5: the search has finished.*prismopt report done\.h5")
+            self.assertRegex(finished.stderr, r"done\.h5: the search is complete.*prismopt report done\.h5")
         self.assertEqual((self.folder / "done.h5").read_bytes(), before)
 
     def test_resume_of_nothing(self):
