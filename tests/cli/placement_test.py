@@ -96,7 +96,7 @@ class Placement(CliTest):
     def test_scale_curve_says_what_it_leaves_out(self):
         design = "gpus=32 tp=1 pp=1 microbatch=2 schedule=1f1b recompute=none"  # 65,536 replicas are too many
         text = self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128)
-        self.assertRegex(text, r"(?m)^  65536 left out: too many replicas .*\n   64k\+ .*published: PRISM.*\n 131072 left out: ")
+        self.assertRegex(text, r"(?m)^  65536 skipped: too many replicas .*\n   64k\+ .*published: PRISM.*\n 131072 skipped: ")
         curve = json.loads(self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128, "--json"))
         self.assertEqual([size["gpus"] for size in curve["left_out"]], [65536, 131072])
 

@@ -78,11 +78,11 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
 
     def test_text_and_plot(self):
         text = self.output(*self.call("--svg", "tornado.svg", "--faster", "20", "--pairs", "2"))
-        for part in ("Without the variance of", "Kernels 20 % faster", "Hardware 20 % better", "p99 by unit", "Pairs: p99 ms"):
+        for part in ("Without the variance of", "Kernels 20 % faster", "Hardware 20 % better", "p99 per unit", "Pairs: p99 ms"):
             self.assertIn(part, text)
         picture = xml.etree.ElementTree.parse(self.folder / "tornado.svg").getroot()
         labels = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-        for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change of the step's p99, % (95 % limits)"):
+        for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change in p99 step time, % (95 % confidence interval)"):
             self.assertIn(label, labels)
 
     def test_a_class_holds_all_within_it(self):
