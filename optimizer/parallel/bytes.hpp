@@ -56,7 +56,7 @@ public:
     requires std::is_trivially_copyable_v<T> Unpacker& operator>>(T& value)
     {
         if (bytes_.size() < sizeof value) {
-            throw std::runtime_error("a message or journal record is cut short");
+            throw std::runtime_error("a message or journal record is truncated");
         }
         std::memcpy(&value, bytes_.data(), sizeof value);
         bytes_ = bytes_.subspan(sizeof value);
@@ -77,7 +77,7 @@ public:
         values.clear();
         if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
             if (bytes_.size() / sizeof(T) < count) {
-                throw std::runtime_error("a message or journal record is cut short");
+                throw std::runtime_error("a message or journal record is truncated");
             }
             values.resize(count);
             if (count > 0) {

@@ -37,8 +37,7 @@ std::string raised_ladder_text(int top, std::uint64_t feasible);
 
 /// What a single step a fleet does to quantiles of the training time (ProductiveTimes).
 inline constexpr const char* one_step_text =
-    "[search] draws one step a fleet: what a single step varies stays in the quantiles of the training time, which come out too "
-    "far from "
-    "its median; write steps = 2 or more in rungs and confirm";
+    "[search] draws one step per fleet, so the variance of single steps stays in the quantiles of the training time and moves "
+    "them too far from the median; set steps = 2 or more in rungs and confirm";
 
 }  // namespace prismopt

@@ -129,8 +129,8 @@ class Init(CliTest):
         self.output("init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024, "--out", "my.toml")
         found = self.run_program("search", "my.toml", "--out", "my.h5")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertNotIn("too few for upper limits", found.stderr)
-        self.assertRegex(found.stdout, r"proved complete: [\d,]+ feasible plans, [\d,]{5,} excluded by their bound")
+        self.assertNotIn("too few for upper confidence limits", found.stderr)
+        self.assertRegex(found.stdout, r"proved complete: [\d,]+ feasible plans, [\d,]{5,} excluded by their lower bounds")
 
     def test_it_says_what_it_needs(self):
         self.assertIn("needs --workload", self.refusal("init"))

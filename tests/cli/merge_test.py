@@ -107,7 +107,7 @@ class Merge(CliTest):
         self.search("exact.h5", "--part", "2/3")
         found = self.run_program("search", self.toml, "--out", "auto.h5", "--part", "2/3")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertRegex(found.stderr, r"strategy exact: parts can be merged where each of their combinations is looked at, and bounds")
+        self.assertRegex(found.stderr, r"strategy exact: parts can be merged if all their combinations are checked, and lower bounds")
         self.assert_same_results("auto.h5", "exact.h5")
 
     def test_refuses_what_does_not_belong_together(self):

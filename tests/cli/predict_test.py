@@ -153,7 +153,7 @@ schedule = "gpipe"
         for steps, warned in ((1, True), (2, False)):
             self.write(re.sub(r"(?m)^(confirm = .*steps = )\d+", rf"\g<1>{steps}", small))
             told = self.run_program("predict", "study.toml", "--design", DESIGN)
-            self.assertEqual("one step a fleet" in told.stderr, warned, told.stderr)
+            self.assertEqual("one step per fleet" in told.stderr, warned, told.stderr)
 
 
 if __name__ == "__main__":
