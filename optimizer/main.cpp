@@ -72,8 +72,8 @@ bool is_parallel(const std::vector<std::string>& words)
     });
 }
 
-/// MPI for parallel commands and under a known launcher; otherwise one process without MPI, which saves a third of a second at the start.
-/// Parallel commands always start MPI, because the launcher may be unknown.
+/// MPI for parallel commands and under a known launcher; otherwise one process without MPI, which saves a third of a second at
+/// the start. Parallel commands always start MPI, because the launcher may be unknown.
 prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc, char**& argv)
 {
     return is_parallel(words) || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)

@@ -20,12 +20,13 @@ constexpr std::uint64_t fewest_ranges = 256;
 constexpr std::uint64_t most_in_range = 1 << 20;
 constexpr std::uint64_t most_ranges = 1 << 14;
 
-/// What a sweep can check in a few core-hours: feasible tuples, at about 20 us each, and raw tuples, of which rules exclude most in bulk.
+/// What a sweep can check in a few core-hours: feasible tuples, at about 20 us each, and raw tuples, of which rules exclude most
+/// in bulk.
 constexpr double most_feasible = 1e9;
 constexpr std::uint64_t most_to_sweep = 100'000'000'000;
 
-/// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a probability
-/// below 1e-4).
+/// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a
+/// probability below 1e-4).
 double feasible_at_most(const Space& space)
 {
     constexpr std::uint64_t sample = 1 << 14;

@@ -87,9 +87,9 @@ void refuse_counts(const po::variables_map& values)
         throw InputError(fmt::format("--nodes {} is less than 1; write for example --nodes 400", values["nodes"].as<int>()));
     }
     if (values.count("days") > 0 && !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
-        throw InputError(
-            fmt::format("--days {:.4g} is not above 0 and at most {:.0f} (a hundred years); write for example --days 90",
-                        values["days"].as<double>(), longest_days));
+        throw InputError(fmt::format(
+            "--days {:.4g} is out of range: it must be above 0 and at most {:.0f} (a hundred years); write for example --days 90",
+            values["days"].as<double>(), longest_days));
     }
 }
 

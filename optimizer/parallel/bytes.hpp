@@ -1,6 +1,6 @@
 #pragma once
 
-/// Plain values to bytes and back, for messages between ranks of one program and for the journal.
+/// Serialisation of plain values, for messages between ranks and for the journal.
 
 #include "optimizer/parallel/communicator.hpp"
 
@@ -47,7 +47,7 @@ private:
     Message bytes_;
 };
 
-/// Throws std::runtime_error when the bytes end early.
+/// Reads values back. Throws std::runtime_error if the bytes are truncated.
 class Unpacker {
 public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -96,7 +96,8 @@ std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::v
            not_known_text;
 }
 
-/// Number of feasible plans that the upper confidence limits of the best plans do not exclude; an exhaustive strategy draws these.
+/// Number of feasible plans that the upper confidence limits of the best plans do not exclude; an exhaustive strategy draws
+/// these.
 Estimated left_to_draw(const StudyModel& model, const SpaceEstimate& estimate, const std::vector<Bound>& best,
                        const std::vector<Rung>& rungs, std::vector<Bound>& left, const Pause& pause)
 {

@@ -167,7 +167,8 @@ private:
         }
     }
 
-    /// The best designs for a direction, one for each combination of plan and discrete knobs: tuning changes the continuous knobs only.
+    /// The best designs for a direction, one for each combination of plan and discrete knobs: tuning changes the continuous knobs
+    /// only.
     std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
     {
         std::vector<const GridDesign*> order;

@@ -206,7 +206,8 @@ private:
         evaluator_.submit(unknown);
     }
 
-    /// Sizes the top rung once the sweep has counted the feasible plans: with too few fleets for upper limits, every plan would be drawn.
+    /// Sizes the top rung once the sweep has counted the feasible plans: with too few fleets for upper limits, every plan would
+    /// be drawn.
     void size_ladder()
     {
         if (name_ != "exact" || sized_ || archive_.feasible() < 2) {

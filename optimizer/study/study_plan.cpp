@@ -29,8 +29,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 
 }  // namespace
 
-/// The exact search uses the few rungs of the scenario, because each simultaneous limit costs confidence. Successive halving uses the first and
-/// last rung of the scenario and doublings between them.
+/// The exact search uses the few rungs of the scenario, because each simultaneous limit costs confidence. Successive halving uses
+/// the first and last rung of the scenario and doublings between them.
 StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
