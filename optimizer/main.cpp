@@ -1,4 +1,4 @@
-/// prismopt: searches ways of training large models, judged by the distribution of their training time.
+/// prismopt: searches parallel training plans of large models by the distribution of their training time.
 
 #include "io/results/posix_file.hpp"
 #include "io/scenario/scenario.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 void print_help()
 {
-    fmt::print("Usage: prismopt COMMAND ... ; prismopt COMMAND --help shows its options\n\n");
+    fmt::print("Usage: prismopt COMMAND [ARGUMENT] [OPTION]...\nprismopt COMMAND --help lists the options of a command.\n\n");
     for (const auto& command : prismopt::commands()) {
         fmt::print("  {:<13}{:<12}{}\n", command.name, command.argument, command.does);
     }
@@ -72,15 +72,15 @@ bool is_parallel(const std::vector<std::string>& words)
     });
 }
 
-/// Starting MPI takes a third of a second, which a command that runs on one process need not wait for. Parallel ones start it always:
-/// a launcher that we do not know may be there.
+/// MPI for parallel commands and under a known launcher; otherwise one process without MPI, which saves a third of a second at
+/// the start. Parallel commands always start MPI, because the launcher may be unknown.
 prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc, char**& argv)
 {
     return is_parallel(words) || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)
                                                                     : prismopt::Communicator();
 }
 
-constexpr const char* output_text = "standard output cannot be written; check where it goes, and that there is space";
+constexpr const char* output_text = "cannot write to standard output; check its destination and the free disk space";
 
 }  // namespace
 
@@ -90,7 +90,7 @@ int main(int argc, char** argv)
     prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
-        prismopt::catch_stop_signals();  // what arrives while MPI starts counts, too; a dry run ends by them
+        prismopt::catch_stop_signals();  // also signals that arrive while MPI starts; they end a dry run
     }
     auto team = team_for(words, argc, argv);
     prismopt::start_log();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a search has found so far, and the measures of a front. All objectives are minimised; values may be infinite, not NaN.
+/// Archive of a search, and measures of a front. All objectives are minimised; values may be infinite, but not NaN.
 
 #include "search/strategy.hpp"
 
@@ -12,26 +12,27 @@
 
 namespace prismopt {
 
-/// Not worse in any objective and better in at least one.
+/// Pareto dominance: `a` is not worse in any objective and better in at least one.
 bool dominates(std::span<const double> a, std::span<const double> b);
 
-/// Positions of the points that no other dominates, ascending; equal points are all kept.
+/// Positions of the non-dominated points, ascending; keeps all copies of equal points.
 std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> points);
 
-/// Volume that is dominated by the points and dominates `reference`; points not below it in each objective add nothing.
+/// Hypervolume: volume dominated by the points and bounded by `reference`. Points that are not below it in every objective add
+/// nothing.
 double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference);
 
-/// The front of points that come in lexicographic order, where only an earlier point can dominate a later one.
+/// The front of points that arrive in lexicographic order, in which only an earlier point can dominate a later one.
 ///
-/// Up to three objectives cost a binary search a point (the first only grows, so the front of the other two decides);
-/// more are compared with all members. Source: Kung, Luccio, Preparata, J. ACM 22 (1975) 469-476.
+/// With up to three objectives, each point costs a binary search (the first objective only grows, so the front of the other two
+/// decides); with more, a comparison with all members. Source: Kung, Luccio, Preparata, J. ACM 22 (1975) 469-476.
 class RunningFront {
 public:
     explicit RunningFront(std::size_t objectives) : objectives_(objectives) {}
 
-    /// Whether a point added so far is not worse in any objective, where none added so far comes later than `point`.
+    /// Whether some added point is not worse than `point` in any objective. No added point may come after `point` in the order.
     bool covers(std::span<const double> point) const;
-    /// True when no earlier point dominates this one (an equal one does not).
+    /// Adds a point. True if no earlier point dominates it (equal points do not dominate each other).
     bool add(std::span<const double> point);
 
 private:
@@ -39,27 +40,27 @@ private:
     double third(std::span<const double> point) const { return objectives_ > 2 ? point[2] : 0.0; }
 
     std::size_t objectives_;
-    std::vector<double> last_;  // the point added last, to tell equal points from dominated ones
+    std::vector<double> last_;  // the point added last, to distinguish equal from dominated points
     bool last_kept_ = false;
-    std::map<double, double> stairs_;  // up to three objectives: second to third; one rises as the other falls
-    std::vector<double> members_;      // more: member * objectives_ + objective
+    std::map<double, double> stairs_;  // up to three objectives: third by second objective; decreasing
+    std::vector<double> members_;      // more objectives: [member * objectives_ + objective]
 };
 
 class Archive {
 public:
-    /// Sweep ranges must not overlap those added before, but for those that are looked at again.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again.
     void add(std::span<const Answer> answers);
 
-    /// Each evaluated point at the highest rung it reached, by index.
+    /// Evaluated points by index, each at the highest rung that it reached.
     const std::map<std::uint64_t, Evaluation>& evaluations() const { return evaluations_; }
-    /// The feasible points of the sweeps that were handed over, in index order.
+    /// The feasible points that the sweeps returned, in index order.
     const std::vector<Bound>& bounds() const { return bounds_; }
-    /// By reason, in order of first appearance.
+    /// Rejected tuples by reason, in order of first appearance.
     const std::vector<Rejected>& rejected() const { return rejected_; }
     std::uint64_t feasible() const { return feasible_; }
-    /// Draws behind the kept evaluations.
+    /// Total draws of the evaluations.
     std::uint64_t draws() const { return draws_; }
-    /// Indices of the evaluated points that are non-dominated by value, ascending.
+    /// Indices of the non-dominated evaluated points, ascending.
     std::vector<std::uint64_t> front() const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who sits where, so that a noisy or costly figure is least: exactly where there are few ways, by moves where there are many.
+/// Assignment that minimises a noisy or expensive figure: by enumeration if there are few assignments, otherwise by local search.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,48 +11,48 @@
 
 namespace prismopt {
 
-/// [seat]: kind of what sits there. Things of one kind are alike.
+/// An assignment, [seat]: kind of the item on the seat. Items of one kind are alike.
 using Seating = std::vector<int>;
 
 struct SeatingProblem {
     int seats = 0;
-    int block = 1;           // seats [k * block, (k + 1) * block) are a block; blocks are alike and may change places
-    std::vector<int> stock;  // [kind]: how many there are; together at least as many as seats
-    /// Figures of several seatings at once, which may share their random numbers.
+    int block = 1;           // seats [k * block, (k + 1) * block) form a block; blocks are interchangeable
+    std::vector<int> stock;  // [kind]: number of items; in total at least as many as seats
+    /// Evaluates the figures of several assignments at once, which may share random numbers.
     std::function<std::vector<double>(std::span<const Seating>)> judge;
-    /// Cheap figure of one block's kinds: its sum over blocks falls about where the figure does. Empty: none is known.
+    /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly with the figure. May be empty.
     std::function<double(std::span<const int>)> guide = {};
-    double floor = -std::numeric_limits<double>::infinity();  // no seating has less: nothing is left to search for
+    double floor = -std::numeric_limits<double>::infinity();  // lower bound of the figure: the search ends when it is reached
 };
 
 struct SeatingOptions {
-    std::size_t most_exact = 2000;   // ways up to which all are judged
-    std::size_t most_judged = 4000;  // by moves
-    std::size_t batch = 64;          // judged at once
-    std::size_t patience = 4;        // batches without gain after which a way down ends
-    std::size_t kicks = 20;          // times that the best is disturbed and goes downhill again
-    std::size_t guided = 20'000;     // moves that are weighed by the guide on one way down
+    std::size_t most_exact = 2000;   // number of assignments up to which all are evaluated
+    std::size_t most_judged = 4000;  // evaluations of the local search
+    std::size_t batch = 64;          // evaluated at once
+    std::size_t patience = 4;        // batches without gain after which a descent ends
+    std::size_t kicks = 20;          // perturbations of the best assignment, each with a new descent
+    std::size_t guided = 20'000;     // moves that the surrogate ranks in one descent
     std::uint64_t seed = 1;
 };
 
 struct SeatingResult {
     Seating best;
     double least = 0.0;
-    Seating worst;  // of all that were judged
+    Seating worst;  // of all evaluated assignments
     double most = 0.0;
-    bool exact = false;  // all ways were judged
+    bool exact = false;  // all assignments were evaluated
     bool cut = false;    // most_judged ended the search
     std::size_t judged = 0;
 };
 
-/// Two seats change places; or one is given a thing of another kind from the stock left over.
+/// A move: swaps the items of two seats, or replaces the item of one seat by an unused item of another kind.
 struct SeatMove {
     int seat = 0;
-    int other = -1;  // seat; -1: from the stock
-    int kind = 0;    // that the seat gets
+    int other = -1;  // other seat; -1: an unused item
+    int kind = 0;    // new kind of the seat
 };
 
-/// The moves from a seating that change it, each once, in a fixed order: none is made before it is asked for.
+/// All moves that change an assignment, each once, in a fixed order; computed on demand.
 class SeatMoves {
 public:
     SeatMoves(const std::vector<int>& stock, const Seating& seating);
@@ -61,26 +61,26 @@ public:
     SeatMove at(std::uint64_t index) const;
 
 private:
-    /// Seats of the kind.
+    /// Number of seats with this kind.
     std::uint64_t seats(int kind) const { return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]); }
-    /// Of one seat of the kind: to seats of the kinds above, and to the stock.
+    /// Moves of one seat with this kind: swaps with seats of higher kinds, and replacements by unused items.
     std::uint64_t moves_of_seat(int kind) const;
 
     std::vector<int> by_kind_;           // seats, kind by kind
-    std::vector<int> first_;             // [kind]: where its seats begin in by_kind_; and the end
-    std::vector<int> left_;              // kinds that the stock still has
-    std::vector<int> rank_;              // [kind]: kinds in left_ below it
-    std::vector<std::uint64_t> before_;  // [kind]: moves of the seats of kinds below; and all
+    std::vector<int> first_;             // [kind]: first position in by_kind_; then the end
+    std::vector<int> left_;              // kinds with unused items
+    std::vector<int> rank_;              // [kind]: number of lower kinds in left_
+    std::vector<std::uint64_t> before_;  // [kind]: moves of seats with lower kinds; then all moves
 };
 
 void make_move(Seating& seating, const SeatMove& move);
 
-/// All ways but for the order of blocks; empty when there are more than `most`.
+/// All assignments up to the order of blocks; empty if there are more than `most`.
 std::vector<Seating> all_seatings(const SeatingProblem& problem, std::size_t most);
 
-/// `starts`: seatings to judge first; moves set out from the best of them (iterated local search:
-/// Lourenco, Martin and Stutzle, Handbook of Metaheuristics, 2003). A way down follows the guide first, then the figure; moves that
-/// change nothing are taken, and half of them change the block that the guide finds slowest.
+/// Minimises the figure by iterated local search (Lourenco, Martin and Stutzle, Handbook of Metaheuristics, 2003) from the best
+/// of `starts`. A descent follows the surrogate first, then the figure; it accepts moves to equal figures, and half of the moves
+/// change the block with the largest surrogate.
 SeatingResult best_seating(const SeatingProblem& problem, std::span<const Seating> starts, const SeatingOptions& options);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Random choices of a search strategy: the n-th of a numbered choice depends on the seed and these two numbers only.
+/// Random numbers of a search strategy: the n-th number of a choice depends only on the seed, n and the number of the choice.
 
 #include "model/base/random.hpp"
 

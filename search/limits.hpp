@@ -1,6 +1,6 @@
 #pragma once
 
-/// Safe upper limits of evaluated points: what they dominate cannot be on the front.
+/// Simultaneous upper confidence limits of evaluated points: points that they dominate are not on the front.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace prismopt {
 
-/// Limits that no other limit dominates, numbered from 1 in the order they came.
+/// Non-dominated limits, numbered from 1 in the order of arrival.
 class Limits {
 public:
-    /// A limit that is not finite in each objective, or adds nothing to those present, is not kept.
+    /// Adds a limit, unless it is dominated or not finite in every objective.
     void add(std::size_t owner, const std::vector<double>& high);
 
-    /// Number of the newest limit; 0: there was none yet.
+    /// Number of the newest limit; 0 if there is none.
     std::uint64_t newest() const { return newest_; }
 
-    /// Whether a limit newer than `after`, of another owner, dominates the best that a point can be.
+    /// Whether a limit of another owner, newer than `after`, dominates the lower limits of a point.
     bool rule_out(std::size_t owner, std::span<const double> low, std::uint64_t after) const;
 
     /// In lexicographic order.

@@ -87,8 +87,8 @@ Space::Space(std::vector<Axis> axes, std::vector<Constraint> constraints)
 Point Space::point(std::uint64_t index) const
 {
     if (index >= size_) {
-        throw std::out_of_range("tuple " + std::to_string(index) + " is not among the " + std::to_string(size_) +
-                                " of the space");
+        throw std::out_of_range("tuple " + std::to_string(index) + " is out of range: the space has " + std::to_string(size_) +
+                                " tuples");
     }
     Point point(axes_.size());
     for (std::size_t a = 0; a < axes_.size(); ++a) {

@@ -15,17 +15,18 @@
 namespace prismopt {
 namespace {
 
-/// Parts of a sweep: enough for some ranks, then more so that ranges stay small, until their answers would be many.
+/// Number of ranges of a sweep: enough for several ranks, more for large spaces so that ranges stay small, and a limit.
 constexpr std::uint64_t fewest_ranges = 256;
 constexpr std::uint64_t most_in_range = 1 << 20;
 constexpr std::uint64_t most_ranges = 1 << 14;
 
-/// What a sweep gets through in some core-hours: feasible tuples, each bounded in some 20 us, and raw ones, most of which rules
-/// exclude many at a time.
+/// What a sweep can check in a few core-hours: feasible tuples, at about 20 us each, and raw tuples, of which rules exclude most
+/// in bulk.
 constexpr double most_feasible = 1e9;
 constexpr std::uint64_t most_to_sweep = 100'000'000'000;
 
-/// Feasible tuples of a space at most, from a sample, but for chances below 1e-4: beyond four deviations of a Poisson count.
+/// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a
+/// probability below 1e-4).
 double feasible_at_most(const Space& space)
 {
     constexpr std::uint64_t sample = 1 << 14;
@@ -80,19 +81,19 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
     if (!part && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md
         return {few ? "nsga2" : "nsga3",
-                tuples + " are too many to look at each feasible one; " + std::to_string(goal.objectives) + " objectives are " +
-                    (few ? "few enough for crowding" : "too many for crowding, so niches along reference directions"),
+                tuples + " are too many to check all feasible ones; " + std::to_string(goal.objectives) +
+                    (few ? " objectives: crowding distance" : " objectives: niches along reference directions"),
                 nullptr};
     }
-    const std::string each =
-        part ? "parts can be merged where each of their combinations is looked at" : tuples + " can each be looked at";
+    const std::string each = part ? "parts can be merged if all their combinations are checked" : tuples + " can all be checked";
     if (std::none_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; })) {
-        return {"racing", each + ", but no objective has a bound that would exclude any before drawing", nullptr};
+        return {"racing", each + ", but no objective has a lower bound that could exclude plans before they are evaluated",
+                nullptr};
     }
     const bool all = std::all_of(goal.bounded.begin(), goal.bounded.end(), [](bool bounded) { return bounded; });
     return {"exact",
-            each + (all ? ", and bounds exclude most before drawing"
-                        : "; an objective without a bound keeps all feasible ones until they are drawn"),
+            each + (all ? ", and lower bounds exclude most plans before they are evaluated"
+                        : "; an objective without a lower bound keeps all feasible plans until they are evaluated"),
             nullptr};
 }
 
@@ -145,7 +146,7 @@ ChosenStrategy make_strategy(const std::string& name, const Space& space, const 
     ChosenStrategy chosen{name, {}, nullptr};
     if (name == "auto" || name == "nlopt") chosen = choose(space, goal);
     const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return chosen.name == r.name; });
-    if (row == rows.end()) throw std::invalid_argument("there is no search strategy \"" + name + "\"");
+    if (row == rows.end()) throw std::invalid_argument("unknown search strategy \"" + name + "\"");
     chosen.strategy = row->make(space, goal);
     return chosen;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The conversation between a search strategy and whoever evaluates: requests out, answers back, in the order asked.
+/// Interface of search strategies: a strategy issues requests and receives the answers in the order of the requests.
 
 #include "model/base/estimate.hpp"
 #include "search/space.hpp"
@@ -17,16 +17,16 @@
 
 namespace prismopt {
 
-/// Enumerate these raw tuples, bound each feasible one without noise (rung 0).
+/// Request to enumerate these raw tuples and compute noise-free lower bounds of the feasible ones (rung 0).
 struct SweepRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // bounds handed back at most, the best by layer
-    bool again = false;                                              // looked at before
-    std::vector<std::vector<double>> limits = {};                    // what one of these dominates is only counted
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
+    bool again = false;                                              // swept before
+    std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted
 };
 
-/// Draw this point up to a rung of the fidelity ladder (1 and up; asking again extends the draws that exist).
+/// Request to draw this point up to a rung (1 and up); a later request extends the existing draws.
 struct PointRequest {
     std::uint64_t index = 0;
     int rung = 1;
@@ -42,11 +42,11 @@ struct Bound {
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible;  // in index order; those that were kept
+    std::vector<Bound> feasible;  // the bounds that were kept, in index order
     std::vector<Rejected> rejected;
-    std::uint64_t excluded = 0;                   // more feasible ones: that a limit of the range dominates
-    std::uint64_t left_out = 0;                   // and that are beyond those to be kept
-    std::vector<std::vector<double>> floor = {};  // none of those left out is better than all of these: one is at least as good
+    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
+    std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
+    std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
 };
 
 struct Evaluation {
@@ -58,26 +58,26 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
-/// How a search ended, in a machine's and in a reader's words.
+/// Outcome of a search, for programs and for readers.
 struct Outcome {
     bool proved = false;  // for this model, these draws and `confidence`
     double confidence = 0.0;
-    std::string text;  // "proved complete: ...", or what stopped it and the gap
-    // The feasible points that were found, each in one of:
-    std::uint64_t pruned = 0;     // excluded by a bound without any draw
-    std::uint64_t evaluated = 0;  // drawn to the end, or until others ruled it out
+    std::string text;  // "proved complete: ...", or what stopped the search
+    // Each feasible point that was found counts in one of:
+    std::uint64_t pruned = 0;     // excluded by its lower bound, without draws
+    std::uint64_t evaluated = 0;  // drawn up to the last rung, or until others excluded it
     std::uint64_t open = 0;       // neither
 };
 
-/// What every strategy is told of a study.
+/// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
-    int top_rung = 2;                   // what the members of the front are drawn up to
-    std::vector<bool> bounded;          // by objective: a sweep's bound holds; otherwise nothing is known before drawing
-    double confidence = 0.95;           // of all safe limits together
-    std::uint64_t seed = 1;             // of the strategy's own choices
-    std::uint64_t max_evaluations = 0;  // points drawn at most; 0: as many as the strategy wants
-    std::uint64_t part = 1;             // of the space, of those that sweep it
+    int top_rung = 2;                   // rung up to which the points of the front are drawn
+    std::vector<bool> bounded;          // by objective: has a valid lower bound
+    double confidence = 0.95;           // of all limits simultaneously
+    std::uint64_t seed = 1;             // of the random choices of the strategy
+    std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
+    std::uint64_t part = 1;             // part of the space to sweep
     std::uint64_t parts = 1;
 };
 
@@ -88,40 +88,41 @@ public:
     Strategy& operator=(const Strategy&) = delete;
     virtual ~Strategy() = default;
 
-    /// The next requests; empty: tell me more first; nothing: finished.
+    /// The next requests. Empty: answers are needed first; nothing: finished.
     virtual std::optional<std::vector<Request>> ask() = 0;
-    /// Answers in the order of the requests.
+    /// Takes answers in the order of the requests.
     virtual void tell(std::span<const Answer> answers) = 0;
-    /// Where the search stands; final once ask() has returned nothing.
+    /// State of the search; final once ask() has returned nothing.
     virtual Outcome outcome() const = 0;
-    /// The points that make up the front, in index order, each evaluated at the highest rung.
+    /// The points of the front, in index order, each evaluated at the highest rung.
     virtual std::vector<std::uint64_t> front() const = 0;
 };
 
-/// Feasible points whose bounds a search of the whole space keeps after looking at each, at most. Beyond these it keeps only what
-/// no upper limit excludes, which is what it draws. A kept bound costs rank 0 about `bytes_of_bound` in the end: as an answer, in
-/// the strategy, in the archive and as a row of the results (measured: 0.6 GB for 488,253 of them, three objectives).
+/// Maximum number of lower bounds that a search of the whole space keeps. Beyond these it keeps only points that no upper limit
+/// excludes, which it draws. A bound costs rank 0 about `bytes_of_bound` in total: as an answer, in the strategy, in the archive
+/// and as a row of the results (measured: 0.6 GB for 488,253 bounds, three objectives).
 constexpr std::uint64_t most_kept_bounds = 1 << 20;
 constexpr double bytes_of_bound = 1250.0;
 
-/// Ranges of the part of the space that a goal names, in a number that depends on the size only; none where there are more parts
-/// than tuples. Together they keep `most_kept_bounds` at most.
+/// Ranges of the part of the space in a goal. Their number depends only on the size; none if there are more parts than tuples.
+/// Together they keep at most `most_kept_bounds`.
 std::vector<SweepRange> ranges_of(const StudyGoal& goal, std::uint64_t size);
 /// Splits [0, size) into at most `parts` ranges that differ by at most one tuple.
 std::vector<SweepRange> split_space(std::uint64_t size, std::uint64_t parts);
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t count);
 
-/// A strategy by its name, and why it was chosen where the name is "auto".
+/// A strategy with its name and, if "auto" chose it, the reason.
 struct ChosenStrategy {
     std::string name;
-    std::string why;  // empty: the user said so
+    std::string why;  // empty: the user chose it
     std::unique_ptr<Strategy> strategy;
 };
-/// Names that a scenario may give: "auto"; "nlopt", which tunes continuous knobs first and then searches as "auto" does; and each
-/// strategy's own.
+/// Names of strategies in scenarios: "auto"; "nlopt", which tunes continuous knobs first and then searches as "auto" does; and
+/// those of the strategies.
 std::vector<std::string> strategy_names();
-/// "auto" for a part of a space takes one that goes through all of it. The space must outlive the strategy. Throws std::invalid_argument on another name.
+/// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must outlive the
+/// strategy. Throws std::invalid_argument for an unknown name.
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
 
 }  // namespace prismopt

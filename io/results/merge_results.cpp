@@ -167,7 +167,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     outcome.proved = outcome.proved && whole;
     outcome.confidence = 1.0 - doubt;
     outcome.text = fmt::format(
-        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their bound, {} open "
+        "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their lower bounds, {} open "
         "(confidence {:.6g} %)",
         outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), fmt::join(merged.study.held, ","),
         merged.study.parts, covered(merged), merged.raw_tuples, merged.feasible, outcome.pruned, outcome.open,

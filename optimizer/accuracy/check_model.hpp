@@ -1,6 +1,6 @@
 #pragma once
 
-/// Predictions beside published measurements.
+/// Comparison of predictions with published measurements.
 
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_runs.hpp"
@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// One measured run and what the model says of it. What is compared is the stochastic mean: a measured run contains its noise.
+/// A measured run and its prediction. Compared is the mean of the step-time distribution, because a measured run contains its
+/// noise.
 struct CheckedRun {
     MeasuredRun run;
     double predicted_s = 0.0;   // mean step time
@@ -19,7 +20,7 @@ struct CheckedRun {
     double memory_bytes = 0.0;
     double bubble = 0.0;  // shares of the noise-free step
     double exposed_communication = 0.0;
-    ModelInterval interval;  // of the measured mean over the predicted one
+    ModelInterval interval;  // of the ratio of measured to predicted mean
 
     double relative_error() const { return predicted_s / run.measured_s - 1.0; }
     bool inside() const { return interval.holds(run.measured_s / predicted_s); }
@@ -37,22 +38,22 @@ struct CheckedModel {
     std::vector<CheckedRun> runs;
     std::vector<CheckedCollective> collectives;
     std::vector<SkippedRow> skipped_collectives;
-    std::vector<SkippedRow> skipped;  // those that could not be read, and plans that cannot run
+    std::vector<SkippedRow> skipped;  // rows that could not be read, and infeasible plans
 };
 
-/// The runs of the catalog.
+/// The measured runs of the catalog.
 MeasuredRuns shipped_runs();
 
-/// The folder's runs after the catalog's; a run of both is there once.
+/// The runs of the catalog, then those of the folder; duplicates occur once.
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder);
 
-/// Collectives of the folder beside the model; adds to the runs' report.
+/// Compares the measured collectives of the folder with the network model, and adds them to `checked`.
 void check_collectives(const std::string& folder, CheckedModel& checked);
 
-/// Predicts every run under its variability profile, without a memory limit (the runs were possible).
+/// Predicts every run under its variability profile, without a memory limit (the runs fitted into memory).
 CheckedModel check_model(const MeasuredRuns& runs);
 
-/// Noise tables of all profiles that the runs name, for the groups of their plans.
+/// Noise tables of all variability profiles of the runs, for the groups of their plans.
 std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs);
 
 }  // namespace prismopt

@@ -1,56 +1,58 @@
 #pragma once
 
-/// How far the mean model may be off, from what its fit to measured runs left open.
+/// Error of the mean model, from its fit to measured runs.
 
 #include "io/measured/fitted_model.hpp"
 #include "model/predictor.hpp"
 
 namespace prismopt {
 
-inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the normal law
+inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the normal distribution
 
 /// 95 % prediction interval of a measured mean, relative to the predicted one.
 ///
-/// It is that of the deviation hypot(constants, scatter, unmeasured) of the logarithm, where
-/// - constants: the uncertainty of the fitted constants, of the catalog's entries from which the machine was made, and of links with
-///   other numbers than the catalog's. A machine whose numbers were changed has the larger of its own and of the machine's before the
-///   change;
-/// - scatter: that of measured runs of this kind about the fitted model. Together with the constants it is at least that of the same
-///   plan in 16 bits, of which most measured runs are, where fewer are used;
-/// - unmeasured: how far the model was off on accelerators that it was not fitted to (FittedModel::unmeasured), for an accelerator
-///   that no fit knows; for one whose numbers were changed the share unlike_catalog() of it.
-/// It is never narrower than the error that the accelerator declares (model_error). So no change of a number that the catalog has makes a
-/// prediction more certain: nobody has measured the machine that the change describes.
+/// Its standard deviation, of the logarithm, is hypot(constants, scatter, unmeasured), where
+/// - constants: uncertainty of the fitted constants of the catalog entries from which the machine was made, and of links whose
+/// numbers differ from the catalog. If the numbers of the machine were changed: the larger of the values with and without the
+/// change;
+/// - scatter: of measured runs of this kind about the fitted model. Below 16 bits, constants and scatter together are at least
+/// those of the same plan in 16 bits, the precision of most measured runs;
+/// - unmeasured: error of the model on accelerators that it was not fitted to (FittedModel::unmeasured), for accelerators without
+/// a fit; multiplied by unlike_catalog() for accelerators whose numbers were changed.
+///
+/// The interval is never narrower than the error that the accelerator declares (model_error). Changing a number of the catalog
+/// thus never makes a prediction more certain, because the changed machine has not been measured.
 struct ModelInterval {
     double low = 1.0;
     double high = 1.0;
-    bool fitted = false;  // the fit had runs of this accelerator, as it is, and the catalog has the links, as they are
+    bool fitted = false;  // the fit used this accelerator, and the catalog has its links, with these numbers
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };
 
-/// Limits from the standard deviation of a logarithm.
+/// The interval for a standard deviation of the logarithm.
 ModelInterval interval_of(double deviation);
 
-/// The cluster with a constant `factor` times as large, where it is one of the cluster's: of its accelerator or stack by name, of
-/// a tier by its link or its numbers. Otherwise as it is.
+/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
+/// a tier by its link or its numbers. Otherwise the cluster unchanged.
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
 
-/// How far an accelerator's numbers that kernel times rest on are from the catalog's entry that it was made from: 0 where they are equal, 1
-/// where one is a factor of two away (as between two generations) or further, and where it was made from none. In between it is
-/// proportional to the logarithm of the farthest.
+/// Distance of the numbers of an accelerator that determine kernel times from its catalog entry: 0 if they are equal; 1 if one of
+/// them differs by a factor of two (as between generations) or more, or if there is no entry. In between, proportional to the
+/// logarithm of the largest ratio.
 double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack);
 
-/// Standard deviation of the logarithm of a plan's step time without noise, as far as the fitted constants are uncertain: by the
-/// delta method, sqrt(g C g) with the gradient g of log(step time) by the constants' logarithms, in differences. Source: Cox,
-/// "Delta method", Encyclopedia of Biostatistics (2005). A tier with other numbers than its link, or of no link, adds what the step
-/// takes longer where that tier is twice as slow: by the share of unlike_catalog(), which is of links as of accelerators. Zero for plans that cannot run.
+/// Standard deviation of the logarithm of a plan's noise-free step time due to the uncertainty of the fitted constants, by the
+/// delta method: sqrt(g C g) with the gradient g of log(step time) with respect to the logarithms of the constants, by finite
+/// differences. Source: Cox, "Delta method", Encyclopedia of Biostatistics (2005). A tier whose numbers differ from its link, or
+/// without a link, adds the effect of making that tier twice as slow, times its distance from the catalog as in unlike_catalog().
+/// Zero for infeasible plans.
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// The interval of a plan.
+/// The model interval of a plan.
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// The same of a plan in its first phase.
+/// The model interval of a plan in its first phase.
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model);
 
 }  // namespace prismopt

@@ -1,4 +1,4 @@
-/// Measured steps against those that earlier steps predict: jobs/calibration_study.
+/// Comparison of measured steps with predictions from earlier steps: jobs/calibration_study.
 
 #include "io/measured/csv.hpp"
 #include "io/plots/line_charts.hpp"
@@ -27,9 +27,11 @@ std::string percent(double part) { return fmt::format("{:.2f} %", 100.0 * part);
 std::string published_table(const std::vector<HalvesCheck>& checks)
 {
     std::string text =
-        "\nBeside what PRISM published of its own jobs (arXiv 2510.15596; other jobs, from hundreds to 64,000 GPUs, and many "
-        "more "
-        "runs,\nso the rows show what is usual, not who is better):\n\n| of | KS | p95 error |\n|---|---|---|\n"
+        "\n"
+        "For orientation, published results of PRISM (arXiv 2510.15596) on other jobs, from hundreds to 64,000 GPUs, and many "
+        "more\n"
+        "runs; the rows are not a ranking:\n\n| of | KS | p95 error |\n"
+        "|---|---|---|\n"
         "| PRISM, version 1 (October 2025), training time | 20.8 % | |\n"
         "| PRISM, version 2 (April 2026), 748 runs held out | | within 4.3 % |\n"
         "| PRISM, abstract of September 2026, 14 configurations | | within 5.4 % |\n";
@@ -43,24 +45,23 @@ std::string published_table(const std::vector<HalvesCheck>& checks)
 std::string halves_table(const std::vector<HalvesCheck>& checks)
 {
     std::string text =
-        "# Measured steps against predicted ones\n\nWritten by `bash jobs/calibration_study DIR`.\n\n## Two jobs, operation by "
-        "operation\n\nThe first half of the measured steps is taken apart (`prismopt calibrate`), put together again through the "
-        "graph "
-        "of a step\nthat was found in it, 4,096 times, and compared with the second half, which nothing was fitted to. Steps "
-        "before the "
-        "times of\nthe first half are steady (White's MSER rule) are left out. An error is within its limit where it is below 1 "
-        "% at p50 "
-        "and 3 % at\np95 and p99, or below the bootstrap error of the measured half, half its 95 % interval. KS: largest "
-        "distance of the "
-        "distributions; p: the\nprobability of as much by chance, which the test rejects below 0.05. Too few steps: the measured "
-        "quantile is the longest step. Last column: the KS "
-        "distance of the "
-        "first half's own steps.\n\nThe way of predicting was chosen with both jobs at hand, their second halves too: another "
-        "trace "
-        "would be an untouched\ntest.\n\n"
+        "# Measured and predicted steps\n\nWritten by `bash jobs/calibration_study DIR`.\n\n"
+        "## Two jobs, operation by operation\n\n"
+        "`prismopt calibrate` fits the operations of the first half of the measured steps. Steps are then composed from the "
+        "fitted distributions and the\n"
+        "dependency graph found in that half, 4,096 times, and compared with the second half, which was not used for fitting. "
+        "The warm-up of the first half\n"
+        "(White's MSER rule) is excluded. An error is within its limit if it is below 1 % at p50 and 3 % at p95 and p99, or "
+        "below the bootstrap error of the\n"
+        "measured half (half its 95 % interval). KS: Kolmogorov-Smirnov distance; p: its p-value, rejected below 0.05. Too few "
+        "steps: the measured quantile is\n"
+        "the longest step. Last column: the KS distance of the steps of the first half themselves.\n\n"
+        "The prediction method was developed with both jobs available, including their second halves, so an independent test "
+        "needs\n"
+        "another trace.\n\n"
         "| job | steps fitted | left out | steps compared | quantile | predicted, s | measured, s | error | bootstrap error | "
-        "within | KS "
-        "| p | KS of a repetition |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+        "within | KS | p | KS of a repetition |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (const HalvesCheck& check : checks) {
         for (const QuantileCheck& q : check.quantiles) {
             const double limit = std::max(q.p == 0.5 ? 0.01 : 0.03, q.bootstrap_error);
@@ -122,21 +123,24 @@ std::string series_table(const std::string& path)
                             percent(c.p95_error), c.ks, c.ks_probability, verdict(c));
     }
     return fmt::format(
-               "\n## Step times by scale\n\nGPT-3 runs of MLPerf Training: a law is fitted to the first half of a run's steps, "
-               "its spread compared with that of the\nsecond half. Errors of the measured cv are standard errors (jackknife). p: "
-               "the probability of such a KS distance by chance, steps\nbeing independent, which they are not quite. Verdict: "
-               "alike "
-               "({} runs): p above 0.05. Halves differ ({}): the two measured halves are\nthemselves as unlikely to be alike, so "
-               "that no law of the first could pass. Law misses ({}): the halves pass and the law does not.\n\nThe misses are "
-               "halves of a run that differ. A run slows down for good: 3072xBM.GPU.H100.8, by 5 to 10 %. Or one half has one "
-               "or\n"
-               "two very long steps: a step of 14 s among those of 11 s moves the mean of 100 by more than all their spread of "
-               "0.1 "
-               "%, and the law with\nit (predicted cv of per cents against tenths, KS up to 0.84, p50 off by 0.2 %), while the "
-               "other "
-               "half has none. A law of independent steps\nforesees neither; drift and failures are what scenarios have for "
-               "them.\n\n| run | steps | predicted cv | measured cv | +- | p50 error | p95 error | KS | p | verdict "
-               "|\n|---|---|---|---|---|---|---|---|---|---|\n",
+               "\n## Step times by scale\n\n"
+               "GPT-3 runs of MLPerf Training: a distribution is fitted to the first half of the steps of a run, and its spread "
+               "compared with that of the\n"
+               "second half. Errors of the measured cv are standard errors (jackknife). p: p-value of the KS distance, assuming "
+               "independent steps, which\n"
+               "is not quite true. Verdict: alike ({} runs): p above 0.05. Halves differ ({}): the two measured halves "
+               "themselves differ significantly,\n"
+               "so no distribution of the first could pass. Law misses ({}): the halves pass and the fitted distribution does "
+               "not.\n\n"
+               "The misses are runs whose halves differ. Either the run slows down permanently: 3072xBM.GPU.H100.8, by 5 to 10 "
+               "%. Or one half has one or\n"
+               "two very long steps: a step of 14 s among steps of 11 s moves the mean of 100 steps, and the fitted "
+               "distribution, by more than their spread\n"
+               "of 0.1 % (predicted cv of several percent instead of tenths, KS up to 0.84, p50 off by 0.2 %), while the other "
+               "half has none. A distribution\n"
+               "of independent steps predicts neither; scenarios describe them as drift and failures.\n\n"
+               "| run | steps | predicted cv | measured cv | +- | p50 error | p95 error | KS | p | verdict |\n"
+               "|---|---|---|---|---|---|---|---|---|---|\n",
                verdicts["alike"], verdicts["halves differ"], verdicts["law misses"]) +
            rows;
 }
@@ -161,14 +165,16 @@ std::string written_table()
         }
     }
     return fmt::format(
-               "\n## Laws written for jobs whose variance is known\n\nSynthetic traces of 1,000 and 2,000 steps, each part of "
-               "the variance present in turn beside the operations' own. The sections that\n`prismopt calibrate` writes are read "
-               "as a scenario reads them, and each law's cv compared with the truth. Limits: 95 % of the component,\nor of a "
-               "standard deviation of as many values; and 3 % for the family. {} of {} laws of parts that are there lie within; "
-               "of "
-               "{} parts\nthat are not there {} are written as constant or left to the profile. Rows of these are shown only "
-               "where "
-               "a law was written.\n\n| part | law | truth | written | limits | within |\n|---|---|---|---|---|---|\n",
+               "\n## Distributions written for jobs with known variance\n\n"
+               "Synthetic traces of 1,000 and 2,000 steps, with each variance component in turn in addition to that of "
+               "operations. The sections that\n"
+               "`prismopt calibrate` writes are read as in a scenario, and the cv of each distribution is compared with the "
+               "truth. Limits: 95 % interval of the\n"
+               "component, or of a standard deviation of as many values; plus 3 % for the family. {} of {} distributions of "
+               "present components lie within; of {}\n"
+               "absent components, {} are written as constant or left to the profile. Rows of absent components are shown only "
+               "if a distribution was written.\n\n"
+               "| part | law | truth | written | limits | within |\n|---|---|---|---|---|---|\n",
                within, there, absent, none) +
            rows;
 }

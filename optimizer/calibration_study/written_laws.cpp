@@ -56,7 +56,7 @@ const Law& law_of(const Variability& variability, const std::string& key)
             return residual_law(variability, row.kernel);
         }
     }
-    throw InputError(key + ": no law of this name");
+    throw InputError(key + ": unknown distribution");
 }
 
 KnownJob known_job(const std::string& part, const SyntheticJob& job)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The laws that `calibrate` writes for jobs whose variance is known.
+/// The distributions that `calibrate` writes for jobs with known variance.
 
 #include "model/calibration/trace/synthetic_job.hpp"
 
@@ -9,28 +9,28 @@
 
 namespace prismopt {
 
-/// A job with some parts of the variance, and the coefficients of variation of the laws that this is; zero: nothing varies.
+/// A job with some components of the variance, and the coefficients of variation of the true distributions; zero: constant.
 struct KnownJob {
     std::string part;
     SyntheticJob job;
     std::vector<std::pair<std::string, double>> cv;  // by key of [variability]
 };
 
-/// Each part of the variance in turn, beside operations' own, and all at once; 1,000 steps and more.
+/// Jobs with each variance component in turn, in addition to that of operations, and with all; 1,000 steps and more.
 std::vector<KnownJob> known_jobs();
 
 enum class Written { law, constant, left };
 
-/// A law as a scenario reads it from what was written.
+/// A distribution as a scenario reads it from the written file.
 struct WrittenLaw {
     std::string part;
     std::string key;
     double truth = 0.0;
     double cv = 0.0;
-    double low = 0.0, high = 0.0;  // 95 % limits
+    double low = 0.0, high = 0.0;  // 95 % confidence interval
     Written written = Written::left;
 
-    /// Within the limits; of a part that is not there: no law.
+    /// Whether the cv is inside its interval; for an absent component: whether no distribution was written.
     bool right() const
     {
         return truth > 0.0 ? written == Written::law && low <= truth && truth <= high : written != Written::law;

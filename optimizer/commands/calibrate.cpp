@@ -20,11 +20,11 @@ namespace {
 
 constexpr double day_s = 86'400.0;
 
-/// Counted and shown, not silently dropped.
+/// Warns of skipped rows, with their number.
 void tell_faults(const std::string& source, const std::vector<Fault>& faults, const std::string& rows = "line")
 {
     for (const Fault& fault : faults) {
-        log_warning(fmt::format("{}: {} rows with {} are left out, the first in {} {}", source, fault.count, fault.reason, rows,
+        log_warning(fmt::format("{}: {} rows with {} are skipped, the first in {} {}", source, fault.count, fault.reason, rows,
                                 fault.first_line));
     }
 }
@@ -36,14 +36,14 @@ std::string place(const Trace& trace, const TraceProblem& problem)
                                 : fmt::format("{}, {} {}", trace.source, trace.rows, problem.line);
 }
 
-/// Of measurements that are all absurd nothing can be fitted.
+/// Drops implausible measurements; throws if none is left.
 template <class Row>
 void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, std::vector<Fault>& faults)
 {
     leave_out_absurd(rows, faults);
     tell_faults(source, faults);
     if (!source.empty() && rows.empty()) {
-        throw InputError(source + ": no measurement is left; correct the times");
+        throw InputError(source + ": no valid measurement is left; correct the times");
     }
 }
 
@@ -52,11 +52,11 @@ void refuse_problems(const Trace& trace)
     const std::vector<TraceProblem> found = problems(trace);
     if (!found.empty()) {
         throw InputError(fmt::format("{}: {}{}", place(trace, found.front()), found.front().text,
-                                     found.size() > 1 ? fmt::format(" ({} more like it)", found.size() - 1) : ""));
+                                     found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
 
-/// More nodes that failed than there were, or longer between failures than was watched.
+/// Throws if more nodes failed than there were, or if outages lie further apart than the observation period.
 void refuse_watch(const TraceFiles& files, const Watch& watch)
 {
     std::set<std::string> nodes;
@@ -68,28 +68,28 @@ void refuse_watch(const TraceFiles& files, const Watch& watch)
         last = std::max(last, outage.start_s);
     }
     if (nodes.size() > static_cast<std::size_t>(watch.nodes)) {
-        throw InputError(
-            fmt::format("{}: names {} nodes, more than --nodes {}; say how many there were, with those that never failed",
-                        files.outage_source, nodes.size(), watch.nodes));
+        throw InputError(fmt::format(
+            "{}: names {} nodes, more than --nodes {}; give the total number of nodes, including those that never failed",
+            files.outage_source, nodes.size(), watch.nodes));
     }
     if (watch.seconds > 0.0 && last - first > watch.seconds) {
-        throw InputError(
-            fmt::format("{}: has outages that start {:.4g} days apart, more than --days {:.4g}; say how long was watched",
-                        files.outage_source, (last - first) / day_s, watch.seconds / day_s));
+        throw InputError(fmt::format(
+            "{}: has outages that start {:.4g} days apart, more than --days {:.4g}; give the length of the observation period",
+            files.outage_source, (last - first) / day_s, watch.seconds / day_s));
     }
 }
 
-/// Where they are given.
+/// Throws if --nodes or --days is given and out of range.
 void refuse_counts(const po::variables_map& values)
 {
     constexpr double longest_days = 36'500.0;
     if (values.count("nodes") > 0 && values["nodes"].as<int>() < 1) {
-        throw InputError(
-            fmt::format("--nodes {}: a list of outages is of one node or more; write --nodes 400", values["nodes"].as<int>()));
+        throw InputError(fmt::format("--nodes {} is less than 1; write for example --nodes 400", values["nodes"].as<int>()));
     }
     if (values.count("days") > 0 && !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
-        throw InputError(fmt::format("--days {:.4g}: must be above 0 and at most {:.0f}, a hundred years; write --days 90",
-                                     values["days"].as<double>(), longest_days));
+        throw InputError(fmt::format(
+            "--days {:.4g} is out of range: it must be above 0 and at most {:.0f} (a hundred years); write for example --days 90",
+            values["days"].as<double>(), longest_days));
     }
 }
 
@@ -97,9 +97,9 @@ void tell_set_back(const Trace& trace)
 {
     const std::vector<TraceProblem> found = clock_set_back(trace);
     if (!found.empty()) {
-        log_warning(fmt::format("{}: {}{}; times within steps are used, the time between steps is not",
-                                place(trace, found.front()), found.front().text,
-                                found.size() > 1 ? fmt::format(" ({} more like it)", found.size() - 1) : ""));
+        log_warning(fmt::format("{}: {}{}; times within steps are used, times between steps are not", place(trace, found.front()),
+                                found.front().text,
+                                found.size() > 1 ? fmt::format(" ({} more of this kind)", found.size() - 1) : ""));
     }
 }
 
@@ -107,8 +107,8 @@ void tell_without_microbatch(const Trace& trace)
 {
     for (const TraceProblem& problem : without_microbatch(trace)) {
         log_warning(
-            fmt::format("{}: {}, the first here, and are taken as operations of the whole step; give each its mb_id, or leave "
-                        "the column out",
+            fmt::format("{}: {}, the first here; they are treated as operations of the whole step; give each an mb_id, or remove "
+                        "the column",
                         place(trace, problem), problem.text));
     }
 }
@@ -116,10 +116,10 @@ void tell_without_microbatch(const Trace& trace)
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
-        log_warning(
-            fmt::format("{}: only {} of {} steps have the same operations, and computing is told by these alone; see whether "
-                        "rows are missing",
-                        calibration.source, calibration.steps.size() - calibration.others.size(), calibration.steps.size()));
+        log_warning(fmt::format(
+            "{}: only {} of {} steps have the same operations, and the variability of computing is fitted to these alone; "
+            "check for missing rows",
+            calibration.source, calibration.steps.size() - calibration.others.size(), calibration.steps.size()));
     }
 }
 
@@ -129,11 +129,12 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     auto add = options.add_options();
-    add("out", po::value<std::string>()->value_name("FILE"), "write the sections there instead of to standard output");
+    add("out", po::value<std::string>()->value_name("FILE"), "write the sections to FILE instead of standard output");
     add("profile", po::value<std::string>()->default_value("hpc-2024")->value_name("NAME"),
-        "profile of the catalog for what the files do not tell");
-    add("nodes", po::value<int>()->value_name("N"), "nodes that a list of outages is of");
-    add("days", po::value<double>()->value_name("X"), "days that a list of outages covers; otherwise from the first to the last");
+        "profile of the catalog for everything that the files do not determine");
+    add("nodes", po::value<int>()->value_name("N"), "number of nodes that the list of outages covers");
+    add("days", po::value<double>()->value_name("X"),
+        "number of days that the list of outages covers (default: from the first to the last outage)");
     const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -141,8 +142,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     const auto profile = (*values)["profile"].as<std::string>();
     const std::vector<std::string> profiles = catalog_variabilities();
     if (std::find(profiles.begin(), profiles.end(), profile) == profiles.end()) {
-        throw InputError(
-            fmt::format("--profile {}: is no profile of the catalog; it has {}", profile, fmt::join(profiles, ", ")));
+        throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile, fmt::join(profiles, ", ")));
     }
     refuse_counts(*values);
     TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>());
@@ -152,7 +152,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     leave_out_absurd(files.trace);
     tell_faults(files.trace.source, files.trace.faults, files.trace.rows);
     if (!files.trace.source.empty() && files.trace.ops.empty()) {
-        throw InputError(files.trace.source + ": no operation is left; correct the durations");
+        throw InputError(files.trace.source + ": no valid operation is left; correct the durations");
     }
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);
@@ -174,21 +174,24 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     }
     if (!files.outages.empty()) {
         if (values->count("nodes") == 0) {
-            throw InputError(fmt::format("{}: a rate needs the number of nodes that could have failed; write --nodes 400",
-                                         files.outage_source));
+            throw InputError(
+                fmt::format("{}: failure rates need the number of nodes that could have failed; write for example --nodes 400",
+                            files.outage_source));
         }
         const Watch watch{(*values)["nodes"].as<int>(), values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
         refuse_watch(files, watch);
         const FailureFit fit = fit_failures(files.outages, watch);
         if (!(fit.watch.seconds > 0.0)) {
-            throw InputError(fmt::format("{}: all outages start at once; write how long was watched, for example --days 90",
-                                         files.outage_source));
+            throw InputError(fmt::format(
+                "{}: all outages start at the same time; give the length of the observation period, for example --days 90",
+                files.outage_source));
         }
         text += (text.empty() ? "" : "\n") + reliability_toml(fit, calibration.drift, files.outage_source);
     }
     if (files.outages.empty()) {
         text +=
-            "\n# No list of outages: nothing is known of [reliability]. Keep the scenario's own, or add outages and --nodes.\n";
+            "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or add outages and "
+            "--nodes.\n";
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), text, (*values)["FILE"].as<std::vector<std::string>>());

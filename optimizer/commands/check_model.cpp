@@ -17,15 +17,14 @@ namespace {
 
 constexpr const char* compared =
     "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
-    "where none is named). Constants of the "
-    "catalog\nwere fitted to runs like these (jobs/fit_constants), so the errors say how well it fits; what it foretells is the "
-    "leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: per cent of the rows inside their 95 % model "
-    "interval (the fit's covariance "
-    "and the scatter\nof runs of the kind).";
+    "where none is named). The constants of the\ncatalog were fitted to runs like these (jobs/fit_constants), so the errors "
+    "show how well the model fits; its predictive error is in the leave-one-source-out\ntable of the fit "
+    "(results/model-fit.txt). Inside: percentage of rows inside their 95 % prediction interval (covariance of the fit and "
+    "scatter of runs\nof the same kind).";
 
 constexpr double least_regret = 0.01;
 
-/// Errors in per cent; null where there is nothing to compare.
+/// Error in percent; null if there is nothing to compare.
 nlohmann::json percent(double relative) { return std::isnan(relative) ? nlohmann::json() : nlohmann::json(100.0 * relative); }
 
 nlohmann::json to_json(const SourceAccuracy& s)
@@ -110,7 +109,7 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     return json;
 }
 
-/// A figure in per cent, or a dash.
+/// A value in percent, or a dash.
 std::string figure(double relative, bool with_sign = false)
 {
     if (std::isnan(relative)) {
@@ -138,7 +137,7 @@ void print_sources(const std::vector<SourceAccuracy>& sources)
                    figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
                    figure(s.inside), rank, figure(s.largest_regret()), figure(s.memory_error));
     }
-    fmt::print("\nHardest row of each source:\n");
+    fmt::print("\nLargest error of each source:\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         if (sources[i].rows > 0) {
             fmt::print("  {} ({} %): {}\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
@@ -175,14 +174,12 @@ void print_errors_in_markdown(const char* title, const char* column, const std::
 void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
     fmt::print(
-        "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in per "
-        "cent of the measured step time. {}\n\n",
+        "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in "
+        "percent of the measured step time. {}\n\n",
         compared);
     fmt::print(
         "| source | rows | skipped | mean | median | bias | worst | inside | rank correlation | groups (of regret up to 1) | "
-        "largest "
-        "regret | "
-        "beyond repeats | memory (rows) |\n");
+        "largest regret | beyond repeats | memory (rows) |\n");
     fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const SourceAccuracy& s : sources) {
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
@@ -192,16 +189,16 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
-    fmt::print("\n## Hardest row of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
+    fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         if (sources[i].rows > 0) {
             fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
         }
     }
     fmt::print(
-        "\n## Regret\n\nPlans of one model, number of GPUs and batch: measured time of the plan that the model ranks first, over "
-        "the best measured; beyond repeats: zero where it is within the 8 % by which repeats of one plan differ.\n\n| group | "
-        "plans | regret |\n| --- | ---: | ---: |\n");
+        "\n## Regret\n\nAmong plans with the same model, number of GPUs and batch: excess of the measured time of the plan that "
+        "the model ranks first over the best measured time. Beyond repeats: zero if the excess is within the 8 % by which "
+        "repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {
         if (regret.rows > 3) {
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
@@ -238,9 +235,9 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("data", po::value<std::string>()->value_name("DIR"),
-                          "folder with tables of measured runs, checked beside those of the catalog")(
-        "json", po::bool_switch(), "one JSON object instead of a table; errors in per cent")(
-        "markdown", po::bool_switch(), "the tables of results/model-accuracy.md");
+                          "folder with tables of measured runs to check in addition to those of the catalog")(
+        "json", po::bool_switch(), "print one JSON object instead of a table; errors in percent")(
+        "markdown", po::bool_switch(), "print the tables of results/model-accuracy.md");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;

@@ -57,7 +57,7 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     }
     if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
         throw InputError(
-            fmt::format("--design: the scenario has several networks; name one and all other choices of variants, for example {}",
+            fmt::format("--design: the scenario has several networks; name one, and a value for each [[knob]], for example {}",
                         hardware_text(as_written.knobs, as_written.hardware.front())));
     }
     if (!chosen.hardware.empty()) {
@@ -68,10 +68,10 @@ ChosenPlan by_design(Scenario scenario, std::string design)
             for (const Knob& knob : as_written.knobs) {
                 first.push_back(knob.levels.front());
             }
-            throw InputError(fmt::format(
-                "--design: {} is not a variant of this study; name the value of each [[knob]] (and the workload) in order, "
-                "as reports write it, for example {}",
-                chosen.hardware, hardware_text(as_written.knobs, first)));
+            throw InputError(
+                fmt::format("--design: {} is not a variant of this study; give the value of each [[knob]] (and the workload) in "
+                            "order, as reports print them, for example {}",
+                            chosen.hardware, hardware_text(as_written.knobs, first)));
         }
         chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
         chosen.scenario = on_hardware(as_written, *values, *variant);
@@ -101,13 +101,11 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
 void add_plan_options(po::options_description& options)
 {
     options.add_options()(
-        "design", po::value<std::string>()->value_name("PLAN")->default_value("", "as the scenario"),
-        "the plan in the names of the axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\", or as "
-        "reports write it");
+        "design", po::value<std::string>()->value_name("PLAN")->default_value("", "from the scenario"),
+        "values of axes, for example \"gpus=16384 tp=8 pp=16 v=8 schedule=interleaved\", or a plan as reports print it");
     options.add_options()(
         "point", po::value<std::int64_t>()->value_name("ID"),
-        "a plan of a results file, given in place of the scenario, as reports number them (default: the first of "
-        "the front)");
+        "number of a plan in reports, if a results file is given instead of the scenario (default: the first plan of the front)");
 }
 
 ChosenPlan chosen_plan(const po::variables_map& values)
@@ -116,12 +114,11 @@ ChosenPlan chosen_plan(const po::variables_map& values)
     const bool of_point = values.count("point") > 0;
     const auto& design = values["design"].as<std::string>();
     if (of_point && !design.empty()) {
-        throw InputError("--design and --point both name the plan; leave one out");
+        throw InputError("--design and --point both select the plan; give only one of them");
     }
     if (!is_hdf5(path)) {
         if (of_point) {
-            throw InputError(
-                fmt::format("--point numbers the plans of a results file, and {} is none; give the .h5 file of a search", path));
+            throw InputError(fmt::format("--point needs a results file, and {} is not one; give the .h5 file of a search", path));
         }
         return by_design(read_scenario(path), design);
     }
@@ -142,20 +139,20 @@ std::uint64_t chosen_point(const po::variables_map& values, const Results& resul
     }
     if (values.count("point") == 0) {
         if (results.front.empty()) {
-            throw InputError("the front is empty, and there is no --point: name one of the space");
+            throw InputError("the front is empty, so --point has no default; give the number of a plan of the space");
         }
         return results.front.front().index;
     }
     const auto index = values["point"].as<std::int64_t>();
     const Space& space = study.space();
     if (index < 0 || static_cast<std::uint64_t>(index) >= space.size()) {
-        throw InputError(fmt::format("--point {} is not in this space, which has 0 to {}; those of its front are {}", index,
-                                     space.size() - 1, listed(front)));
+        throw InputError(fmt::format("--point {} is out of range: the space has points 0 to {}; the points of the front are {}",
+                                     index, space.size() - 1, listed(front)));
     }
     const auto chosen = static_cast<std::uint64_t>(index);
     for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
         if (rejected.count > 0) {
-            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); those of its front are {}", index,
+            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); the points of the front are {}", index,
                                          rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
         }
     }

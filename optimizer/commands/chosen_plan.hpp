@@ -1,6 +1,6 @@
 #pragma once
 
-/// The plan that a command is asked about: --design in a scenario, or --point of a results file.
+/// The plan that the user selects: --design in a scenario, or --point of a results file.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
@@ -15,19 +15,19 @@
 namespace prismopt {
 
 struct ChosenPlan {
-    Scenario scenario;  // with the plan's hardware where its knobs leave a choice
+    Scenario scenario;  // with the hardware of the plan if there are [[knob]]s
     ParallelPlan plan;
-    std::string hardware;  // at what the knobs stand: "node.bandwidth=900GB/s"; empty: there are none, or they are not chosen
-    std::string price;     // of a GPU-hour, and where it is from
+    std::string hardware;  // values of the [[knob]]s, as "node.bandwidth=900GB/s"; empty: none, or none chosen
+    std::string price;     // of a GPU-hour, with its source
 };
 
-/// The options --design and --point.
+/// Adds the options --design and --point.
 void add_plan_options(boost::program_options::options_description& options);
 
-/// Reads the file that "SCENARIO" names. Throws InputError for a plan that it cannot have.
+/// Reads the file given as "SCENARIO". Throws InputError if it cannot have the plan.
 ChosenPlan chosen_plan(const boost::program_options::variables_map& values);
 
-/// The number of the point that --point names, or of the first of the front.
+/// The point number of --point, or of the first point of the front.
 std::uint64_t chosen_point(const boost::program_options::variables_map& values, const Results& results, const StoredStudy& study);
 
 }  // namespace prismopt

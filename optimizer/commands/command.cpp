@@ -28,32 +28,35 @@ const std::vector<ExitCode>& exit_codes()
 const std::vector<Command>& commands()
 {
     static const std::vector<Command> list{
-        {"search", "SCENARIO", "search the design space; alone or under mpirun/srun",
+        {"search", "SCENARIO", "search the design space, alone or under mpirun or srun",
          "mpirun -n 4 prismopt search small.toml --out small.h5 --max-time \"55 min\"", search_command, true},
-        {"resume", "FILE", "continue a search that was stopped (results file or journal)",
+        {"resume", "FILE", "continue a stopped search from its results file or journal",
          "mpirun -n 4 prismopt resume small.h5 --max-time \"55 min\"", resume_command, true},
-        {"predict", "SCENARIO", "one design: distribution, breakdown, memory",
+        {"predict", "SCENARIO", "predict one plan: time distribution, breakdown, memory",
          "prismopt predict small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --json", predict_command},
-        {"sensitivity", "SCENARIO", "which kernels, sources of noise and hardware move one design's times, and by how much",
+        {"sensitivity", "SCENARIO",
+         "show which kernels, noise sources and hardware parameters affect the times of one plan, and by how much",
          "prismopt sensitivity small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --svg small.svg", sensitivity_command},
-        {"init", "", "a commented scenario to start from, for a workload on a cluster",
+        {"init", "", "write a commented starter scenario for a workload on a cluster",
          "prismopt init --workload llama3-70b --accelerator h100-sxm --gpus 1024 --out my.toml", init_command},
-        {"validate", "SCENARIO", "check a scenario and count its space", "prismopt validate small.toml", validate_command},
-        {"report", "RESULTS", "the front as a table, with how far to trust it; HTML page, CSV",
+        {"validate", "SCENARIO", "check a scenario and count the plans of its space", "prismopt validate small.toml",
+         validate_command},
+        {"report", "RESULTS", "print the front as a table with its error intervals; write it as an HTML page, CSV or SVG",
          "prismopt report small.h5 --html small.html --csv small.csv", report_command},
-        {"compare", "RESULTS...", "two results or more: fronts together, what was gained, what differs",
+        {"compare", "RESULTS...", "compare two or more results: joint front, gains, and what differs between the studies",
          "prismopt compare before.h5 after.h5 --html both.html", compare_command},
-        {"export", "RESULTS", "a plan as arguments, configuration or job script of what trains",
+        {"export", "RESULTS", "write a plan as arguments, configuration or job script of a training framework",
          "prismopt export small.h5 --point 229 --target megatron", export_command},
-        {"merge", "", "join the results of searches that each took a part of one space",
+        {"merge", "", "merge the results of searches that each covered one part of a space",
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
-        {"calibrate", "FILE...", "fit a scenario's [variability] and [reliability] to measured traces",
+        {"calibrate", "FILE...", "fit the sections [variability] and [reliability] of a scenario to measured traces",
          "prismopt calibrate operations.csv.gz --out variability.toml", calibrate_command},
-        {"check-model", "", "predictions beside published measurements", "prismopt check-model", check_model_command},
-        {"inspect", "FILE", "what a results file or a journal holds", "prismopt inspect small.h5.journal", inspect_command},
-        {"completion", "SHELL", "completion of commands and options for bash or zsh", "source <(prismopt completion bash)",
+        {"check-model", "", "compare predictions with published measurements", "prismopt check-model", check_model_command},
+        {"inspect", "FILE", "show what a results file or a journal contains", "prismopt inspect small.h5.journal",
+         inspect_command},
+        {"completion", "SHELL", "print the completion script for bash or zsh", "source <(prismopt completion bash)",
          completion_command},
-        {"manual", "", "the manual page", "prismopt manual | man -l -", manual_command},
+        {"manual", "", "print the manual page", "prismopt manual | man -l -", manual_command},
     };
     return list;
 }
@@ -65,7 +68,7 @@ void list_options(const po::options_description& options, std::vector<OptionText
     for (const auto& option : options.options()) {
         const bool valued = option->semantic()->max_tokens() > 0;
         std::string value = valued ? option->format_parameter() : "";
-        value = value.substr(0, value.find(" (="));  // a default is told by the description
+        value = value.substr(0, value.find(" (="));  // help shows the default, the manual does not
         listing.push_back({option->long_name(), value, option->description()});
     }
 }
@@ -95,7 +98,7 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
 {
     po::options_description all;
     all.add(options);
-    all.add_options()("help,h", "this text");
+    all.add_options()("help,h", "print this help");
     if (call.listing != nullptr) {
         list_options(all, *call.listing);
         return std::nullopt;
@@ -157,7 +160,7 @@ std::optional<std::chrono::duration<double>> max_time_of(const po::variables_map
     }
     const double seconds = std::get<Seconds>(time).si;
     if (seconds <= 0.0) {
-        throw InputError(fmt::format("--max-time {} leaves no time to work; write for example \"55 min\"", text));
+        throw InputError(fmt::format("--max-time {} is not positive; write for example \"55 min\"", text));
     }
     constexpr double for_ever_s = 1e9;  // a clock's range ends at about 9e9 s
     return std::chrono::duration<double>(std::min(seconds, for_ever_s));
@@ -170,18 +173,18 @@ Pause stop_after(const po::variables_map& values, const Call& call)
     const auto start = Clock::now();
     return [stop = StopRequest(max_time_of(values), call.team), start, said = start]() mutable {
         if (const auto why = stop.reason()) {
-            throw Stopped(fmt::format("stopped by {} before the end; nothing is kept: give it more time", *why));
+            throw Stopped(fmt::format("stopped by {} before it finished, and nothing was saved; allow more time", *why));
         }
         if (const auto now = Clock::now(); now - said >= between) {
             said = now;
-            log_info(fmt::format("{} s: still at work", std::chrono::duration_cast<std::chrono::seconds>(now - start).count()));
+            log_info(fmt::format("{} s: still running", std::chrono::duration_cast<std::chrono::seconds>(now - start).count()));
         }
     };
 }
 
 void add_seed_option(po::options_description& options)
 {
-    options.add_options()("seed", po::value<std::int64_t>()->value_name("N"), "random seed instead of the scenario's");
+    options.add_options()("seed", po::value<std::int64_t>()->value_name("N"), "random seed (default: from the scenario)");
 }
 
 void take_seed(const po::variables_map& values, Scenario& scenario)

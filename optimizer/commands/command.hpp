@@ -1,6 +1,6 @@
 #pragma once
 
-/// The commands of the program. Each takes the words behind its name and returns the exit code.
+/// The commands of the program. Each takes the arguments after its name and returns the exit code.
 
 #include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/communicator.hpp"
@@ -26,27 +26,27 @@ struct ExitCode {
     int code;
     const char* meaning;
 };
-/// All of them, as help and the manual page list them.
+/// All exit codes, as help and the manual page list them.
 const std::vector<ExitCode>& exit_codes();
 
-/// The one plan that a command was asked about cannot run; ends it with exit_infeasible.
+/// Thrown if the requested plan is infeasible; ends the command with exit_infeasible.
 class InfeasiblePlan : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// An option as completion and the manual tell it.
+/// An option, for completion and the manual page.
 struct OptionText {
     std::string name;   // without dashes
-    std::string value;  // what follows it; empty: nothing
+    std::string value;  // name of its value; empty: it has none
     std::string does;
 };
 
-/// What a command needs to know of how it was started.
+/// How a command was started.
 struct Call {
     std::string command_line;  // as typed
     Communicator& team;
-    std::vector<OptionText>* listing = nullptr;  // the command only tells its options, here
+    std::vector<OptionText>* listing = nullptr;  // if set, the command only lists its options here
 };
 
 int search_command(const std::vector<std::string>& words, const Call& call);
@@ -71,14 +71,14 @@ struct Command {
     const char* does;
     const char* example;  // what --help shows
     int (*run)(const std::vector<std::string>&, const Call&);
-    bool parallel = false;  // uses all ranks; the others leave them idle
+    bool parallel = false;  // uses all ranks; other commands run on rank 0 only
 };
-/// Its options, --help among them; asks the command itself, so that there is one table.
+/// Options of a command, including --help, as the command itself declares them.
 std::vector<OptionText> options_of(const Command& command, const Call& call);
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 
-/// What stands in a command without an option's name: nothing, one word, or any number of them.
+/// The positional argument of a command: none, one word, or any number of words.
 struct Positional {
     Positional(const char* one) : name(one) {}  // NOLINT: a plain name is the usual case
     Positional(const char* name_, int most_) : name(name_), most(most_) {}
@@ -87,20 +87,20 @@ struct Positional {
     int most = 1;  // -1: any number
 };
 
-/// Options of one command, its positional argument (may be empty) among them. Throws InputError for what cannot be parsed, with the
-/// way to help; prints help and returns nothing for --help.
+/// Parses the options and the positional argument (may be empty) of a command. Throws InputError with a pointer to --help if that
+/// fails; prints help and returns nothing for --help.
 std::optional<boost::program_options::variables_map> parse_options(const std::string& command,
                                                                    const boost::program_options::options_description& options,
                                                                    const Positional& positional,
                                                                    const std::vector<std::string>& words, const Call& call);
 
-/// The option --max-time, and its value.
+/// Adds the option --max-time; returns its value.
 void add_max_time_option(boost::program_options::options_description& options, const char* does);
 std::optional<std::chrono::duration<double>> max_time_of(const boost::program_options::variables_map& values);
-/// For commands that have no state to keep: throws Stopped, with the next step for the user, when --max-time is over.
+/// For commands without a checkpoint: a function that throws Stopped, with advice for the user, once --max-time is over.
 Pause stop_after(const boost::program_options::variables_map& values, const Call& call);
 
-/// The option --seed, and its value in place of the scenario's.
+/// Adds the option --seed; replaces the seed of the scenario by its value.
 void add_seed_option(boost::program_options::options_description& options);
 void take_seed(const boost::program_options::variables_map& values, Scenario& scenario);
 

@@ -30,7 +30,7 @@ std::string objectives_of(const Results& results)
     return listed(names);
 }
 
-/// Brings all studies to the objectives that they share, which must be all that they have unless the user says so.
+/// Reduces all studies to the objectives that they share; throws if that drops any and the user has not allowed it.
 void share_objectives(std::vector<NamedResults>& studies, bool common_only)
 {
     const std::vector<std::string> common = common_objectives(studies);
@@ -39,14 +39,14 @@ void share_objectives(std::vector<NamedResults>& studies, bool common_only)
         for (const NamedResults& study : studies) {
             if (const std::string other = objectives_of(study.results); other != first) {
                 throw InputError(
-                    fmt::format("{} minimises {}, and {} minimises {}: fronts of different objectives do not compare; add "
-                                "--common to compare by those that all have",
+                    fmt::format("{} minimises {}, and {} minimises {}: fronts with different objectives cannot be compared; add "
+                                "--common to compare only the objectives that all results share",
                                 studies.front().file, first, study.file, other));
             }
         }
     }
     if (common.empty()) {
-        throw InputError("the results have no objective in common; search with one that is in all");
+        throw InputError("the results have no objective in common; search again with a shared objective");
     }
     for (NamedResults& study : studies) {
         study.results = with_objectives(std::move(study.results), common);
@@ -58,16 +58,15 @@ void share_objectives(std::vector<NamedResults>& studies, bool common_only)
 int compare_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("html", po::value<std::string>()->value_name("FILE"), "write the fronts together as one HTML page")(
-        "common", po::bool_switch(), "compare by the objectives that all have, where they differ");
+    options.add_options()("html", po::value<std::string>()->value_name("FILE"), "write one HTML page with all fronts")(
+        "common", po::bool_switch(), "compare only the objectives that all results share");
     const auto values = parse_options("compare", options, {"RESULTS", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const auto paths = (*values)["RESULTS"].as<std::vector<std::string>>();
     if (paths.size() < 2 || paths.size() > most_studies) {
-        throw InputError(fmt::format("prismopt compare needs two results files or more, {} at most; see prismopt compare --help",
-                                     most_studies));
+        throw InputError(fmt::format("prismopt compare needs 2 to {} results files; see prismopt compare --help", most_studies));
     }
     std::vector<NamedResults> studies;
     for (const std::string& path : paths) {

@@ -16,7 +16,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Choices of options that take a name; empty: a file, or a number.
+/// Possible values of an option that takes a name; empty for files and numbers.
 std::string choices_of(const std::string& option)
 {
     std::vector<std::string> names;
@@ -81,7 +81,7 @@ complete -o filenames -F _prismopt prismopt
                        names, cases, values);
 }
 
-/// Inside single quotes, where brackets and colons would end a description.
+/// Escapes a description for single quotes, in which brackets and colons would end it.
 std::string zsh_text(const std::string& text)
 {
     std::string safe;
@@ -143,7 +143,7 @@ int completion_command(const std::vector<std::string>& words, const Call& call)
     }
     const std::string shell = (*values)["SHELL"].as<std::string>();
     if (shell != "bash" && shell != "zsh") {
-        throw InputError(fmt::format("there is no completion for '{}'; write bash or zsh", shell));
+        throw InputError(fmt::format("no completion is available for '{}'; write bash or zsh", shell));
     }
     fmt::print("{}", shell == "bash" ? bash(call) : zsh(call));
     return exit_done;

@@ -25,7 +25,7 @@ namespace {
 
 std::string target_help()
 {
-    std::string text = "what to write:";
+    std::string text = "what to export:";
     for (const ExportTarget& target : export_targets()) {
         text += fmt::format("\n  {}: {}", target.name, target.is);
     }
@@ -56,7 +56,8 @@ const Phase& phase_of(const po::variables_map& values, const Scenario& scenario)
 {
     const int number = values["phase"].as<int>();
     if (number < 1 || number > static_cast<int>(scenario.phases.size())) {
-        throw InputError(fmt::format("--phase {}: the scenario has {} of them; the first is 1", number, scenario.phases.size()));
+        throw InputError(
+            fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, scenario.phases.size()));
     }
     return scenario.phases[static_cast<std::size_t>(number - 1)];
 }
@@ -102,7 +103,7 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
     const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        throw InfeasiblePlan(fmt::format("--point {} cannot run: {}; name another point", index, refusal->text()));
+        throw InfeasiblePlan(fmt::format("--point {} is infeasible: {}; choose another point", index, refusal->text()));
     }
     launch.chunks = std::get<CompiledPlan>(compiled).chunks;
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
@@ -122,8 +123,8 @@ void write(const std::vector<ExportFile>& files, const std::string& out, const s
     };
     std::error_code error;
     if (files.size() > 1 && std::filesystem::is_character_file(out, error)) {
-        throw InputError(
-            fmt::format("--out {} is no file, and this target writes {} files; name one in a folder", out, files.size()));
+        throw InputError(fmt::format("--out {} is not a regular file, and this target writes {} files; name a file in a folder",
+                                     out, files.size()));
     }
     for (const ExportFile& file : files) {
         if (!file.name.empty()) {
@@ -144,10 +145,10 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("target", po::value<std::string>()->value_name("NAME"), target_help().c_str());
     options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
-                          "which plan, as reports number them (default: the first of the front)")(
-        "phase", po::value<int>()->value_name("N")->default_value(1), "which phase of the training")(
+                          "number of the plan in reports (default: the first plan of the front)")(
+        "phase", po::value<int>()->value_name("N")->default_value(1), "number of the training phase")(
         "out", po::value<std::string>()->value_name("FILE"),
-        "write here instead of standard output; further files go beside it, with its name without the ending");
+        "write to FILE instead of standard output; further files go to the same folder and begin with the same name");
     const auto values = parse_options("export", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -169,7 +170,7 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     } else if (files.size() == 1) {
         fmt::print("{}", files.front().text);
     } else {
-        throw InputError(fmt::format("--target {} writes {} files; say where with --out FILE", target.name, files.size()));
+        throw InputError(fmt::format("--target {} writes {} files; name the first with --out FILE", target.name, files.size()));
     }
     return exit_done;
 }

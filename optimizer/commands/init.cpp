@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t looks = 64;  // for a first feasible plan
 
-/// What the option says; `usual` where it is not given.
+/// Value of the option; `usual` if it is not given.
 template <class Number>
 Number positive(const po::variables_map& values, const char* option, Number usual)
 {
@@ -34,7 +34,7 @@ Number positive(const po::variables_map& values, const char* option, Number usua
     }
     const Number value = values[option].as<Number>();
     if (!(value > Number{})) {
-        throw InputError(fmt::format("--{} {} is not above 0; give another, or leave it out", option, value));
+        throw InputError(fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, value));
     }
     return value;
 }
@@ -50,12 +50,12 @@ double tokens_of(const po::variables_map& values)
         throw InputError(fmt::format("--tokens {} {}", text, complaint->text()));
     }
     if (!(std::get<double>(count) > 0.0)) {
-        throw InputError(fmt::format("--tokens {} is not above 0; give another, or leave it out", text));
+        throw InputError(fmt::format("--tokens {} is not positive; give a positive number or leave the option out", text));
     }
     return std::get<double>(count);
 }
 
-/// What the options cannot mean together is refused before it is written; there is no file yet that a message could point into.
+/// Rejects options that contradict each other. Its messages do not point into the file, which is not written yet.
 Scenario check_starter(const std::string& text, const std::string& name)
 {
     try {
@@ -63,11 +63,12 @@ Scenario check_starter(const std::string& text, const std::string& name)
     } catch (const InputError& error) {
         const std::string message = error.what();
         const std::size_t place = message.find(": ");
-        throw InputError("these options make no scenario: " + (place == std::string::npos ? message : message.substr(place + 2)));
+        throw InputError("these options do not give a valid scenario: " +
+                         (place == std::string::npos ? message : message.substr(place + 2)));
     }
 }
 
-/// A cluster that cannot train the model at all is better known before the scenario is edited.
+/// Warns if the cluster cannot train the model at all, before the user edits the scenario.
 void warn_of_no_plan(const Scenario& scenario)
 {
     const StudyModel model(scenario);
@@ -87,24 +88,25 @@ void warn_of_no_plan(const Scenario& scenario)
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
     const StarterChoice usual;
-    const std::string workloads = fmt::format("what is trained: {}", listed(catalog_workloads()));
-    const std::string accelerators = fmt::format("on what: {}", listed(catalog_accelerators()));
-    const std::string trainers = fmt::format("a space of plans that this program can run: {}", listed(trainer_names()));
+    const std::string workloads = fmt::format("network to train: {}", listed(catalog_workloads()));
+    const std::string accelerators = fmt::format("accelerator of the cluster: {}", listed(catalog_accelerators()));
+    const std::string trainers =
+        fmt::format("limit the space to plans that this training framework can run: {}", listed(trainer_names()));
     po::options_description options("Options");
     options.add_options()("workload", po::value<std::string>()->value_name("NAME"), workloads.c_str());
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           accelerators.c_str());
-    options.add_options()("gpus", po::value<int>()->value_name("N"), "how many the cluster has")(
-        "sequence-length", po::value<int>()->value_name("N")->default_value(usual.sequence), "tokens of a sequence")(
+    options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
+        "sequence-length", po::value<int>()->value_name("N")->default_value(usual.sequence), "tokens per sequence")(
         "global-batch", po::value<int>()->value_name("N"),
-        "sequences in an optimizer step (default: about four million tokens, in sequences that the GPUs can share evenly; more "
-        "where "
-        "GPUs with a large odd factor share no fewer)")(
+        "sequences per optimizer step (default: about four million tokens, in a number of sequences that divides evenly among "
+        "the GPUs; more if the number of GPUs has a large odd factor)")(
         "tokens", po::value<std::string>()->value_name("N"),
-        "tokens to train on, as 15T, 300B or 15.6e12 (default: twenty for each parameter)")(
-        "out", po::value<std::string>()->value_name("FILE"), "write here instead of standard output; a file that exists is kept")(
+        "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter)")(
+        "out", po::value<std::string>()->value_name("FILE"),
+        "write to FILE instead of standard output; an existing file is not overwritten")(
         "for", po::value<std::string>()->value_name("TRAINER"),
-        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for editors")(
+        trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(
         "reference", po::bool_switch(), "print the reference page of scenarios instead, in Markdown");
     const auto values = parse_options("init", options, "", words, call);
     if (!values || call.team.rank() != 0) {
@@ -143,7 +145,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     if (std::filesystem::exists(out)) {
-        throw InputError(fmt::format("--out {} exists and is kept; name another file", out));
+        throw InputError(fmt::format("--out {} already exists and is not overwritten; name another file", out));
     }
     write_output("out", out, text, {});
     warn_of_no_plan(scenario);

@@ -1,18 +1,18 @@
 #pragma once
 
-/// Dated lines on standard error: what happens, and what a user should know of.
+/// Dated lines on standard error: progress and warnings.
 
 #include <string>
 
 namespace prismopt {
 
-/// Once, before the first line. Colours only on a terminal, and not where the user wants none (no-color.org).
+/// Call once, before the first line. Colours only on a terminal, and not if NO_COLOR is set (no-color.org).
 void start_log();
 
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
 
-/// "prismopt: " and a text on standard error. Never fails: where it cannot be written, the exit code has to do.
+/// Prints "prismopt: " and a text on standard error. Never fails: if it cannot write, only the exit code reports the error.
 void print_error(const std::string& text);
 
 }  // namespace prismopt

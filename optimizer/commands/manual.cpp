@@ -9,7 +9,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// For roff: no line begins with a control character, and minus signs are such that they can be copied.
+/// Escapes text for roff: no line begins with a control character, and minus signs can be copied.
 std::string roff(const std::string& text)
 {
     std::string safe;
@@ -28,12 +28,11 @@ std::string manual(const Call& call)
 {
     std::string page = fmt::format(".TH PRISMOPT 1 \"\" \"{}\" \"User Commands\"\n", program_name());
     page +=
-        ".SH NAME\nprismopt \\- search ways of training large models, judged by their p99 training time\n"
+        ".SH NAME\nprismopt \\- search parallel training plans of large models by their p99 training time\n"
         ".SH SYNOPSIS\n.B prismopt\n.I COMMAND\n[\\fIARGUMENT\\fR] [\\fIOPTION\\fR]...\n"
-        ".SH DESCRIPTION\nEvery kernel time is a random variable; a plan of parallelism, schedule and placement has a "
-        "distribution of its "
-        "training time.\n.B prismopt\nsearches plans for the best quantile, its cost and its number of GPUs, alone or under "
-        "MPI.\n"
+        ".SH DESCRIPTION\n.B prismopt\nmodels every kernel time as a random variable and predicts the distribution of the "
+        "training time of a plan (parallelism, pipeline schedule, placement).\nIt searches for the plans with the best trade-off "
+        "between a quantile of the training time, the cost and the number of GPUs, on one process or under MPI.\n"
         ".SH COMMANDS\n";
     for (const Command& command : commands()) {
         page += fmt::format(".SS \"{} {}\"\n{}.\n", command.name, command.argument, roff(command.does));
@@ -47,7 +46,9 @@ std::string manual(const Call& call)
     for (const ExitCode& exit : exit_codes()) {
         page += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.meaning));
     }
-    page += ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nthreads of each rank\n.TP\n.B NO_COLOR\nno colours, also on a terminal\n";
+    page +=
+        ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nnumber of threads per rank\n.TP\n.B NO_COLOR\nif set, disables colours, also "
+        "on a terminal\n";
     return page;
 }
 

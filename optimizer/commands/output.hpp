@@ -1,6 +1,6 @@
 #pragma once
 
-/// Files that a command writes beside what it prints.
+/// Files that a command writes.
 
 #include <string>
 #include <vector>
@@ -12,13 +12,13 @@ struct OutputPath {
     std::string path;
 };
 
-/// Throws InputError where two of them are one file, of which only the last would be left.
+/// Throws InputError if two outputs are the same file.
 void refuse_same_outputs(const std::vector<OutputPath>& outputs);
 
-/// Throws InputError where the file that `--option` names is one of the command's inputs.
+/// Throws InputError if the file that `--option` names is an input of the command.
 void refuse_input_as_output(const OutputPath& output, const std::vector<std::string>& inputs);
 
-/// Writes `text` to the file that `--option` names. Throws InputError where that is one of the command's inputs, or cannot be written.
+/// Writes `text` to the file that `--option` names. Throws InputError if that is an input of the command or cannot be written.
 void write_output(const std::string& option, const std::string& path, const std::string& text,
                   const std::vector<std::string>& inputs);
 

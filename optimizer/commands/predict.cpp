@@ -30,7 +30,7 @@ namespace {
 
 constexpr int most_draws = 100'000'000;  // 0.8 GB for each phase
 
-/// A file's, which must suit every phase.
+/// Task orders from a file, which must be valid in every phase.
 std::shared_ptr<const PartOrders> given_orders(const std::string& path, const ParallelPlan& plan,
                                                const std::vector<Phase>& phases)
 {
@@ -44,7 +44,7 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
     return orders;
 }
 
-/// Searched for the first phase; the memory that they take is judged with the rest of the plan.
+/// Task orders searched for the first phase. Their memory is checked later, with the rest of the plan.
 std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_held, const Problem& problem,
                                                                      const ParallelPlan& plan)
 {
@@ -62,12 +62,12 @@ std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_he
     return std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
 }
 
-/// Sets the orders that the options ask for, or says why the plan has none.
+/// Sets the task orders that the options ask for, or returns why the plan is infeasible with them.
 std::optional<Infeasible> take_orders(const po::variables_map& values, const ParallelPlan& plan, Problem& problem)
 {
     const bool given = values.count("orders") > 0;
     if (given && values.count("search-order") > 0) {
-        throw InputError("--orders and --search-order both say in which order tasks run; leave one out");
+        throw InputError("--orders and --search-order both set the task order; give only one of them");
     }
     if (given) {
         problem.orders = given_orders(values["orders"].as<std::string>(), plan, problem.phases);
@@ -81,7 +81,7 @@ std::optional<Infeasible> take_orders(const po::variables_map& values, const Par
     return std::nullopt;
 }
 
-/// Which draw --timeline shows; nothing: mean times.
+/// The draw that --timeline shows; nothing: mean times.
 std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung)
 {
     if (values.count("draw") == 0) {
@@ -89,28 +89,29 @@ std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung
     }
     const int draw = values["draw"].as<int>();
     if (values.count("timeline") == 0) {
-        throw InputError(fmt::format("--draw {} says which draw --timeline shows; add --timeline FILE or leave it out", draw));
+        throw InputError(
+            fmt::format("--draw {} selects the draw that --timeline shows; add --timeline FILE or leave --draw out", draw));
     }
     if (draw < 0 || draw >= rung.fleets * rung.steps) {
-        throw InputError(
-            fmt::format("--draw {} is not one of the {} draws; write for example --draw 0", draw, rung.fleets * rung.steps));
+        throw InputError(fmt::format("--draw {} is out of range: there are {} draws, numbered from 0; write for example --draw 0",
+                                     draw, rung.fleets * rung.steps));
     }
     return draw;
 }
 
-/// A plan that cannot run has no step to write.
+/// Throws if an infeasible plan was to be written to a file.
 void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
     for (const char* option : {"timeline", "write-orders", "seat-nodes"}) {
         if (values.count(option) > 0) {
             throw InfeasiblePlan(
-                fmt::format("--{}: nothing is written, the plan cannot run: {}; change the plan or leave --{} out", option,
-                            why.text(), option));
+                fmt::format("--{}: nothing is written because the plan is infeasible: {}; change the plan or leave --{} out",
+                            option, why.text(), option));
         }
     }
 }
 
-/// Before anything is computed: files to write that are read, or that are one.
+/// Throws, before anything is computed, if an output file is also an input or another output.
 void refuse_lost_files(const po::variables_map& values)
 {
     std::vector<std::string> inputs{values["SCENARIO"].as<std::string>()};
@@ -136,7 +137,7 @@ void refuse_lost_files(const po::variables_map& values)
     }
 }
 
-/// Seats the cluster's nodes for the plan, and writes who sits where.
+/// Assigns the nodes of the cluster to the plan, and writes the assignment.
 std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPrediction& of, const Rung& rung, StudyModel& model)
 {
     if (values.count("seat-nodes") == 0) {
@@ -144,8 +145,8 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
     }
     if (!of.nodes_known) {
         throw InputError(
-            "--seat-nodes: not all nodes are known; list each in --nodes FILE or in slow_nodes of [cluster], or say there "
-            "unlisted_nodes = \"nominal\"");
+            "--seat-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in slow_nodes of [cluster], "
+            "or set unlisted_nodes = \"nominal\" there");
     }
     SeatsWritten result{values["seat-nodes"].as<std::string>(),
                         seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
@@ -155,7 +156,7 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
     return result;
 }
 
-/// In the first phase.
+/// The plan, compiled for the first phase.
 CompiledPlan compiled_plan(const Problem& problem, const ParallelPlan& plan, CompileFor purpose)
 {
     PlanCompiler compiler(
@@ -184,28 +185,31 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     add_plan_options(options);
-    options.add_options()("draws", po::value<int>()->value_name("N"), "step draws (default: as the scenario confirms its front)")(
-        "json", po::bool_switch(), "one JSON object instead of text")(
-        "stages", po::bool_switch(), "with a table of the pipeline's stages: layers, times of a microbatch, memory")(
+    options.add_options()("draws", po::value<int>()->value_name("N"),
+                          "number of step draws (default: as in confirm of [search])")("json", po::bool_switch(),
+                                                                                       "print one JSON object instead of text")(
+        "stages", po::bool_switch(), "also print a table of the pipeline stages: layers, times per microbatch, memory")(
         "timeline", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
-        "write the step at mean times, a row a stage and stream: .json (Chrome trace, opens in Perfetto) or .svg")(
-        "draw", po::value<int>()->value_name("N"), "let --timeline show draw N, from 0, instead of mean times")(
+        "write the timeline of a step at mean times, one row per stage and stream: .json (Chrome trace, opens in Perfetto) or "
+        ".svg")("draw", po::value<int>()->value_name("N"), "show draw N (from 0) in --timeline instead of mean times")(
         "orders", po::value<std::string>()->value_name("FILE"),
-        "tasks in the order of a file, PyTorch's table of pipeline actions (a line a rank: 0F0,0F1,0B0 ...), instead of the "
-        "schedule's; the schedule says which stages a rank holds")("write-orders", po::value<std::string>()->value_name("FILE"),
-                                                                   "write the order of the plan's tasks as such a table")(
+        "run the tasks in the order of FILE instead of the schedule's order; FILE is PyTorch's table of pipeline actions (one "
+        "line per rank: 0F0,0F1,0B0 ...); the schedule still determines which stages a rank holds")(
+        "write-orders", po::value<std::string>()->value_name("FILE"), "write the task order of the plan as such a table")(
         "search-order", po::value<int>()->value_name("HELD"),
-        "search the order of a schedule that splits its backward (zb_h1, zb_h2, zb_v, v_half, v_min) for the shortest step at "
-        "mean "
-        "times, holding at most the activations of HELD microbatches of chunks on a stage");
-    options.add_options()("nodes", po::value<std::string>()->value_name("FILE"),
-                          "this cluster instead of a fleet: a table node,factor of how many times as long each node computes; or "
-                          "\"drawn\": one fleet's nodes, from the spatial laws")(
+        "search the task order with the shortest step at mean times, for a schedule that splits the backward pass (zb_h1, zb_h2, "
+        "zb_v, v_half, v_min); a stage holds the activations of at most HELD (chunk, microbatch) pairs");
+    options.add_options()(
+        "nodes", po::value<std::string>()->value_name("FILE"),
+        "predict for known nodes instead of a random sample of GPUs: FILE is a table node,factor with the slowdown "
+        "factor of each node; \"drawn\" draws one sample of nodes from the spatial distributions")(
         "scale-curve", po::bool_switch(),
-        "how likely a step is to be slower than without noise on 8 to 131,072 GPUs: replicas of the plan, and below one of them "
-        "shorter pipelines")("seat-nodes", po::value<std::string>()->value_name("FILE"),
-                             "seat known nodes for the least p99 of the step (the fastest; all ways where they are few, else by "
-                             "moves), and write who sits where: a table first_gpu,node,factor,replica,stage");
+        "print the probability that a step is slower than without noise on 8 to 131,072 GPUs, by changing the number of replicas "
+        "(and, below one replica, the number of pipeline stages)")(
+        "seat-nodes", po::value<std::string>()->value_name("FILE"),
+        "assign the fastest known nodes to stages and replicas for the lowest p99 step time (exhaustively if there "
+        "are few assignments, otherwise by local search), and write the assignment to FILE: a table "
+        "first_gpu,node,factor,replica,stage");
     add_seed_option(options);
     const auto values = parse_options("predict", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -289,7 +293,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const bool named = values->count("point") > 0 || !(*values)["design"].as<std::string>().empty();
         const std::string example = named ? "" : example_design(scenario);
         if (!example.empty()) {
-            log_warning(fmt::format("this plan is of the first choices of [space]; write for example --design \"{}\"", example));
+            log_warning(fmt::format("without --design, default values are used; a feasible plan is for example --design \"{}\"",
+                                    example));
         }
         refuse_files(*values, *infeasible);
         return exit_infeasible;

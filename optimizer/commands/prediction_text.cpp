@@ -16,7 +16,7 @@ namespace prismopt {
 
 namespace {
 
-/// JSON has no infinity: an interval that the draws cannot support is null.
+/// JSON has no infinity: the limit of an interval that needs more draws is null.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
 nlohmann::json to_json(const TimeDistribution& d, const ModelInterval& model)
@@ -45,7 +45,7 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
-/// GPU-hours are what is lost; lists are by cause.
+/// The course of the run: failures, checkpoints, lost GPU-hours by cause, energy.
 nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
 {
     const RunOutlook& run = p.run;
@@ -84,15 +84,15 @@ nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
 std::string limits(const Estimate& e, double unit)
 {
     if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
-        return "no 95 % interval: too few draws";
+        return "no 95 % confidence interval: too few draws";
     }
-    return fmt::format("95 % interval {:.4g} .. {:.4g}", e.low / unit, e.high / unit);
+    return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)", e.low / unit, e.high / unit);
 }
 
 const char* origin(const ModelInterval& model)
 {
-    return model.fitted ? "95 % by the fit's covariance and scatter"
-                        : "95 %, widened: no measured run is of this hardware as described";
+    return model.fitted ? "95 % prediction interval from the fit to measured runs"
+                        : "95 % prediction interval, widened: no measured run of this hardware as described";
 }
 
 void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
@@ -100,8 +100,8 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
     const auto [unit_name, unit] = reading_unit("s", d.p99.value);
     fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
                d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
-    fmt::print("  p99 sampling: {}; model: {:.4g} .. {:.4g}, {}\n", limits(d.p99, unit), d.p99.value * model.low / unit,
-               d.p99.value * model.high / unit, origin(model));
+    fmt::print("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n", limits(d.p99, unit),
+               d.p99.value * model.low / unit, d.p99.value * model.high / unit, origin(model));
 }
 
 void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
@@ -114,28 +114,27 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
         !std::isfinite(run.interval_s) ? "no checkpoints"
         : run.writes_checkpoints
             ? fmt::format("a checkpoint every {}", time(run.interval_s))
-            : fmt::format("no checkpoint, as no part of the run is longer than the interval of {}", time(run.interval_s));
+            : fmt::format("no checkpoint is written, because no phase is longer than the interval of {}", time(run.interval_s));
     if (std::isfinite(run.mean_time_between_failures_s)) {
-        fmt::print("a failure every {}; {} (Young {}, Daly {}, optimal {})\n", time(run.mean_time_between_failures_s),
-                   checkpoints, time(run.young_s), time(run.daly_s), time(run.optimal_s));
+        fmt::print("mean time between failures {}; {} (recommended intervals: Young {}, Daly {}, optimal {})\n",
+                   time(run.mean_time_between_failures_s), checkpoints, time(run.young_s), time(run.daly_s), time(run.optimal_s));
     } else {
         fmt::print("no failures; {}\n", checkpoints);
     }
-    fmt::print("lost GPU-hours, mean: {:.4g} for checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
+    fmt::print("mean GPU-hours lost: {:.4g} to checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
     for (const NamedLoss& row : run.losses) {
-        fmt::print("  {:<20} {:8.4g} times: work done again {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
+        fmt::print("  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
                    row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
                    row.loss.waiting_gpu_s / gpu_hour);
     }
     const bool waits =
         std::any_of(run.losses.begin(), run.losses.end(), [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
     if (waits && idle_nodes > 0) {
-        fmt::print("  the job waits while {} idle nodes of the cluster are not used as spares; set spares to have them\n",
-                   idle_nodes);
+        fmt::print("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n", idle_nodes);
     }
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
-        fmt::print("longer than {} with probability {} (95 % interval {} .. {}) if the model is exact{}\n",
+        fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
                    time_text(run.deadline.si), probability_text(run.miss_probability.value),
                    probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
                    risk ? "; " + deadline_risk_text(*risk) : "");
@@ -149,7 +148,7 @@ void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSetting
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
         const auto [unit, size] = reading_unit("s", p.step.p99.value);
-        fmt::print("phase {}: {} tokens a sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan, space), p.plan.dp);
+        fmt::print("phase {}: {} tokens per sequence, {} dp={}\n", i + 1, p.sequence, design_text(p.plan, space), p.plan.dp);
         fmt::print(
             "  {:.0f} steps, mean {:.4g} {}, p50 {:.4g}, p95 {:.4g}, p99 {:.4g}; {} without failures and checkpoints; "
             "{:.0f} TFLOP/s per GPU; {:.1f} GB\n",
@@ -162,18 +161,19 @@ void print_seats(const SeatsWritten& seats)
 {
     const SeatedNodes& seated = seats.seated;
     const std::string least = seated.least_p99_s <= seated.bound_p99_s
-                                  ? "no seating has less"
-                                  : fmt::format("no seating has less than {:.4g} s, {:.2g} % below", seated.bound_p99_s,
+                                  ? "no assignment is better"
+                                  : fmt::format("lower bound {:.4g} s, {:.2g} % lower", seated.bound_p99_s,
                                                 100.0 * (1.0 - seated.bound_p99_s / seated.least_p99_s));
     fmt::print(
-        "nodes seated for the least p99 of the step, {:.4g} s ({}); {:.4g} s in the order given ({}, by the same draws); who "
-        "sits where: {}\n",
+        "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order ({}, on the same "
+        "draws); written to {}\n",
         seated.least_p99_s, least, seated.given_p99_s,
-        seated.exact ? fmt::format("all ways judged: {}", seated.judged) : fmt::format("{} ways judged, by moves", seated.judged),
+        seated.exact ? fmt::format("all {} assignments evaluated", seated.judged)
+                     : fmt::format("{} assignments evaluated by local search", seated.judged),
         seats.path);
     if (seated.cut) {
-        fmt::print("  as many ways were judged as may be{}\n",
-                   seated.work_limits ? " for so large a job and so many draws; with fewer --draws there are more" : "");
+        fmt::print("  the local search stopped at its limit of evaluations{}\n",
+                   seated.work_limits ? ", which is lower for large jobs and many draws; fewer --draws raise it" : "");
     }
 }
 
@@ -201,7 +201,7 @@ void print_stages(const std::vector<StageUse>& stages, const std::string& layout
     }
     const auto [unit_name, unit] = reading_unit("s", longest);
     fmt::print("layout {}\n", layout);
-    fmt::print("stages in the first phase: mean {} of a microbatch, GB of a GPU\n", unit_name);
+    fmt::print("stages in the first phase: mean {} per microbatch, GB per GPU\n", unit_name);
     fmt::print("  {:>5}  {:<{}}  {:>9} {:>9} {:>9}  {:>10} {:>9} {:>9} {:>11} {:>9} {:>6}\n", "stage", "layers", width, "forward",
                "backward", "both", "parameters", "gradients", "optimizer", "activations", "workspace", "all");
     constexpr double gigabyte = 1e9;

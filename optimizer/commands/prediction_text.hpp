@@ -1,6 +1,6 @@
 #pragma once
 
-/// What `predict` says of one plan.
+/// Output of `predict` for one plan.
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
@@ -21,10 +21,10 @@ struct SeatsWritten {
     SeatedNodes seated;
 };
 
-/// A pipeline stage in the first phase.
+/// Use of a pipeline stage in the first phase.
 struct StageUse {
-    std::vector<Chunk> chunks;  // those that it holds, the first first
-    double forward_s = 0.0;     // of a microbatch through them, at mean times
+    std::vector<Chunk> chunks;  // that the stage holds, in order
+    double forward_s = 0.0;     // per microbatch, at mean times
     double backward_s = 0.0;
     MemoryUse memory;
 };
@@ -33,23 +33,23 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled);
 struct PlanPrediction {
     ParallelPlan plan;
     Prediction prediction;
-    ModelInterval model;                  // of the mean model
-    std::vector<PhasePrediction> phases;  // where there are several
+    ModelInterval model;                  // error of the mean model
+    std::vector<PhasePrediction> phases;  // empty if there is only one
     bool nodes_known = false;
     std::optional<SeatsWritten> seats;
-    std::string mixtures = {};  // what the model's interval rests on for a mixture of experts; empty: nothing to say
-    std::string price = {};     // of a GPU-hour, and where it is from
-    SpaceSettings space = {};   // that designs are written for
-    std::string hardware = {};  // at what the scenario's knobs stand; empty: there is no choice
-    int listed_nodes = 0;       // of the cluster, whose factors are known
+    std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
+    std::string price = {};     // of a GPU-hour, with its source
+    SpaceSettings space = {};   // for which designs are written
+    std::string hardware = {};  // values of the [[knob]]s; empty: none
+    int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
-    int idle_nodes = 0;  // of the cluster, neither at work nor spares
+    int idle_nodes = 0;  // nodes of the cluster that neither work nor are spares
     std::vector<StageUse> stages = {};
-    std::string layout = {};  // of the pipeline's chunks, as Megatron Core has it
+    std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
 };
 
 nlohmann::json to_json(const PlanPrediction& of);
-/// `table`: with a line for each stage.
+/// Whether the text has a table with one line per stage.
 enum class StageTable { off, on };
 void print_text(const PlanPrediction& of, StageTable table);
 

@@ -4,14 +4,14 @@
 
 namespace prismopt {
 
-/// "0.1.0", and the commit that was built.
+/// Release ("0.1.0") and commit of this build.
 std::string release();
 std::string commit();
 
 /// "prismopt 0.1.0 (commit)".
 std::string program_name();
 
-/// That, and what it was built with: a line each.
+/// Program name, compiler and libraries, one per line.
 std::string version_text();
 
 }  // namespace prismopt

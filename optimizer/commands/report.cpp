@@ -25,13 +25,13 @@ int report_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
-                          "write one HTML page with charts and tables, which needs no network")(
+                          "write one self-contained HTML page with charts and tables")(
         "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
-        "the front as one JSON object instead of text (results/README.md lists its keys); with FILE it is written there")(
-        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one picture, for papers")(
+        "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
+        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one figure for papers")(
         "sensitivity", po::value<std::string>()->value_name("FILE"),
-        "add to the page of --html what sensitivity --json wrote for a plan of the front");
+        "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -56,7 +56,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         }
     };
     if (values->count("sensitivity") > values->count("html")) {
-        throw InputError("--sensitivity is for the page; add --html FILE");
+        throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] {
         ReportedStudy study = reported_study(results, path);
@@ -79,7 +79,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
 int inspect_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("json", po::bool_switch(), "one JSON object instead of text (results/README.md lists its keys)");
+    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("inspect", options, "FILE", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -112,10 +112,10 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
-               count.tuning > 0 ? fmt::format("{} steps of tuning, ", count.tuning) : "", count.answers, contents.good_bytes,
+               count.tuning > 0 ? fmt::format("{} tuning steps, ", count.tuning) : "", count.answers, contents.good_bytes,
                contents.damage.empty()
                    ? "undamaged"
-                   : fmt::format("damaged: {}, {} answers between others among them", contents.damage, count.lost));
+                   : fmt::format("damaged: {}; {} answers are missing between intact ones", contents.damage, count.lost));
     return exit_done;
 }
 

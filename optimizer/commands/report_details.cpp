@@ -40,7 +40,7 @@ void add_timelines(StoredStudy& stored, ReportedStudy& study)
     }
 }
 
-/// Of the named points; a provisional front was estimated by other draws than these.
+/// Adds the run studies of the named points; not for a provisional front, which was estimated from other draws.
 void add_runs(StoredStudy& stored, ReportedStudy& study)
 {
     for (const std::size_t position : positions(named_points(study.results))) {
@@ -68,7 +68,8 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     } catch (const InputError& error) {
         study.timelines.clear();
         study.timeline_note =
-            std::string("Steps are not shown, since this program does not read the scenario of these results: ") + error.what();
+            std::string("Steps are not shown, because this version of prismopt cannot read the scenario of these results: ") +
+            error.what();
     }
     return study;
 }
@@ -88,19 +89,20 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
                        json["effects"].is_array() && json.contains("plan") && json.contains("scenario") && json.contains("seed");
     if (!whole) {
-        refuse("is not what sensitivity --json writes");
+        refuse("is not an output of sensitivity --json");
     }
     const std::string design = json["design"];
     StoredStudy stored(study.results);
     if (!stored.scenario().knobs.empty()) {
         throw InputError(fmt::format(
-            "--sensitivity {}: the plans of this study have several kinds of hardware or several networks, and the page shows "
-            "the sensitivity of studies with one; write the plan's hardware into [cluster] and its network into [workload], "
-            "remove [[knob]] and workload in [space], and search that scenario",
+            "--sensitivity {}: this study varies the hardware or the network, and the page shows the sensitivity only for "
+            "studies "
+            "with one of each; write the plan's hardware into [cluster] and its network into [workload], remove [[knob]] and "
+            "workload in [space], and search that scenario",
             path));
     }
     if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {
-        refuse("is of another scenario or seed than these results");
+        refuse("belongs to another scenario or seed than these results");
     }
     json.erase("scenario");  // the page has it
     std::string designs;
@@ -113,8 +115,8 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
         }
         designs += "\n  " + other;
     }
-    throw InputError(fmt::format("--sensitivity {} is of a plan that is not on the front ({}); those of the front are:{}", path,
-                                 design, designs));
+    throw InputError(fmt::format("--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
+                                 path, design, designs));
 }
 
 ModelCheck shipped_model_check()
@@ -122,8 +124,8 @@ ModelCheck shipped_model_check()
     const CheckedModel checked = check_model(shipped_runs());
     ModelCheck check;
     check.compared =
-        "Mean step time of the runs that ship with the program. Constants of the catalog were fitted to runs like these, so "
-        "the errors say how well it fits, and are no forecast.";
+        "Mean step time of the measured runs that ship with the program. The constants of the catalog were fitted to runs like "
+        "these, so the errors show how well the model fits, not how well it predicts new runs.";
     for (const SourceAccuracy& source : accuracy_by_source(checked)) {
         check.sources.push_back({source.name, source.rows, source.mean_absolute, source.median_absolute, source.bias,
                                  source.worst, source.rank_correlation});

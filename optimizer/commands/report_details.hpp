@@ -1,7 +1,7 @@
 #pragma once
 
-/// What an HTML report tells beside the results file: timelines, made again from the scenario that the file holds, and how well the
-/// model reproduces measured runs.
+/// Parts of an HTML report that are not in the results file: timelines, recomputed from the scenario in that file, and the
+/// accuracy of the model on measured runs.
 
 #include "io/html/report_page.hpp"
 
@@ -9,13 +9,13 @@
 
 namespace prismopt {
 
-/// `file`: where the results were read from. Where this program no longer reads their scenario as it was meant, the note says so.
+/// `file`: path of the results. If this version cannot read their scenario, the note says so and there are no timelines.
 ReportedStudy reported_study(const Results& results, const std::string& file);
 
-/// Adds the file that `sensitivity --json` wrote. Throws InputError where it is none, or of no plan of the front.
+/// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path);
 
-/// Of the runs that ship.
+/// Accuracy of the model on the measured runs that ship with the program.
 ModelCheck shipped_model_check();
 
 }  // namespace prismopt

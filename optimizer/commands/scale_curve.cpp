@@ -31,7 +31,7 @@ struct Scaled {
     ParallelPlan plan;
 };
 
-/// The scenario and plan on so many GPUs, or why there is none.
+/// The scenario and the plan scaled to this number of GPUs, or why that is impossible.
 std::variant<Scaled, std::string> scaled(const Scenario& scenario, const ParallelPlan& plan, int gpus)
 {
     Scaled result{scenario, plan};
@@ -39,12 +39,12 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
     const int stage = plan.tp * plan.cp;
     const int replica = stage * plan.pp;
     if (gpus % stage != 0 || (gpus >= replica && gpus % replica != 0)) {
-        return gpus < replica ? fmt::format("no whole number of stages of tp*cp = {} GPUs", stage)
-                              : fmt::format("no whole number of replicas of tp*cp*pp = {} GPUs", replica);
+        return gpus < replica ? fmt::format("not a multiple of the tp*cp = {} GPUs of a stage", stage)
+                              : fmt::format("not a multiple of the tp*cp*pp = {} GPUs of a replica", replica);
     }
     p.dp = std::max(1, gpus / replica);
     if (gpus < replica && s.workload.captured) {
-        return "a captured network has the layers that it was captured with";
+        return "the number of layers of a captured network is fixed";
     }
     if (gpus < replica) {
         p.pp = gpus / stage;
@@ -60,18 +60,18 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
         p.group = 0;
         p.schedule = Schedule::one_f_one_b;
     }
-    s.phases.resize(1);  // the curve is of its steps
+    s.phases.resize(1);  // the curve is about its steps
     s.phases.front().global_batch = s.phases.front().global_batch / plan.dp * p.dp;
     if (gpus > s.cluster.gpus) {
         if (s.cluster.nodes_listed()) {
-            return fmt::format("the cluster whose nodes are known has {} GPUs", s.cluster.gpus);
+            return fmt::format("the cluster with known nodes has only {} GPUs", s.cluster.gpus);
         }
         s.cluster.gpus = gpus;
         s.cluster.tiers.back().group_gpus = gpus;
     }
     constexpr double no_memory_limit = -1e3;
     s.memory_headroom = no_memory_limit;
-    s.reliability = {};  // of steps, not of the run
+    s.reliability = {};  // the curve is about steps, not about the run
     p.checkpoint_interval = {};
     if (!s.cluster.nodes_listed()) {
         p.spares = as_configured;
@@ -79,7 +79,7 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
     return result;
 }
 
-/// Probability that a factor of these equally probable values exceeds this; values ascend.
+/// Probability that a factor exceeds `limit`, given its ascending quantiles `values` at the probabilities `nodes`.
 double share_above(const std::vector<double>& values, const std::vector<TailProbability>& nodes, double limit)
 {
     const auto above = std::upper_bound(values.begin(), values.end(), limit);
@@ -166,10 +166,11 @@ std::string scale_curve_text(const ScaleCurve& curve)
 {
     std::string text = fmt::format(
         "quantiles over {}; the same work per GPU at every size\n"
-        "nominal: the step without noise on so many GPUs, which grows with them: collectives of more members take longer\n",
+        "nominal: step time without noise, which grows with the number of GPUs because larger collectives take longer\n",
         population(curve.nodes_known));
-    text += fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  slower than that nominal by more than\n", "GPUs", "pp",
-                        "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
+    text +=
+        fmt::format("{:>7} {:>4} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8}  probability of being slower than nominal by more than\n",
+                    "GPUs", "pp", "dp", "nominal s", "p50", "p5/p50", "p95/p50", "p99/p50");
     text += fmt::format("{:>67}", "");
     for (const double by : slower_by) {
         text += fmt::format(" {:>6.0f}%", 100.0 * by);
@@ -180,7 +181,7 @@ std::string scale_curve_text(const ScaleCurve& curve)
         if (point != curve.points.end() && point->gpus == gpus) {
             text += row_text(*point++);
         } else if (missing != curve.left_out.end() && missing->gpus == gpus) {
-            text += fmt::format("\n{:>7} left out: {}", gpus, missing->why);
+            text += fmt::format("\n{:>7} skipped: {}", gpus, missing->why);
             ++missing;
         }
         text += gpus == PublishedSpread{}.gpus ? published_text() : "";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How variability grows with the number of GPUs: the same work per GPU on 8 to 131,072 of them.
+/// Growth of step-time variability with the number of GPUs: the same work per GPU on 8 to 131,072 GPUs.
 
 #include "io/scenario/scenario.hpp"
 #include "model/prediction.hpp"
@@ -12,7 +12,7 @@
 
 namespace prismopt {
 
-/// More than so much slower than without noise.
+/// Slowdowns relative to the noise-free step whose probabilities are reported.
 inline constexpr std::array slower_by{0.01, 0.02, 0.05, 0.10, 0.20};
 
 struct ScalePoint {
@@ -34,15 +34,15 @@ struct ScaleLeftOut {
 struct ScaleCurve {
     bool nodes_known = false;
     std::vector<ScalePoint> points;
-    std::vector<ScaleLeftOut> left_out;  // sizes that the plan cannot have
+    std::vector<ScaleLeftOut> left_out;  // sizes to which the plan cannot be scaled
 };
 
-/// Weak scaling: replicas of the plan with as many microbatches each; on fewer GPUs than a replica has, a pipeline of fewer stages with
-/// as many layers each. Sizes that do not divide so are left out with the reason, and so are those beyond a cluster whose nodes are known.
-/// The last tier of the network grows with the job. Memory is not judged.
+/// Weak scaling: replicas of the plan with the same number of microbatches each; below one replica, a pipeline with fewer stages
+/// of the same number of layers. Skips, with the reason, sizes for which this does not divide, and sizes beyond a cluster with
+/// known nodes. The last tier of the network grows with the job. Memory is not checked.
 ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const Rung& rung);
 
-/// Tables for people and machines, with the published spread of a job on more than 64,000 GPUs beside ours.
+/// The curve as a text table and as JSON, with the published spread of a job on more than 64,000 GPUs for comparison.
 std::string scale_curve_text(const ScaleCurve& curve);
 std::string scale_curve_json(const ScaleCurve& curve);
 

@@ -26,14 +26,15 @@ namespace {
 
 void add_stop_options(po::options_description& options)
 {
-    add_max_time_option(options, "stop after this wall-clock time with a resumable state, for example \"55 min\"");
+    add_max_time_option(options, "stop after this wall-clock time and save a checkpoint, for example \"55 min\"");
 }
 
-std::string strategy_help() { return fmt::format("how to search: {}", fmt::join(strategy_names(), ", ")); }
+std::string strategy_help() { return fmt::format("search strategy: {}", fmt::join(strategy_names(), ", ")); }
 
 std::string trainer_help()
 {
-    return fmt::format("search only plans that this program can run, as export says it: {}", fmt::join(trainer_names(), ", "));
+    return fmt::format("search only plans that this training framework can run (and export can write): {}",
+                       fmt::join(trainer_names(), ", "));
 }
 
 void take_strategy(const po::variables_map& values, Scenario& scenario)
@@ -56,19 +57,18 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const bool two = no_part == std::errc{} && slash != end && *slash == '/';
         const auto [rest, no_parts] = std::from_chars(two ? slash + 1 : end, end, search.parts);
         if (!two || no_parts != std::errc{} || rest != end || search.part < 1 || search.part > search.parts) {
-            throw InputError(fmt::format("--part {} is no part of a space; write for example --part 3/8", text));
+            throw InputError(fmt::format("--part {} is not K/N with K from 1 to N; write for example --part 3/8", text));
         }
         if (search.strategy != "auto" && search.strategy != "exact" && search.strategy != "racing") {
-            throw InputError(
-                fmt::format("--part needs a strategy that goes through the whole space, and {} does not; add --strategy auto, "
-                            "exact or racing",
-                            search.strategy));
+            throw InputError(fmt::format(
+                "--part needs a strategy that covers the whole space, and {} does not; use --strategy auto, exact or racing",
+                search.strategy));
         }
     }
     if (values.count("max-evaluations") > 0) {
         const auto most = values["max-evaluations"].as<std::int64_t>();
         if (most < 1) {
-            throw InputError(fmt::format("--max-evaluations {} draws no plan; write for example --max-evaluations 5000", most));
+            throw InputError(fmt::format("--max-evaluations {} is less than 1; write for example --max-evaluations 5000", most));
         }
         scenario.search.max_evaluations = static_cast<std::uint64_t>(most);
     }
@@ -83,7 +83,7 @@ void warn_of_pinning(const Call& call)
     }
 }
 
-/// Runs the study and says how it ended.
+/// Runs the study and prints its outcome.
 int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions& options, const Call& call)
 {
     warn_of_pinning(call);
@@ -94,10 +94,10 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
     if (!end.complete) {
         log_warning(end.results.study.outcome.text);
         if (Communicator::launched()) {
-            log_info(
-                fmt::format("exit code {}: the checkpoint is complete; mpirun may call this an aborted job, which it is not (see "
-                            "docs/launch.md; mpirun -q does not)",
-                            exit_call_again));
+            log_info(fmt::format(
+                "exit code {}: the checkpoint is complete; mpirun may report an aborted job, which can be ignored (mpirun -q "
+                "suppresses that message; see docs/launch.md)",
+                exit_call_again));
         }
         return exit_call_again;
     }
@@ -111,14 +111,15 @@ int search_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
-                          "results file (default: the scenario's name with .h5, here)")("force", po::bool_switch(),
-                                                                                        "replace results that exist");
+                          "results file (default: the name of the scenario with .h5, in the current folder)")(
+        "force", po::bool_switch(), "overwrite existing results");
     options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
     options.add_options()("runnable-by", po::value<std::string>()->value_name("TRAINER"), trainer_help().c_str());
-    options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "draw no more plans than these");
+    options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "evaluate at most N plans");
     options.add_options()("part", po::value<std::string>()->value_name("K/N"),
-                          "search the K-th of N parts of the space; prismopt merge joins them");
-    options.add_options()("dry-run", po::bool_switch(), "count the space and measure what a search would cost, without one");
+                          "search part K of N of the space; prismopt merge combines the results");
+    options.add_options()("dry-run", po::bool_switch(),
+                          "count the plans of the space and estimate the cost of a search, without running it");
     add_seed_option(options);
     add_stop_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
@@ -170,7 +171,7 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
         if (scenario) {
             refuse_results_of_another_study(*scenario, study.out);
         } else {
-            log_info(fmt::format("{}: the search has finished, so there is nothing left to do; see prismopt report {}", study.out,
+            log_info(fmt::format("{}: the search is complete, so there is nothing to resume; see prismopt report {}", study.out,
                                  study.out));
         }
         return scenario;

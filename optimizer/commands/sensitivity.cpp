@@ -21,7 +21,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr int least_draws = 128;  // of two steps in a block of fleets
+constexpr int least_draws = 128;  // two steps for each fleet of a block
 constexpr int most_draws = 10'000'000;
 constexpr double most_percent = 1000.0;
 constexpr int most_pairs = 10;
@@ -32,7 +32,7 @@ DrawRange range_of(int draws)
         throw InputError(
             fmt::format("--draws {} is not between {} and {}; write for example --draws 4096", draws, least_draws, most_draws));
     }
-    constexpr int steps = 2;  // tell what a step varies from what a fleet does
+    constexpr int steps = 2;  // separate the variance of steps from that of fleets
     const int block = steps * block_fleets;
     return {0, (draws + block - 1) / block * block_fleets, steps};
 }
@@ -45,9 +45,9 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     for (std::string word; std::getline(words, word, ',');) {
         if (std::find(known.begin(), known.end(), word) == known.end()) {
             const std::string near = nearest(word, known);
-            throw InputError(
-                fmt::format("--only {} is no class of kernels, source of noise or knob of this scenario{}; choose from {}", word,
-                            near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(known)));
+            throw InputError(fmt::format(
+                "--only {} is not a kernel class, noise source or hardware parameter of this scenario{}; choose from {}", word,
+                near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(known)));
         }
         names.push_back(word);
     }
@@ -59,13 +59,12 @@ void refuse(const Infeasible& why, const po::variables_map& values, const Scenar
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
     const std::string example = unnamed ? example_design(scenario) : "";
-    throw InfeasiblePlan(fmt::format("{} the plan cannot run: {}; {}",
-                                     of_point  ? "--point:"
-                                     : unnamed ? "without --design"
-                                               : "--design:",
-                                     why.text(),
-                                     example.empty() ? "change the plan, predict says more of it"
-                                                     : fmt::format("write for example --design \"{}\"", example)));
+    throw InfeasiblePlan(
+        fmt::format("{} the plan is infeasible: {}; {}",
+                    of_point  ? "--point:"
+                    : unnamed ? "without --design,"
+                              : "--design:",
+                    why.text(), example.empty() ? "change the plan" : fmt::format("write for example --design \"{}\"", example)));
 }
 
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)
@@ -73,7 +72,7 @@ SensitivityOptions take_options(const po::variables_map& values, const Scenario&
     SensitivityOptions options;
     options.percent = values["faster"].as<double>();
     if (!(options.percent > 0.0 && options.percent <= most_percent)) {
-        throw InputError(fmt::format("--faster {:g} is not a per cent above 0 and up to {:g}; write for example --faster 10",
+        throw InputError(fmt::format("--faster {:g} is not a percentage above 0 and at most {:g}; write for example --faster 10",
                                      options.percent, most_percent));
     }
     options.pairs = values["pairs"].as<int>();
@@ -92,15 +91,15 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     add_plan_options(options);
-    options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096),
-                          "step draws")("faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
-                                        "by how much kernels and hardware are made faster; latencies shorter")(
+    options.add_options()("draws", po::value<int>()->value_name("N")->default_value(4096), "number of step draws")(
+        "faster", po::value<double>()->value_name("PERCENT")->default_value(10.0),
+        "percentage by which kernels and hardware are made faster, and latencies shorter")(
         "pairs", po::value<int>()->value_name("K")->default_value(3),
-        "also two at a time: of the K strongest sources of noise, and of the K strongest of kernels and hardware; 0: none")(
-        "only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
-        "these classes of kernels, sources of noise and knobs, for example gemm,gpu,node.bandwidth")(
-        "json", po::bool_switch(), "one JSON object instead of text")("svg", po::value<std::string>()->value_name("FILE"),
-                                                                      "write a tornado plot of the changes of p99");
+        "also change pairs: among the K strongest noise sources, and among the K strongest kernels and hardware parameters; 0: "
+        "none")("only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
+                "only these kernel classes, noise sources and hardware parameters, for example gemm,gpu,node.bandwidth")(
+        "json", po::bool_switch(), "print one JSON object instead of text")("svg", po::value<std::string>()->value_name("FILE"),
+                                                                            "write a tornado plot of the changes in p99");
     add_seed_option(options);
     const auto values = parse_options("sensitivity", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -124,7 +123,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);
     const SensitivityOf of{scenario, plan, chosen};
     if (found.effects.empty()) {
-        throw InputError("--only names nothing that varies or can be turned in this scenario; leave it out to see what does");
+        throw InputError("--only names nothing that varies or can be changed in this scenario; leave it out to see all effects");
     }
     if (values->count("svg") > 0) {
         write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});

@@ -21,7 +21,7 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
-constexpr std::size_t kept_bounds = 1024;            // nobody reads them here
+constexpr std::size_t kept_bounds = 1024;            // not read here
 
 struct Count {
     Archive archive;
@@ -45,8 +45,8 @@ Count count_in(const StudyModel& model, std::vector<SweepRange> ranges, const Pa
 int validate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()("json", po::bool_switch(), "one JSON object instead of text");
-    add_max_time_option(options, "give up after this wall-clock time, for example \"1 min\"");
+    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text");
+    add_max_time_option(options, "stop after this wall-clock time, for example \"1 min\"");
     const auto values = parse_options("validate", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -62,7 +62,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     if (archive.feasible() == 0 && whole) {
         refuse_infeasible(scenario, archive);
     }
-    // Combinations spread over a large space may miss what is feasible; branches that its rules allow find more of it.
+    // Combinations spread over a large space may miss all feasible plans; random branches that the rules allow find more of them.
     const std::optional<SpaceEstimate> sample =
         archive.feasible() == 0 ? std::optional(estimate_space(model, pause)) : std::nullopt;
     const double scale = static_cast<double>(size) / static_cast<double>(looked_at);

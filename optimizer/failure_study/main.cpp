@@ -42,12 +42,11 @@ public:
     std::string text()
     {
         std::string text = fmt::format(
-            "# Failures and the training run\n\nWritten by `bash jobs/failure_study` from `{}`: {} on {}, one plan on more and "
-            "more GPUs, "
-            "{} fleets with a\nhistory of failures each. ETTR: productive time over mean training time. p99: of the training "
-            "time, over "
-            "fleets and histories (a cluster that one may get).\nWhat model/README.md, sections 8 and 9, leave out is left out "
-            "here.\n\n"
+            "# Failures and the training run\n\n"
+            "Written by `bash jobs/failure_study` from `{}`: {} on {}, one plan on increasing numbers of GPUs, {} random\n"
+            "samples of GPUs (fleets) with one history of failures each. ETTR: productive time over mean training time. p99: of "
+            "the training time, over fleets and histories.\n"
+            "The limitations in model/README.md, sections 8 and 9, apply.\n\n"
             "![ETTR and p99](failures.svg)\n",
             scenario_.path, scenario_.workload.name, scenario_.cluster.accelerator.name, scenario_.search.confirm.fleets);
         return text + sizes() + intervals() + spares() + causes() + clusters();
@@ -60,12 +59,12 @@ private:
     std::string sizes()
     {
         std::string text =
-            "\n## Size of the job\n\nWith the interval and spares of `[reliability]`. MTBF: mean time between unplanned "
-            "failures. P(late): probability of missing the scenario's deadline. Beside ETTR: Llama 3 405B had more than 90 % "
-            "effective "
-            "training time on 16,384 GPUs\n(arXiv 2407.21783, section 3.3.4). Waiting spares are not counted in cost and energy "
-            "where "
-            "their number is left open.\n";
+            "\n## Size of the job\n\n"
+            "With the interval and spares of `[reliability]`. MTBF: mean time between unplanned failures. P(late): probability "
+            "of missing the deadline of the scenario. For comparison with ETTR: Llama 3 405B had more than 90 % effective "
+            "training time on\n"
+            "16,384 GPUs (arXiv 2407.21783, section 3.3.4). Idle spares are not included in cost and energy if their number is "
+            "unlimited.\n";
         text += header("GPUs", {"MTBF", "Young", "Daly", "optimal", "ETTR", "p50, days", "p99, days", "p99 / p50", "M USD at p99",
                                 "GWh", "t CO2", "P(late)"});
         for (const int gpus : scenario_.space.gpus) {
@@ -93,8 +92,10 @@ private:
             ticks.push_back(interval.si > 0.0 ? time_text(interval.si) : "own");
         }
         std::string text =
-            "\n## Checkpoint interval\n\nETTR / p99 training time in days. Last columns: the interval of the list with the "
-            "least p99, and what the formulas' own\nintervals make of it (p99 over that least one).\n";
+            "\n## Checkpoint interval\n\n"
+            "ETTR / p99 training time in days. Last columns: the interval of the list with the lowest p99, and the intervals of "
+            "the formulas\n"
+            "with their p99 relative to that lowest one.\n";
         std::vector<std::string> columns = ticks;
         columns.insert(columns.end(), {"best", "Young's", "Daly's", "optimal"});
         text += header("GPUs", columns);
@@ -137,8 +138,10 @@ private:
             ticks.push_back(count == as_configured ? "own" : fmt::format("{}", count));
         }
         std::string text =
-            "\n## Spare nodes\n\nETTR / p99 training time in days with so many nodes that wait; a failed node under repair "
-            "comes back as a spare. Last column: the number of the list\nwith the least cost at p99, spares paid for.\n";
+            "\n## Spare nodes\n\n"
+            "ETTR / p99 training time in days by number of spare nodes; a repaired node returns as a spare. Last column: the "
+            "number of the list\n"
+            "with the lowest cost at p99, including the spares.\n";
         std::vector<std::string> columns = ticks;
         columns.emplace_back("cheapest");
         text += header("GPUs", columns);
@@ -173,8 +176,7 @@ private:
         }
         constexpr double thousand_hours = 3.6e6;
         std::string text = fmt::format(
-            "\n## What is lost, by cause\n\nThousands of GPU-hours of a run on {} GPUs, means; {:.1f} more stand "
-            "still for checkpoints.\n",
+            "\n## Lost time by cause\n\nMean thousands of GPU-hours of a run on {} GPUs; {:.1f} more are lost to checkpoints.\n",
             gpus, p->run.checkpoint_gpu_s / thousand_hours);
         text += header("cause", {"times", "work done again", "detection and restart", "waiting for nodes"});
         for (const NamedLoss& row : p->run.losses) {
@@ -198,8 +200,9 @@ private:
             cause.gaps = cause.planned ? cause.gaps : GapLaw{GapFamily::weibull, 2.0};
         }
         std::string text =
-            "\n## Clusters in time and by node\n\nThe same rates: as a Poisson process on equal nodes, as the scenario has "
-            "them, and with Weibull gaps of cv 2 for every cause. ETTR / p99 days.\n";
+            "\n## Clustering in time and by node\n\n"
+            "The same rates: as a Poisson process on identical nodes, as in the scenario, and with Weibull gaps of cv 2 for "
+            "every cause. ETTR / p99 days.\n";
         text += header("GPUs", {"Poisson", "scenario", "all in clusters"});
         for (const int gpus : scenario_.space.gpus) {
             text += fmt::format("\n| {} |", gpus);

@@ -16,7 +16,7 @@ FailureStudy::FailureStudy(const Scenario& scenario) : scenario_(scenario), mode
     ParallelPlan any;
     for_axes(any, scenario.space, [&](std::string_view axis, auto&, const auto& values) {
         if (values.size() > 1 && axis != "checkpoint_interval" && axis != "spares") {
-            throw InputError(fmt::format("{}: [space] {} has {} choices; a study of failures compares one plan: leave one",
+            throw InputError(fmt::format("{}: [space] {} has {} choices; the failure study compares one plan, so keep one choice",
                                          scenario.path, axis, values.size()));
         }
     });

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The runs that the failure study compares: one plan on several numbers of GPUs, with every interval and number of spares.
+/// Runs of the failure study: one plan on several numbers of GPUs, with every checkpoint interval and number of spares.
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
@@ -13,12 +13,13 @@ namespace prismopt {
 
 class FailureStudy {
 public:
-    /// The scenario's axes other than gpus, checkpoint_interval and spares must have one choice each. Throws InputError otherwise.
+    /// The scenario's axes other than gpus, checkpoint_interval and spares must have one choice each. Throws InputError
+    /// otherwise.
     explicit FailureStudy(const Scenario& scenario);
 
-    /// Interval zero: as [reliability] says. Spares as_configured: same. Nothing where the run cannot work.
+    /// Interval zero and spares as_configured: as in [reliability]. Nothing if the run is infeasible.
     std::optional<Prediction> run(int gpus, Seconds interval, int spares);
-    /// The same with other failures.
+    /// The run with other failures.
     std::optional<Prediction> run(int gpus, const Reliability& reliability);
 
 private:

@@ -10,19 +10,19 @@
 
 namespace prismopt {
 
-/// Accelerators, stacks and links by name, as the catalog has them or with other constants.
+/// Accelerators, stacks and links by name, with the constants of the catalog or others.
 struct Machines {
     std::map<std::string, Accelerator> accelerators;  // without a stack
     std::map<std::string, SoftwareStack> stacks;
     std::map<std::string, NetworkTier> links;
 
     static Machines of_catalog();
-    /// The run's cluster made of these.
+    /// The cluster of a run, built from these.
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// One constant. What is fitted is its logarithm, with a normal prior: `value` is believed to within `spread`, or the value of its
-/// relative (the same chip in another package, the next release of a framework) to within half of that.
+/// One constant. Its logarithm is fitted, with a normal prior: mean log(`value`) and standard deviation `spread`; or, if it has a
+/// relative (the same chip in another package, the next release of a framework), that constant's value and half of `spread`.
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;
@@ -31,17 +31,17 @@ struct FitConstant {
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
-    std::string relative{};  // name of a constant that it is believed to be near, where that is fitted too
+    std::string relative{};  // name of the constant that is its prior mean, if that is fitted too
 
     std::string name() const { return group + "." + key; }
-    /// Whether the run's time may depend on it.
+    /// Whether the time of the run may depend on it.
     bool concerns(const MeasuredRun& run) const;
 };
 
-/// Constants of all machines that the runs use, as they are believed before any run.
+/// Constants of all machines that the runs use, at their prior values.
 std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs);
 
-/// Sets a constant in all its entries.
+/// Sets a constant in all entries that share it.
 void set_constant(Machines& machines, const FitConstant& constant, double value);
 
 }  // namespace prismopt

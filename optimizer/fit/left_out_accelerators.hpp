@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far the model is off on an accelerator that was never measured.
+/// Error of the model on accelerators that were not measured.
 
 #include "optimizer/fit/least_squares.hpp"
 
@@ -9,20 +9,20 @@
 
 namespace prismopt {
 
-/// Rows of a measured accelerator, predicted with the shares of the peak that were fitted to another one, as for a chip that is described
-/// by its datasheet alone: peaks and bandwidths are its own.
+/// Rows of a measured accelerator, predicted with its own peaks and bandwidths but with the shares of the peak that were fitted
+/// to another accelerator, as for a chip that is known from its datasheet only.
 struct BorrowedShares {
     std::string measured;
     std::string shares_of;
     std::vector<double> errors;  // [row]: log(predicted / measured)
-    std::vector<double> needed;  // [row]: deviation beside the scatter for which the error is at its 95 % limit
+    std::vector<double> needed;  // [row]: standard deviation beyond the scatter that puts the error on its 95 % limit
     std::vector<double> weight;
 };
 
-/// Every pair of accelerators that share no fitted constant but those of all.
+/// Every pair of accelerators that share no fitted constant except those common to all.
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
-/// The deviation beside the scatter that holds 95 % of these rows (by weight) inside their 95 % limits.
+/// Standard deviation beyond the scatter that puts 95 % of these rows (by weight) inside their 95 % intervals.
 double unmeasured_deviation(const std::vector<BorrowedShares>& pairs);
 
 }  // namespace prismopt

@@ -79,7 +79,7 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
 struct LeftOutSource {
     std::string name;
     std::vector<double> errors;
-    std::vector<double> known;  // of the rows whose accelerator and stack other sources have
+    std::vector<double> known;  // of the rows whose accelerator and stack occur in other sources
     std::vector<LeftOut> rows;
 };
 
@@ -91,8 +91,8 @@ bool in_others(const FittedRow& row, const std::vector<FittedRow>& others)
            any([&c](const FittedRow& o) { return o.run.cluster.stack.name == c.stack.name; });
 }
 
-/// Each source predicted by constants that were fitted to the others, from what was believed before any run: what only the left-out
-/// source tells stays as believed.
+/// Predicts each source with constants fitted to the other sources, starting from the priors. Constants that only the left-out
+/// source determines keep their prior values.
 std::vector<LeftOutSource> leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
                                          const NoiseByProfile& noise)
 {
@@ -134,7 +134,7 @@ double widening_of(const std::vector<LeftOutSource>& sources)
     return widening_of(rows);
 }
 
-/// Known: rows whose accelerator and stack other sources have. Inside: per cent of the rows inside their 95 % limits.
+/// Known: rows whose accelerator and stack occur in other sources. Inside: percentage of rows inside their 95 % interval.
 void print_left_out(const std::vector<LeftOutSource>& sources, double widening)
 {
     fmt::print("\nleft out of the fit{:<25}{:>6}{:>9}{:>10}{:>10}{:>7}{:>9}\n", "", "rows", "mean %", "median %", "inside %",
@@ -149,12 +149,12 @@ void print_left_out(const std::vector<LeftOutSource>& sources, double widening)
                    100.0 * e.median, 100.0 * static_cast<double>(inside) / static_cast<double>(source.rows.size()),
                    source.known.size(), known);
     }
-    fmt::print("\nvariance of the constants widened {:.3g} times, so that 95 % of these rows (by weight) are inside\n", widening);
+    fmt::print("\nvariance of the constants multiplied by {:.3g}, so that 95 % of these rows (by weight) are inside\n", widening);
 }
 
 void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
 {
-    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "by the shares of", "rows", "mean %", "bias %");
+    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "with the shares of", "rows", "mean %", "bias %");
     for (const BorrowedShares& pair : pairs) {
         double absolute = 0.0;
         double bias = 0.0;
@@ -165,16 +165,18 @@ void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
         fmt::print("{:<26}{:<26}{:>6}{:>9.1f}{:>+9.1f}\n", pair.measured, pair.shares_of, pair.errors.size(), 100.0 * absolute,
                    100.0 * bias);
     }
-    fmt::print("\ndeviation of an accelerator that was not measured: {:.3f}, which holds 95 % of these rows (by weight)\n",
-               deviation);
+    fmt::print(
+        "\nstandard deviation of an accelerator that was not measured: {:.3f}, which covers 95 % of these rows (by weight)\n",
+        deviation);
 }
 
 int run(int argc, char** argv)
 {
     po::options_description options("Options");
-    options.add_options()("help,h", "this text")("data", po::value<std::string>()->value_name("DIR"), "folder of measured runs")(
-        "write", po::value<std::string>()->value_name("CATALOG"), "put the constants into the catalog of this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each source, and predict it (--write does, too)");
+    options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
+                                                       "folder of measured runs")(
+        "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
+        "leave-one-out", po::bool_switch(), "fit again without each source and predict that source (implied by --write)");
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;

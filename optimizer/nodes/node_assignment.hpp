@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which known nodes serve which place of a plan, so that the p99 of the step is least.
+/// Assignment of known nodes to the places of a plan, for the lowest p99 step time.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/sampler.hpp"
@@ -14,15 +14,16 @@ namespace prismopt {
 struct NodeAssignment {
     std::vector<float> node;  // [place in the order of placement]: factor
     double p99_s = 0.0;
-    double bound_s = 0.0;      // no seating has less: see seat_bound()
-    double worst_p99_s = 0.0;  // of all that were judged
+    double bound_s = 0.0;      // lower bound of all assignments: see seat_bound()
+    double worst_p99_s = 0.0;  // highest p99 of all evaluated assignments
     bool exact = false;
-    bool cut = false;  // the moves ended at options.most_judged
+    bool cut = false;  // the local search ended at options.most_judged
     std::size_t judged = 0;
 };
 
-/// `factors`: of all nodes that there are, at least as many as the plan uses; those left over are spares. `starts`: [place] factors to
-/// set out from. All are judged on the same draws. Replicas whose nodes lie together may change places.
+/// `factors`: slowdown factors of all nodes, at least as many as the plan uses; the rest are spares. `starts`: initial
+/// assignments, as [place] factors. All assignments are evaluated on the same draws. Replicas whose nodes are neighbours may
+/// change places.
 NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise, std::span<const float> factors,
                           std::span<const std::vector<float>> starts, const DrawRange& range, const SamplerOptions& sampler,
                           const SeatingOptions& options);

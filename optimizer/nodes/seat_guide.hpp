@@ -1,6 +1,6 @@
 #pragma once
 
-/// How slow replicas are on known nodes, without noise: cheap, so that many seatings can be weighed before one is judged.
+/// Noise-free step times of replicas on known nodes: a cheap guide that ranks many assignments before one is evaluated.
 
 #include "model/step/graph/execution_graph.hpp"
 
@@ -12,15 +12,15 @@ namespace prismopt {
 
 class SeatGuide {
 public:
-    /// `fastest`: the least factor.
+    /// `fastest`: the smallest factor.
     SeatGuide(const ExecutionGraph& graph, float fastest);
 
-    /// Sum over the replicas that these first places serve in full, of a high power of their step over that on the fastest nodes: one that
-    /// is slower by some per cent outweighs many others, as it does in the p99 of the slowest.
+    /// Sum over the replicas that these first places serve in full of a high power of the step time relative to the fastest
+    /// nodes: a replica that is a few percent slower outweighs many others, as it does in the p99 of the slowest replica.
     double operator()(std::span<const float> nodes);
 
 private:
-    /// Of a replica of graph_, as a share of the step on the fastest nodes.
+    /// Step time of a replica of graph_, relative to the step on the fastest nodes.
     double step(int replica);
 
     ExecutionGraph graph_;

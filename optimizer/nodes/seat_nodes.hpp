@@ -1,6 +1,6 @@
 #pragma once
 
-/// The nodes of a known cluster, seated for the least p99 of a plan's step.
+/// Assignment of the nodes of a known cluster to a plan, for the lowest p99 step time.
 
 #include "model/predictor.hpp"
 #include "model/step/sample/sampler.hpp"
@@ -12,7 +12,7 @@ namespace prismopt {
 
 struct NodeSeat {
     int first_gpu = 0;  // in the order of placement
-    int node = 0;       // of the cluster's list
+    int node = 0;       // index in the list of the cluster
     double factor = 1.0;
     int replica = 0;  // of its first GPU
     int stage = 0;
@@ -20,17 +20,17 @@ struct NodeSeat {
 
 struct SeatedNodes {
     std::vector<NodeSeat> seats;
-    std::vector<double> factors;  // [node]: those of the seats, in their order; then of the nodes left over
-    double given_p99_s = 0.0;     // of the first phase's step, in the order that the plan says
-    double least_p99_s = 0.0;     // as seated; by the same draws, which chose it
-    double bound_p99_s = 0.0;     // by the same draws: no seating of the cluster's nodes has less
-    bool exact = false;           // all ways were judged, not only moves
-    bool cut = false;             // the moves ended because as many ways were judged as may be
-    bool work_limits = false;     // these are fewer than usual: each takes long
+    std::vector<double> factors;  // [node]: factors in the order of the seats, then those of the remaining nodes
+    double given_p99_s = 0.0;     // p99 step time of the first phase in the node order of the plan
+    double least_p99_s = 0.0;     // with this assignment, on the same draws that selected it
+    double bound_p99_s = 0.0;     // lower bound of all assignments, on the same draws
+    bool exact = false;           // all assignments were evaluated; false: local search
+    bool cut = false;             // the local search stopped at its limit of evaluations
+    bool work_limits = false;     // the limit is lower than usual, because evaluations are expensive
     std::size_t judged = 0;
 };
 
-/// The fastest nodes sit, as many as the plan fills; the others stand by. The plan must be feasible, and the cluster's nodes known.
+/// Assigns the fastest nodes, as many as the plan needs. The plan must be feasible, and all nodes of the cluster known.
 SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& sampler);
 
 /// A table with the columns first_gpu, node, factor, replica, stage.

@@ -42,7 +42,7 @@ CoreSet cores_of(pid_t process)
     return {.processors = CPU_COUNT(&mask), .cores = static_cast<int>(cores.size())};
 }
 
-/// The number an environment variable begins with (OMP_NUM_THREADS may be a list, outermost level first); 0 without one.
+/// The number at the beginning of an environment variable (OMP_NUM_THREADS may be a list, outermost level first), or 0.
 int environment_number(const char* name)
 {
     const char* text = std::getenv(name);
@@ -61,20 +61,22 @@ std::string binding_advice(const CoreBinding& binding)
         return {};  // unknown
     }
     if (binding.threads > rank.processors && cores_each > rank.cores) {
-        return fmt::format("this rank may use {} of {} but runs {}: {} pinned it; {}", rank.cores, counted(machine.cores, "core"),
-                           counted(binding.threads, "thread"), binding.ranks > 0 ? "mpirun" : "its launcher",
+        return fmt::format("this rank may use {} of {} but runs {}: {} set this binding; {}", rank.cores,
+                           counted(machine.cores, "core"), counted(binding.threads, "thread"),
+                           binding.ranks > 0 ? "mpirun" : "its launcher",
                            launch_remedy(ranks, std::min(binding.threads, cores_each)));
     }
     if (binding.threads > rank.processors) {
-        return fmt::format("this rank runs {} on {}, so they take turns; set OMP_NUM_THREADS={}",
+        return fmt::format("this rank runs {} on {}, which oversubscribes them; set OMP_NUM_THREADS={}",
                            counted(binding.threads, "thread"), counted(rank.cores, "core"), rank.cores);
     }
     if (binding.ranks > 0 && rank.cores == 1 && ranks < machine.cores) {
-        return fmt::format("mpirun pinned {} to one core each and {} of {} idle; use more ranks, or {}", counted(ranks, "rank"),
-                           machine.cores - ranks, counted(machine.cores, "core"), launch_remedy(ranks, cores_each));
+        return fmt::format("mpirun bound {} to one core each and leaves {} of {} idle; use more ranks, or {}",
+                           counted(ranks, "rank"), machine.cores - ranks, counted(machine.cores, "core"),
+                           launch_remedy(ranks, cores_each));
     }
     if (binding.threads > 1 && ranks * binding.threads > machine.processors) {
-        return fmt::format("{} of {} share {}, so they take turns; set OMP_NUM_THREADS={}", counted(ranks, "rank"),
+        return fmt::format("{} of {} share {}, which oversubscribes them; set OMP_NUM_THREADS={}", counted(ranks, "rank"),
                            counted(binding.threads, "thread"), counted(machine.cores, "core"), cores_each);
     }
     return {};

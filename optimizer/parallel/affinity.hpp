@@ -1,28 +1,29 @@
 #pragma once
 
-/// Whether this rank may use the cores that its threads need.
+/// Check that this rank may use the cores that its threads need.
 
 #include <string>
 
 namespace prismopt {
 
-/// Processors that a process may use; a core with simultaneous multithreading counts once in `cores`, each time in `processors`.
+/// Processors that a process may use. A core with simultaneous multithreading counts once in `cores` and once per thread in
+/// `processors`.
 struct CoreSet {
     int processors = 0;
     int cores = 0;
 };
 
 struct CoreBinding {
-    CoreSet rank;     // what this rank may use
-    CoreSet machine;  // what the process that started it may use: the machine, or its share in a batch job
-    int ranks = 0;    // that mpirun started on this machine; 0: not started by mpirun
-    int threads = 1;  // that this rank will run
+    CoreSet rank;     // available to this rank
+    CoreSet machine;  // available to its parent process: the machine, or the share of a batch job
+    int ranks = 0;    // started by mpirun on this machine; 0: not started by mpirun
+    int threads = 1;  // of this rank
 };
 
-/// Empty when all is well, else what is wrong and how to start the program instead.
+/// What is wrong with the binding and how to start the program instead; empty if nothing is wrong.
 std::string binding_advice(const CoreBinding& binding);
 
-/// The same for this process. `threads` = 0: as many as OpenMP takes, which is OMP_NUM_THREADS, else all that the rank may use.
+/// binding_advice() for this process. `threads` = 0: the OpenMP default, OMP_NUM_THREADS or all processors of the rank.
 std::string affinity_warning(int threads);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Plain values to bytes and back, for messages between ranks of one program and for the journal.
+/// Serialisation of plain values, for messages between ranks and for the journal.
 
 #include "optimizer/parallel/communicator.hpp"
 
@@ -47,7 +47,7 @@ private:
     Message bytes_;
 };
 
-/// Throws std::runtime_error when the bytes end early.
+/// Reads values back. Throws std::runtime_error if the bytes are truncated.
 class Unpacker {
 public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -56,7 +56,7 @@ public:
     requires std::is_trivially_copyable_v<T> Unpacker& operator>>(T& value)
     {
         if (bytes_.size() < sizeof value) {
-            throw std::runtime_error("a message or journal record is cut short");
+            throw std::runtime_error("a message or journal record is truncated");
         }
         std::memcpy(&value, bytes_.data(), sizeof value);
         bytes_ = bytes_.subspan(sizeof value);
@@ -77,7 +77,7 @@ public:
         values.clear();
         if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
             if (bytes_.size() / sizeof(T) < count) {
-                throw std::runtime_error("a message or journal record is cut short");
+                throw std::runtime_error("a message or journal record is truncated");
             }
             values.resize(count);
             if (count > 0) {

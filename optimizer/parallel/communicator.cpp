@@ -126,7 +126,7 @@ int message_count(std::size_t bytes)
     constexpr auto limit = static_cast<std::size_t>(std::numeric_limits<int>::max());
     if (bytes > limit) {
         throw std::runtime_error(fmt::format(
-            "a message of {} bytes exceeds the {} bytes that MPI sends at once; use smaller blocks of draws", bytes, limit));
+            "a message of {} bytes exceeds the limit of {} bytes per MPI message; use smaller blocks of draws", bytes, limit));
     }
     return static_cast<int>(bytes);
 }
@@ -160,7 +160,7 @@ Communicator Communicator::world(int& argc, char**& argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     if (provided < MPI_THREAD_FUNNELED) {
         throw std::runtime_error(
-            "this MPI library cannot run beside OpenMP threads (no MPI_THREAD_FUNNELED); build it with threads");
+            "this MPI library does not support OpenMP threads (MPI_THREAD_FUNNELED); build it with thread support");
     }
     auto world = std::make_unique<World>();
     MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
@@ -206,7 +206,7 @@ std::optional<Arrival> Communicator::try_receive()
 std::optional<Arrival> Communicator::receive(const std::function<bool()>& give_up)
 {
     if (size() == 1) {
-        throw std::logic_error("a team of one has nobody to receive from");
+        throw std::logic_error("receive() needs a team of at least two ranks");
     }
     std::optional<Arrival> arrival;
     wait_until([&] { return (arrival = try_receive()).has_value() || give_up(); });

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Ranks and the messages between them. The source of this header is the only one that knows MPI.
+/// Ranks and the messages between them. Only the source file of this header uses MPI.
 
 #include <cstddef>
 #include <functional>
@@ -17,24 +17,24 @@ using Message = std::vector<std::byte>;
 /// A message and the rank that sent it.
 using Arrival = std::pair<int, Message>;
 
-/// `bytes` as the count MPI takes; std::runtime_error beyond 2^31 - 1.
+/// `bytes` as an MPI count. Throws std::runtime_error beyond 2^31 - 1.
 int message_count(std::size_t bytes);
 
-/// A team of ranks. Waiting ranks sleep: an idle one leaves its core to others.
+/// A team of ranks. Waiting ranks sleep, so an idle rank leaves its core to others.
 class Communicator {
 public:
-    /// A team of one, which needs no MPI.
+    /// A team of one rank, without MPI.
     Communicator();
 
-    /// All ranks that mpirun or srun started. To be created once, before anything else in main.
+    /// All ranks that mpirun or srun started. Create it once, before anything else in main.
     static Communicator world(int& argc, char**& argv);
-    /// Whether a launcher of parallel programs that we know started this process.
+    /// Whether a known launcher of parallel programs started this process.
     static bool launched();
-    /// Name and version of the MPI library that runs.
+    /// Name and version of the MPI library in use.
     static std::string library_version();
 
-    /// Waits for the other ranks, then ends MPI. While an exception passes it does neither, for the others may wait for
-    /// this rank: the launcher then ends the job when the process exits. An exception caught earlier needs `abort`.
+    /// Waits for the other ranks, then finalises MPI. Does neither during stack unwinding, because the other ranks may wait for
+    /// this one: the launcher then ends the job when the process exits. After an exception that was caught, call `abort`.
     ~Communicator();
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
@@ -42,22 +42,22 @@ public:
     int rank() const;
     int size() const;
 
-    /// Returns at once and keeps the message until it has gone, so two ranks may send to each other before they receive.
+    /// Returns at once and keeps the message until it is sent, so two ranks may send to each other before they receive.
     void send(int to, Message message);
 
     /// The next message that has arrived completely, from any rank; messages of one rank stay in order.
     std::optional<Arrival> try_receive();
 
-    /// The same, waiting for one; nothing once `give_up`, which is asked all the time, is true.
+    /// Waits for the next message. Returns nothing once `give_up`, which is polled, is true.
     std::optional<Arrival> receive(const std::function<bool()>& give_up);
     Arrival receive();
 
-    /// The message of rank 0, on every rank; each rank must call it. `look` is called all the time while it waits.
+    /// Returns the message of rank 0 on every rank; each rank must call it. Calls `look` repeatedly while waiting.
     Message broadcast(Message message, const std::function<void()>& look = {});
 
-    /// A signal that a rank other than 0 got, for rank 0; at most once.
+    /// Forwards a signal that a rank other than 0 received to rank 0; at most once.
     void pass_on(int signal);
-    /// Rank 0: a signal that another rank has passed on, or nothing.
+    /// Rank 0: a signal that another rank has forwarded, or nothing.
     std::optional<int> passed_on();
 
     /// Ends the process on all ranks.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Ordered work over a team of ranks.
+/// Distribution of ordered work items over a team of ranks.
 
 #include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/stop.hpp"
@@ -16,55 +16,57 @@
 
 namespace prismopt {
 
-/// Hands out items on demand, returns results in the order of submission, whoever computed them and when.
+/// Assigns items to ranks on demand and returns results in the order of submission, whichever rank computed them.
 ///
-/// Every rank has one, with the same `work`; rank 0 submits and asks, the others serve. A worker has two items or some more, so
-/// it seldom waits for rank 0, which computes items itself in a small team: those that nobody has, then those that a worker has not begun.
-/// One that the worker began in that moment is worked on twice, and the later result dropped.
+/// Every rank has one, with the same `work`; rank 0 submits items and collects results, the other ranks serve. A worker holds two
+/// or more items, so it seldom waits for rank 0. In a small team rank 0 also computes items: first unassigned ones, then those
+/// that a worker has not started. An item that the worker starts at that moment is computed twice, and the later result is
+/// dropped.
 class Crew {
 public:
     using Work = std::function<Message(const Message&)>;
     using Stop = std::function<bool()>;
 
-    /// What a rank did. The rest of its time went into messages and whatever its caller does.
+    /// Time account of a rank. The rest of its time went into messages and its caller.
     struct Account {
         std::uint64_t items = 0;
         double busy_s = 0.0;  // in `work`
         double idle_s = 0.0;  // waiting for an item or, on rank 0, for a result
     };
 
-    /// `stop`: whether the run is to stop, asked several times a second, whatever a rank does; only rank 0's answer counts.
+    /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer of rank 0 counts.
     Crew(Communicator& team, Work work, Stop stop = {});
 
-    /// What an earlier run left of items: some are done already, wholly or in parts.
+    /// Results of an earlier run: items that are complete or partly done.
     struct Memory {
-        std::function<std::optional<Message>(const Message& item)> missing;  // what is still to be worked on
+        std::function<std::optional<Message>(const Message& item)> missing;  // the part that is still to be computed
         std::function<Message(const Message& item, const Message& result)>
-            complete;  // the item's result, with that of the missing
+            complete;  // the result of the whole item, from that of the missing part
     };
-    /// Rank 0, before the first item.
+    /// Call on rank 0, before the first item.
     void remember(Memory memory) { memory_ = std::move(memory); }
 
-    // Rank 0. What `work` throws here passes through `next`; the caller is to end the team with `abort`.
+    // Rank 0. Exceptions of `work` pass through `next`; the caller then ends the team with `abort`.
     void submit(Message item);
-    Message next();  // result of the oldest item not yet returned; needs one outstanding. Throws Stopped where the run is to stop
+    Message next();  // result of the oldest outstanding item; there must be one. Throws Stopped if the run is to stop
     std::size_t outstanding() const { return outstanding_.size(); }
-    void release();  // ends `serve` on the other ranks and drops what is outstanding; once
+    void release();  // ends `serve` on the other ranks and drops outstanding items; call once
 
-    /// The other ranks: works until released. What `work` throws is printed and ends the program on all ranks with code 1.
+    /// The other ranks: computes items until released. An exception of `work` is printed and ends the program on all ranks with
+    /// code 1.
     void serve();
 
-    /// Long work calls it in between. Throws Stopped where the result is not wanted any more: the run is to stop, or is released.
+    /// Called by long work. Throws Stopped if the result is no longer needed: the run is to stop, or the rank was released.
     void pause();
 
-    /// By rank; of ranks other than this one on rank 0 only, as of their newest result, and after `release` to their end.
+    /// Accounts by rank. Those of other ranks are known on rank 0 only: as of their latest result, and complete after `release`.
     const std::vector<Account>& accounts() const { return accounts_; }
-    /// Of the time of all ranks since the crew began, by these accounts.
+    /// Idle share of the time of all ranks since the start, by these accounts.
     double idle_share() const;
 
 private:
     struct Outstanding {
-        Message item;  // whole, where there is a memory
+        Message item;  // the whole item, if there is a memory
         std::optional<Message> result;
     };
     struct Parcel {
@@ -73,7 +75,7 @@ private:
     };
 
     bool computes() const;  // rank 0
-    /// Changes what a rank holds.
+    /// Changes the items that a rank holds.
     template <class Change>
     void with_held(int rank, Change change);
     std::optional<Parcel> take_back();
@@ -97,14 +99,14 @@ private:
         Parcel parcel;
         bool taken_back = false;
     };
-    std::set<std::pair<std::size_t, int>> load_;  // items held, rank: the least busy first
-    std::vector<std::deque<Held>> held_;          // [rank - 1]: what a worker has and has not answered, as it was handed out
+    std::set<std::pair<std::size_t, int>> load_;  // (items held, rank), the least busy first
+    std::vector<std::deque<Held>> held_;          // [rank - 1]: items of a worker without result, in the order of assignment
     std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
     std::deque<Outstanding> outstanding_;         // oldest_, oldest_ + 1, ...
-    std::deque<Parcel> waiting_;                  // which nobody has yet, in order
+    std::deque<Parcel> waiting_;                  // not assigned yet, in order
     Memory memory_;
     // The other ranks:
-    std::deque<Parcel> items_;  // to be worked on
+    std::deque<Parcel> items_;  // to be computed
     bool released_ = false;
 };
 

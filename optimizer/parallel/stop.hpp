@@ -12,29 +12,29 @@
 
 namespace prismopt {
 
-/// From now on SIGUSR1 and SIGTERM set a flag instead of ending the process. On every rank: launchers signal all of them, users one.
+/// Makes SIGUSR1 and SIGTERM set a flag instead of ending the process. Call it on every rank: launchers signal all ranks, users
+/// one.
 void catch_stop_signals();
 
-/// Its clock starts when it is made: first of all.
+/// Request to stop. Its clock starts at construction, so construct it first.
 class StopRequest {
 public:
     StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team);
 
-    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time"), or nothing; a signal to another rank counts as its own. The other
-    /// ranks leave the decision to rank 0: they pass on the signal that they got and say nothing. To be called several times a
-    /// second, also while waiting.
+    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time"), or nothing; includes signals to other ranks. The other
+    /// ranks forward their signals to rank 0 and return nothing. Call it several times per second, also while waiting.
     std::optional<std::string> reason() const;
 
 private:
     Communicator& team_;
     std::optional<std::chrono::steady_clock::time_point> deadline_;
-    mutable int signal_ = 0;  // that rank 0 knows of, or that another rank has passed on
+    mutable int signal_ = 0;  // known to rank 0, or forwarded by this rank
 };
 
-/// What long work calls in between, several times a second. It throws where the work is to be given up.
+/// Function that long work calls several times per second. It throws to cancel the work.
 using Pause = std::function<void()>;
 
-/// Work was given up, because the run stops. The text says why.
+/// Thrown to cancel work because the run stops. The text gives the reason.
 class Stopped : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

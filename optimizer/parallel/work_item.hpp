@@ -1,6 +1,6 @@
 #pragma once
 
-/// The two kinds of work that ranks exchange, and their results, as bytes. The same bytes go into the journal.
+/// Work items and their results as bytes, for messages between ranks and for the journal.
 
 #include "model/base/random.hpp"
 #include "model/predictor.hpp"
@@ -12,7 +12,7 @@
 
 namespace prismopt {
 
-/// Some draws of a few points, sampled together: those whose plans share a schedule share its random numbers.
+/// A block of draws of several points, sampled together: plans that share a schedule share its random numbers.
 struct DrawBlock {
     std::vector<std::uint64_t> points;
     DrawRange range;
@@ -24,7 +24,7 @@ using WorkItem = std::variant<SweepRange, DrawBlock>;
 Message encode(const WorkItem& item);
 WorkItem decode_item(const Message& bytes);
 
-/// By point, in the order of the block.
+/// Draws by point, in the order of the block.
 Message encode(const std::vector<PhaseDraws>& draws);
 std::vector<PhaseDraws> decode_draws(const Message& bytes);
 

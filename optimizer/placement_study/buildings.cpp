@@ -86,7 +86,7 @@ public:
             }
         }
         if (feasible.empty()) {
-            throw InputError("no plan of the study's [space] fits the cluster; give more choices of pp or recompute");
+            throw InputError("no plan in [space] of the study is feasible on the cluster; add choices of pp or recompute");
         }
         std::stable_sort(feasible.begin(), feasible.end(), [](const Judged& a, const Judged& b) { return a.mean_s < b.mean_s; });
         feasible.resize(std::min(judged, feasible.size()));
@@ -158,7 +158,7 @@ Cell judge(const Scenario& scenario, const NoiseTables& noise, const Haul& haul,
 /// Largest and least gains over production and baseline by circuit, over all latencies.
 std::string gains(const std::vector<Cell>& cells)
 {
-    std::string text = "Gains by circuit, from the least to the largest over the latencies:\n\n" +
+    std::string text = "Range of the gains over the latencies, by circuit:\n\n" +
                        table_head({"buildings", "circuit", "over production", "over baseline"});
     for (std::size_t first = 0; first < cells.size(); first += latencies_s.size()) {
         const auto of_latencies = std::span(cells).subspan(first, latencies_s.size());
@@ -188,23 +188,23 @@ std::string report(const Judged& home, const std::vector<Cell>& cells)
 {
     std::string text = fmt::format(
         "# One job over 1, 2 and 4 buildings\n\n"
-        "Written by `bash jobs/buildings_study` from jobs/scenarios/buildings.toml: Llama 3 405B on 32,768 H100, 16M tokens a "
-        "step. All "
-        "p99 are of the\n"
-        "fleet (over the GPUs that one may get). In one building the best plan is {}\nwith a step of {:.2f} s (p99).\n\n"
-        "- best: plan, crossing dimension, order and schedule chosen for the haul; collectives per building, then across (the "
-        "fastest "
-        "counts); the {} plans that are\n  best without noise are drawn, and those of production and baseline.\n"
-        "- naive: the best plan of one building, its stages dealt out over the buildings one by one, so that each boundary "
-        "crosses, as a\n  scheduler deals nodes cyclically: the far end of what can go wrong, not a rival.\n"
-        "- production: the same plan in the usual order (tensor, pipeline, data: replicas cross), gradients in one flat ring "
-        "through all "
-        "members.\n"
-        "- baseline: as production, but the plan searched for the haul.\n\n"
-        "A building's circuit carries 1 part in 512 ... 8 of its GPUs' links (400 Gb/s each), shared by all that crosses; "
-        "latency is one "
-        "way; one step in fifty meets\nit at half its rate. Gains are time over the best plan's, less one, at "
-        "p99.\n\n![gains](buildings.svg)\n\n",
+        "Written by `bash jobs/buildings_study` from jobs/scenarios/buildings.toml: Llama 3 405B on 32,768 H100, 16M tokens per "
+        "step. All p99\n"
+        "quantiles include the luck of which GPUs the job gets. In one building the best plan is {}\n"
+        "with a step of {:.2f} s (p99).\n\n"
+        "- best: plan, crossing dimension, order and schedule optimised for the link; collectives within buildings, then across "
+        "(or flat, if faster). The {} plans with\n"
+        "  the best noise-free step times are sampled, and so are production and baseline.\n"
+        "- naive: the best plan of one building with its stages assigned to the buildings in turn, so that every stage boundary "
+        "crosses buildings, as with a\n"
+        "  cyclic node assignment by the scheduler: a worst case, not a competitor.\n"
+        "- production: the same plan in the usual order (tensor, pipeline, data: replicas cross), with gradients in one flat "
+        "ring over all members.\n"
+        "- baseline: as production, but with the plan optimised for the link.\n\n"
+        "The circuit of a building has 1/512 to 1/8 of the total bandwidth of its GPUs' links (400 Gb/s each), shared by all "
+        "traffic that crosses; latency is one way; in one\n"
+        "step in fifty it runs at half its rate. Gains are the p99 step time relative to that of the best plan, minus one.\n\n"
+        "![gains](buildings.svg)\n\n",
         design_text(home.plan), home.p99_s, judged);
     text += table_head({"buildings", "circuit", "latency", "best plan", "p99, s", "lost to one building", "over naive",
                         "over production", "over baseline"});
@@ -222,10 +222,10 @@ std::string report(const Judged& home, const std::vector<Cell>& cells)
                            percent(c.baseline_s / best)});
     }
     text += fmt::format(
-        "\nLargest gains: {} over naive, {} over production, {} over the baseline. ScaleAcross (arXiv 2605.24326) reports up to "
-        "64.62 % "
-        "over a\nproduction configuration and up to 37.59 % over the best baseline, on links and jobs that are not "
-        "published.\n\n",
+        "\n"
+        "Largest gains: {} over naive, {} over production, {} over the baseline. ScaleAcross (arXiv 2605.24326) reports up to "
+        "64.62 % over a\n"
+        "production configuration and up to 37.59 % over the best baseline, on links and jobs that are not published.\n\n",
         percent(naive), percent(production), percent(baseline));
     return text + gains(cells);
 }
@@ -234,8 +234,8 @@ std::string report(const Judged& home, const std::vector<Cell>& cells)
 std::string reasons(const Scenario& scenario, const NoiseTables& noise, const Judged& home)
 {
     std::string text =
-        "## Why\n\nThe best plan of one building, left as it is, by what crosses and how (step without noise, s; 2 "
-        "buildings):\n\n";
+        "## Why\n\n"
+        "Noise-free step time (s) of the best plan of one building, unchanged, over 2 buildings, by what crosses and how:\n\n";
     text +=
         table_head({"circuit, latency", "replicas, flat ring", "replicas, by building", "stages in runs", "stages dealt out"});
     for (const auto& [share, latency] : {std::pair{8, 1e-5}, {8, 4e-2}, {64, 1e-3}, {512, 1e-5}, {512, 4e-2}}) {
@@ -246,30 +246,28 @@ std::string reasons(const Scenario& scenario, const NoiseTables& noise, const Ju
         Plans flat(flat_scenario, noise);
         const auto seconds = [](Plans& of, const ParallelPlan& plan) {
             const auto mean = of.mean(plan);
-            return mean ? fmt::format("{:.2f}", *mean) : std::string("cannot run");
+            return mean ? fmt::format("{:.2f}", *mean) : std::string("infeasible");
         };
         text += table_row({fmt::format("1/{}, {:g} ms", share, 1e3 * latency), seconds(flat, usual(home.plan)),
                            seconds(plans, usual(home.plan)), seconds(plans, with(home.plan, Crossing::pp)),
                            seconds(plans, with(home.plan, Crossing::pp_interleaved))});
     }
     text +=
-        "\n- A flat ring of k members sends (k - 1) / k of the message over each circuit, the hierarchy (b - 1) / b over b "
-        "buildings: half of it with "
-        "two.\n"
-        "- Replicas cross once a step, and what the last bucket and its latency leave uncovered stays. Stages cross for each "
-        "microbatch: more "
-        "bytes, but compute hides them\n  while a message takes less than a stage's work; in runs only the boundary between "
-        "buildings crosses, "
-        "dealt out all do, at the same time on one circuit.\n"
-        "- So thin circuits want stages across, and wide ones with a long latency want replicas: a pipeline pays the latency at "
-        "each crossing "
-        "and direction, an exchange a\n  few times a step.\n"
+        "\n"
+        "- A flat ring of k members sends (k - 1) / k of the message over each circuit, the hierarchical algorithm (b - 1) / b "
+        "over b buildings: half of the message with two.\n"
+        "- Replicas cross once per step; only the last bucket and its latency are exposed. Stages cross for each microbatch: "
+        "more bytes, but hidden behind compute as long as\n"
+        "  a message takes less time than the work of a stage. In runs only the boundary between buildings crosses; dealt out, "
+        "all boundaries share one circuit.\n"
+        "- Thin circuits therefore favour stages across buildings, and wide circuits with a long latency favour replicas: a "
+        "pipeline pays the latency at each crossing and\n"
+        "  direction, an exchange of gradients a few times per step.\n"
         "- Over two buildings bandwidth decides; over four, with three crossings each way, tens of milliseconds cost as much as "
-        "a thin "
-        "circuit. Gains as large as the\n  published ones are those of circuits of 1/256 and less of the GPUs' links.\n"
-        "- Left out: gradients and activations on one circuit at the same time; routing over a third building; local-update "
-        "periods, which "
-        "change what is learnt.\n";
+        "a thin circuit. Gains as large as the\n"
+        "  published ones occur with circuits of 1/256 or less of the GPUs' links.\n"
+        "- Not modelled: gradients and activations on one circuit at the same time; routing over a third building; local-update "
+        "methods, which change the training result.\n";
     return text;
 }
 

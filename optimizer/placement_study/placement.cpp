@@ -43,7 +43,7 @@ public:
         PlanCompiler compiler({scenario_.workload, scenario_.phases.front(), cluster, noise_, no_memory_limit});
         auto compiled = compiler.compile(plan);
         if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            throw InputError("the study's plan cannot run: " + refusal->detail);
+            throw InputError("the plan of the study is infeasible: " + refusal->detail);
         }
         return std::get<CompiledPlan>(std::move(compiled)).graph;
     }
@@ -87,11 +87,12 @@ std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100.0 * (rat
 std::string hot_node(const Scenario& scenario, const NoiseTables& noise, const ParallelPlan& plan, Chart& panel)
 {
     std::string text = fmt::format(
-        "## One hot node\n\nA node that takes {:g} times as long, at each stage of one replica; p95 and p99 of this cluster (all "
-        "other "
-        "nodes alike). PRISM: +9 to +35 % by one hot\nnode, 8.0 to 15.6 % of p95 between stages.\nThe last stage also has the "
-        "loss head (layers) or layers are uneven (slots): where a stage is the longest slowness counts in full, elsewhere "
-        "some of it is hidden.\n\n",
+        "## One hot node\n\n"
+        "Effect on p95 and p99 of one node that takes {:g} times as long, at each stage of one replica (all other nodes alike). "
+        "PRISM: +9 to +35 % by one hot\n"
+        "node, 8.0 to 15.6 % of p95 between stages.\n"
+        "The last stage also has the loss head (layers), or layers are uneven (slots): on the longest stage the slowdown counts "
+        "in full, elsewhere part of it is hidden.\n\n",
         hot);
     text += table_head({"schedule, split", "", "none hot", "stage 0", "stage 1", "stage 2", "stage 3", "stage 4", "stage 5",
                         "stage 6", "stage 7", "worst over best stage"});
@@ -158,8 +159,8 @@ std::string several(const KnownNodes& job, const std::vector<double>& factors, s
     const NodeAssignment found = job.best(factors, starts, most);
     ExecutionGraph graph = job.graph(factors);
     graph.node = found.node;
-    rows.emplace_back(found.exact ? fmt::format("optimised (all {} ways)", found.judged)
-                                  : fmt::format("optimised (moves, {} judged)", found.judged),
+    rows.emplace_back(found.exact ? fmt::format("optimised (all {} assignments)", found.judged)
+                                  : fmt::format("optimised (local search, {} evaluated)", found.judged),
                       job.step(graph));
     double worst = 0.0;
     for (const auto& [label, q] : rows) {
@@ -168,8 +169,9 @@ std::string several(const KnownNodes& job, const std::vector<double>& factors, s
                            percent(q.p99 / found.p99_s)});
     }
     return text +
-           fmt::format("\nWorst over best of these: {:.3f}x; of all that were judged: {:.3f}x. PRISM: up to 1.26x potential.\n\n",
-                       worst / found.p99_s, found.worst_p99_s / found.p99_s);
+           fmt::format(
+               "\nWorst over best of these: {:.3f}x; of all assignments evaluated: {:.3f}x. PRISM: up to 1.26x potential.\n\n",
+               worst / found.p99_s, found.worst_p99_s / found.p99_s);
 }
 
 /// Slow nodes scattered over the list, so that no placement gets them by chance.
@@ -201,23 +203,24 @@ void placement_study(const std::string& path, const std::string& folder)
     const ParallelPlan plan = parse_design("", scenario);
     Chart by_stage{"One hot node: p95 of the step, % longer, by its stage", {}, {}};
     std::string text = fmt::format(
-        "# Where known-slow nodes sit\n\n"
+        "# Placement of known slow nodes\n\n"
         "Written by `bash jobs/placement_study` from jobs/scenarios/placement.toml: Llama 3 70B, {}, on {} of {} nodes of 8 "
         "H100, {} draws\n"
-        "with the same random numbers for every placement. p95 and p99 are of this cluster: its nodes' factors are known, so "
-        "neither nodes "
-        "nor GPUs are drawn; a factor is of\ncompute. The last section is of the fleet.\n\n![by stage](placement.svg)\n\n",
+        "with the same random numbers for every placement. p95 and p99 are quantiles over steps on this cluster: the compute "
+        "slowdown factors of its nodes are known, so neither nodes\n"
+        "nor GPUs are drawn. The last section is over random samples of GPUs.\n\n"
+        "![by stage](placement.svg)\n\n",
         design_text(plan), nodes_used(plan, scenario.cluster), scenario.cluster.nodes(),
         scenario.search.confirm.fleets * scenario.search.confirm.steps);
     text += hot_node(scenario, noise, plan, by_stage);
     const KnownNodes job(scenario, noise, plan);
     constexpr std::size_t most_judged = 2000;
     text += "## Eight slow nodes of 1.2\n\n" + several(job, with_slow(job.nodes(), 8, 1.2), most_judged);
-    text +=
-        "## Nodes drawn from the spatial laws\n\n" + several(job,
-                                                             drawn_node_factors(scenario.variability, scenario.cluster.nodes(),
-                                                                                scenario.cluster.gpus_per_node(), scenario.seed),
-                                                             most_judged);
+    text += "## Nodes drawn from the spatial distributions\n\n" +
+            several(job,
+                    drawn_node_factors(scenario.variability, scenario.cluster.nodes(), scenario.cluster.gpus_per_node(),
+                                       scenario.seed),
+                    most_judged);
     const Scenario few = small(scenario);
     ParallelPlan small_plan = plan;
     small_plan.pp = 4;
@@ -225,7 +228,7 @@ void placement_study(const std::string& path, const std::string& folder)
     std::vector<double> two = with_slow(few.cluster.nodes(), 3, 1.2);
     two[0] = hot;
     const KnownNodes small_job(few, noise, small_plan);
-    text += fmt::format("## All ways: two replicas of four stages, one node of {:g} and two of 1.2\n\n", hot) +
+    text += fmt::format("## All assignments: two replicas of four stages, one node of {:g} and two of 1.2\n\n", hot) +
             several(small_job, two, most_judged);
     const ScaleCurve curve = scale_curve(scenario, plan, scenario.search.confirm);
     Chart scale{"How likely a step is to be slower than nominal, by GPUs", {}, {}};
@@ -238,10 +241,8 @@ void placement_study(const std::string& path, const std::string& folder)
     for (const ScalePoint& p : curve.points) {
         scale.ticks.push_back(p.gpus < 1024 ? std::to_string(p.gpus) : fmt::format("{}k", p.gpus / 1024));
     }
-    text +=
-        "## How variability grows with the job\n\nAs `prismopt predict jobs/scenarios/placement.toml --scale-curve` "
-        "prints:\n\n```\n" +
-        scale_curve_text(curve) + "\n```\n";
+    text += "## Variability by job size\n\nOutput of `prismopt predict jobs/scenarios/placement.toml --scale-curve`:\n\n```\n" +
+            scale_curve_text(curve) + "\n```\n";
     replace_file(folder + "/placement.md", text);
     replace_file(folder + "/placement.svg", charts_svg({by_stage, scale}));
 }

@@ -89,7 +89,7 @@ CompiledPlan compiled(const RatedNetwork& n, Schedule schedule, int microbatches
     plan.chunks = schedule == Schedule::interleaved ? (n.layers + 2) / n.stages : schedule == Schedule::zb_v ? 2 : 1;
     auto result = compiler.compile(plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&result)) {
-        throw std::logic_error("the rated plan cannot work: " + refusal->detail);
+        throw std::logic_error("the plan of the comparison is infeasible: " + refusal->detail);
     }
     return std::get<CompiledPlan>(std::move(result));
 }
@@ -183,26 +183,27 @@ std::vector<RatedCase> rated_cases()
 std::string bubble_rates_section()
 {
     std::string text =
-        "\n## Bubble rates beside published ones\n\n"
-        "Share of the longest stage's time, from its first op to its last, that is not work, in per cent, with equal stages. "
-        "Published: calculated by Qi et al. (arXiv 2401.10241,\ntables 5 and 8) from measured times of their ops and messages, "
-        "which "
-        "they do not give, nor the settings of their runs beyond table 3; so how much of a\ndifference comes from the times "
-        "cannot be "
-        "known. Ours: from the F, B, W and messages of a middle stage that this model predicts (plain attention without "
-        "dropout,\n"
-        "200 Gb/s a GPU between nodes of 8: assumptions). ZB-1p and ZB-2p are orders searched with the activations of p and 2p "
-        "microbatches on a stage; the authors'\ncame from their greedy rule and an integer program. The speed of one message "
-        "inside a "
-        "node is fitted to these rates (model/catalog/links.toml).\n";
+        "\n## Bubble rates compared with published ones\n\n"
+        "Idle share of the time of the longest stage, from its first to its last op, in percent, with equal stages. Published: "
+        "calculated by Qi et al. (arXiv 2401.10241,\n"
+        "tables 5 and 8) from measured times of ops and messages, which are not published, nor are the settings of the runs "
+        "beyond table 3; so the contribution of the\n"
+        "times to a difference is unknown. Ours: from the F, B, W and message times of a middle stage in this model "
+        "(assumptions: plain attention without dropout,\n"
+        "200 Gb/s per GPU between nodes of 8). ZB-1p and ZB-2p are task orders searched with the activations of p and 2p "
+        "microbatches per stage; the authors\n"
+        "used a greedy rule and an integer program. The speed of one message inside a node is fitted to these rates "
+        "(model/catalog/links.toml).\n";
     double worst = 0.0;
     int within = 0;
     int rows = 0;
     for (const RatedCase& own : rated_cases()) {
         const StageTimes& stage = own.times.stage;
         text += fmt::format(
-            "\n{} on {} stages: F {:.1f}, B {:.1f}, W {:.1f}, message {:.2f} ms.\n\n"
-            "| schedule | microbatches | published | ours | difference, points |\n|---|---|---|---|---|\n",
+            "\n"
+            "{} on {} stages: F {:.1f}, B {:.1f}, W {:.1f}, message {:.2f} ms.\n\n"
+            "| schedule | microbatches | published | ours | difference, points |\n"
+            "|---|---|---|---|---|\n",
             own.network.name, own.network.stages, 1e3 * stage.forward, 1e3 * stage.input_gradient, 1e3 * stage.weight_gradient,
             1e3 * own.times.transfer);
         for (const RatedSchedule& s : own.schedules) {

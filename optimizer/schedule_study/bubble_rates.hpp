@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bubble rates that the authors of the zero-bubble schedules calculated, beside ours.
+/// Bubble rates of the authors of the zero-bubble schedules, compared with ours.
 
 #include "model/step/graph/execution_graph.hpp"
 
@@ -10,16 +10,16 @@
 
 namespace prismopt {
 
-/// Share of the longest stage's time, from its first op to its last, that is not work.
+/// Idle share of the time of the longest stage, from its first to its last op.
 double bubble_rate(const ExecutionGraph& graph);
 
-/// One network of Qi et al. on so many stages.
+/// A network of Qi et al. on a number of stages.
 struct RatedNetwork {
     std::string_view name;
     int layers, hidden, heads, stages, microbatch;
 };
 
-/// What a stage in the middle takes for one microbatch, in our model.
+/// Times of a middle stage for one microbatch in our model.
 struct RatedTimes {
     StageTimes stage;
     double transfer = 0.0;  // of a message to the next stage, mean over the pipeline
@@ -41,7 +41,7 @@ struct RatedCase {
 /// Qi et al., arXiv 2401.10241, tables 5 and 8.
 std::vector<RatedCase> rated_cases();
 
-/// The same as a section of the study.
+/// The comparison as a section of the study.
 std::string bubble_rates_section();
 
 }  // namespace prismopt

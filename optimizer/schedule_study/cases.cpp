@@ -96,7 +96,7 @@ CompiledPlan ScheduleStudy::compiled(const ParallelPlan& plan)
     PlanCompiler compiler({workload_, phase_, cluster_, noise_, no_memory_limit});
     auto result = compiler.compile(plan);
     if (const auto* refusal = std::get_if<Infeasible>(&result)) {
-        throw std::logic_error("the study's plan cannot work: " + refusal->detail);
+        throw std::logic_error("the plan of the study is infeasible: " + refusal->detail);
     }
     return std::get<CompiledPlan>(std::move(result));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The pipelines that the schedule study compares, and what it does to them.
+/// Pipelines and cases of the schedule study.
 
 #include "model/base/estimate.hpp"
 #include "model/step/graph/execution_graph.hpp"
@@ -10,14 +10,14 @@
 
 namespace prismopt {
 
-/// A schedule as it is compared.
+/// A schedule in the comparison.
 struct StudiedSchedule {
     std::string label;
     ParallelPlan plan;
 };
 std::vector<StudiedSchedule> studied_schedules();
 
-/// One thing that is changed; the others stay as here.
+/// A case: one value is changed, the others keep these defaults.
 struct StudiedCase {
     double residual_cv = 0.05;  // of each op, lognormal
     Seconds latency{5e-6};      // of a message between stages, beside its time on the link
@@ -40,7 +40,7 @@ public:
     StudiedStep step(const ParallelPlan& plan, const StudiedCase& changed);
     /// Activations of the fullest stage.
     double activation_bytes(const ParallelPlan& plan);
-    /// Work of a stage without waiting: the step of a pipeline without bubbles.
+    /// Time of the work of a stage without waiting, which is the step time of a pipeline without bubbles.
     double work_s();
 
 private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The jobs of the zero-bubble schedules' authors (Qi et al., arXiv 2401.10241, table 3): a GPT with sequences of 1,024 tokens, a stage
-/// on each of so many A100s. 200 Gb/s a GPU between nodes is assumed.
+/// The jobs of the zero-bubble schedules' authors (Qi et al., arXiv 2401.10241, table 3): a GPT with sequences of 1,024 tokens,
+/// one stage per A100. Assumes 200 Gb/s per GPU between nodes.
 
 #include "io/scenario/scenario.hpp"
 

@@ -78,22 +78,18 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
     std::string text =
         "# Pipeline schedules and variability\n\n"
         "Written by `bash jobs/schedule_study`. A GPT of 6.2 billion parameters (30 layers, hidden size 4,096) on 8 stages of "
-        "one "
-        "A100 behind a 200 Gb/s\nnetwork, 32 microbatches of 3 sequences of 1,024 tokens; 4,096 draws with the same random "
-        "numbers for "
-        "every schedule. Ops are lognormal (cv 5 % where\nnothing else is said) around the model's means, transfers of cv 30 %; "
-        "5 us of "
-        "latency where nothing else is said. `+pv`: with post-validation, the next step\nbegins before the last stage is done. "
-        "interleaved "
-        "has v = 2. Memory is no limit here; what activations take is in the first table.\n"
-        "An op is what the schedule makes one: half a stage's layers where v = 2, a gradient of its own where the backward is "
-        "split; "
-        "all have the same cv, so\nschedules of more and shorter ops average more of it out. "
-        "dualpipe holds\nthe model twice and sums the gradients of its copies over the network; the others have one copy and "
-        "nothing to "
-        "sum.\n\n![p99 by "
-        "schedule](schedules.svg)\n\n";
-    text += fmt::format("One stage's work without waiting: {:.3f} s.\n\n", study.work_s());
+        "one A100 behind a 200 Gb/s\n"
+        "network, 32 microbatches of 3 sequences of 1,024 tokens; 4,096 draws with the same random numbers for every schedule. "
+        "Op times are lognormal around the means of the model\n"
+        "(cv 5 % by default), transfer times with cv 30 %; the default latency is 5 us. `+pv`: with post-validation, the next "
+        "step begins before the last stage is\n"
+        "done. interleaved has v = 2. There is no memory limit here; the first table lists the memory of activations.\n"
+        "The schedule defines the ops: half the layers of a stage if v = 2, separate gradients if the backward pass is split. "
+        "All ops have the same cv, so schedules\n"
+        "with more and shorter ops average out more of the noise. dualpipe holds the model twice and sums the gradients of its "
+        "copies over the network; the others\n"
+        "have one copy and nothing to sum.\n\n![p99 by schedule](schedules.svg)\n\n";
+    text += fmt::format("Work of one stage without waiting: {:.3f} s.\n\n", study.work_s());
     text += "| schedule | activations of the fullest stage, GB |\n|---|---|\n";
     for (const StudiedSchedule& s : schedules) {
         if (s.plan.post_validation == PostValidation::off) {
@@ -103,8 +99,10 @@ std::string report(const std::vector<Series>& list, const std::vector<StudiedSch
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Series& series = list[i];
         text += fmt::format(
-            "\n## {}\n\np50 / p95 / p99 of the step in seconds. Last row: the lowest p99, and in how many draws it is the "
-            "shortest of all.\n\n| {} |",
+            "\n## {}\n\n"
+            "p50 / p95 / p99 step time in seconds. Last row: the schedule with the lowest p99, and the share of draws in which "
+            "it is the fastest.\n\n"
+            "| {} |",
             series.title, series.axis);
         for (const std::string& tick : series.ticks) {
             text += fmt::format(" {} |", tick);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which sources of noise, kernels and hardware knobs move a plan's times: what `prismopt sensitivity` computes.
+/// Effects of noise sources, kernels and hardware parameters on the times of a plan, as `prismopt sensitivity` computes them.
 
 #include "io/scenario/scenario.hpp"
 #include "model/sensitivity.hpp"
@@ -15,14 +15,14 @@ namespace prismopt {
 enum class EffectKind { variance, speed, hardware };
 inline constexpr std::array<const char*, 3> effect_kind_names{"variance", "speed", "hardware"};
 
-/// A figure's change, by what was changed.
+/// Changes of all figures.
 using Differences = std::array<Estimate, figure_count>;
 
 struct Effect {
     EffectKind kind = EffectKind::variance;
     std::string name;  // "gemm", "node", "cluster.bandwidth"
     WhatIf change;
-    double cv = 0.0;  // of the law that was removed; of several, the largest
+    double cv = 0.0;  // of the removed distribution; of several, the largest
     Consequence consequence;
     Differences difference{};  // against the plan as it is
 };
@@ -32,7 +32,7 @@ struct Pair {
     std::size_t b = 0;
     std::optional<Infeasible> infeasible;
     Differences joint{};        // both, against the plan as it is
-    Differences interaction{};  // joint less the two alone: zero where effects add up
+    Differences interaction{};  // joint effect minus the two single effects: zero if effects add up
 };
 
 struct Sensitivity {
@@ -43,31 +43,31 @@ struct Sensitivity {
 
 struct SensitivityOptions {
     double percent = 10.0;          // by which kernels and hardware are made faster
-    int pairs = 3;                  // of so many of the strongest sources of noise, and of the strongest of the others
+    int pairs = 3;                  // number of the strongest noise sources, and of the strongest other effects, to pair
     std::vector<std::string> only;  // names; empty: all
     DrawRange range{0, 2048, 2};
     SamplerOptions sampler;
 };
 
-/// What may be asked for by name: all sources of noise, kernel classes, kinds of collectives and knobs of the scenario.
+/// Names that `only` accepts: all noise sources, kernel classes, kinds of collectives and hardware parameters of the scenario.
 std::vector<std::string> sensitivity_names(const Scenario& scenario);
 
-/// The plan must be feasible. Sources that do not vary are left out, and so are knobs without effect on time (memory, groups) and, unless
-/// they are asked for by name, classes that the plan has no kernels of, or the same ones as a class within them.
-/// Knobs of the scenario bring their prices.
+/// Computes all effects. The plan must be feasible. Skips sources that do not vary, hardware parameters without effect on time
+/// (memory, groups) and, unless they are asked for by name, kernel classes without kernels in the plan or with the same kernels
+/// as one of their subclasses. Prices are those of the [[knob]]s of the scenario.
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                         const SensitivityOptions& options);
 
-/// How a knob's values are shown.
+/// Unit in which the values of a hardware parameter are shown.
 struct KnobUnit {
     const char* name;
     double si;
 };
 KnobUnit unit_of(KnobTarget target);
 
-/// Seconds of p99 for each unit by which the knob was raised.
+/// Change of the p99 step time in seconds per unit of the hardware parameter.
 double per_unit(const Effect& effect, const Cluster& cluster);
-/// Seconds of p99 for each dollar an hour that the turn adds to a GPU; nothing where it is free.
+/// Change of the p99 step time in seconds per USD per GPU-hour that the change costs; nothing if it is free.
 std::optional<double> per_dollar(const Effect& effect, const Cluster& cluster);
 
 }  // namespace prismopt

@@ -36,7 +36,7 @@ std::string title(EffectKind kind, const SensitivityOptions& options)
     return {};
 }
 
-/// What changed, where kinds stand together: a class of kernels may lose its variance, or be faster.
+/// Name with the kind of change, for tables that mix kinds: a kernel class may lose its variance or be faster.
 std::string labelled(const Effect& effect)
 {
     switch (effect.kind) {
@@ -47,7 +47,7 @@ std::string labelled(const Effect& effect)
     return effect.name;
 }
 
-/// Of every table but that of pairs.
+/// Header of all tables except that of pairs.
 std::string head(const std::string& of)
 {
     return fmt::format("{:<26} {:>7} {:>9} {:>9} {:>9} {:<20} {:>7} {:>9} {:>7} {:>8} {:<18}", of, "cv %", "p50 ms", "p95 ms",
@@ -57,7 +57,7 @@ std::string head(const std::string& of)
 std::string row(const Effect& effect, const Consequence& plan)
 {
     if (effect.consequence.infeasible) {
-        return fmt::format("{:<26} cannot run: {}", effect.name, effect.consequence.infeasible->text());
+        return fmt::format("{:<26} infeasible: {}", effect.name, effect.consequence.infeasible->text());
     }
     const Differences& d = effect.difference;
     const double run_percent = percent * value_of(plan, Figure::training_p99);
@@ -69,7 +69,7 @@ std::string row(const Effect& effect, const Consequence& plan)
                        at(d, Figure::training_p99).value / run_percent, limits(at(d, Figure::training_p99), run_percent));
 }
 
-/// Value, what it was turned to, and what a unit or a dollar is worth.
+/// Value before and after the change, and the effect per unit and per dollar.
 std::string turn(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
@@ -79,7 +79,7 @@ std::string turn(const Effect& effect, const Cluster& cluster)
     const auto dollar = per_dollar(effect, cluster);
     return fmt::format("{:<26} {:>9.4g} {:>9.4g} {:<8} {:>+11.3g} {:<12} {}", effect.name, from / unit.si, turned.value / unit.si,
                        unit.name, per_unit(effect, cluster) / ms, fmt::format("ms/({})", unit.name),
-                       dollar ? fmt::format("{:+.4g} ms of p99 per USD/h a GPU; p99 run cost {:+.4g} USD {}", *dollar / ms,
+                       dollar ? fmt::format("{:+.4g} ms of p99 per USD/h per GPU; p99 run cost {:+.4g} USD {}", *dollar / ms,
                                             run_cost, limits(at(effect.difference, Figure::cost), 1.0))
                               : "no price in [[knob]]");
 }
@@ -90,7 +90,7 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
     const Effect& b = found.effects[pair.b];
     const std::string names = fmt::format("{} & {}", labelled(a), labelled(b));
     if (pair.infeasible) {
-        return fmt::format("{:<56} cannot run: {}", names, pair.infeasible->text());
+        return fmt::format("{:<56} infeasible: {}", names, pair.infeasible->text());
     }
     return fmt::format("{:<56} {:>9.3g} {:>9.3g} {:>9.3g} {:>+12.3g} {}", names, at(a.difference, Figure::p99).value / ms,
                        at(b.difference, Figure::p99).value / ms, at(pair.joint, Figure::p99).value / ms,
@@ -140,7 +140,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     const Consequence& plan = found.plan;
     std::string text = fmt::format(
         "{}\nstep p50 {:.4g} s, p95 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.3g} %; p99 training {}; {} draws\n"
-        "quantiles over {}; changes against this plan on the same draws, 95 % limits by the jackknife\n",
+        "quantiles over {}; changes relative to this plan on the same draws, with 95 % confidence intervals (jackknife)\n",
         design_text(of.plan, of.scenario.space), value_of(plan, Figure::p50), value_of(plan, Figure::p95),
         value_of(plan, Figure::p99), value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
         time_text(value_of(plan, Figure::training_p99)), of.options.range.fleets * of.options.range.steps,
@@ -154,7 +154,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
         last = &effect;
     }
     text += last != nullptr && last->kind == EffectKind::hardware
-                ? fmt::format("\n{:<26} {:>9} {:>9}\n", "p99 by unit", "from", "to")
+                ? fmt::format("\n{:<26} {:>9} {:>9}\n", "p99 per unit", "from", "to")
                 : "";
     for (const Effect& effect : found.effects) {
         if (effect.kind == EffectKind::hardware && !effect.consequence.infeasible) {
@@ -219,7 +219,7 @@ std::string sensitivity_svg(const Sensitivity& found, const SensitivityOf& of)
         const double unit = percent * value_of(found.plan, Figure::p99);
         panels.back().bars.push_back({labelled(effect), p99.value / unit, p99.low / unit, p99.high / unit});
     }
-    return tornado_svg(panels, "change of the step's p99, % (95 % limits)");
+    return tornado_svg(panels, "change in p99 step time, % (95 % confidence interval)");
 }
 
 }  // namespace prismopt

@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// What the effects are of.
+/// Scenario, plan and options of the effects.
 struct SensitivityOf {
     const Scenario& scenario;
     const ParallelPlan& plan;
@@ -19,7 +19,7 @@ struct SensitivityOf {
 
 std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of);
 nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of);
-/// Changes of p99 of the step, in per cent.
+/// Changes of the p99 step time in percent, as a tornado plot.
 std::string sensitivity_svg(const Sensitivity& found, const SensitivityOf& of);
 
 }  // namespace prismopt

@@ -83,8 +83,8 @@ double percent_of(const Consequence& plan, Figure figure) { return 0.01 * plan.p
 std::string table(const std::vector<Effect>& effects, const Consequence& plan)
 {
     std::string text =
-        "| without the variance of | cv % | place by cv | p95, % | 95 % limits | p99, % | 95 % limits | place by p99 | "
-        "p99/p50, 1e-3 | 95 % limits | place by p99/p50 |\n"
+        "| without the variance of | cv % | place by cv | p95, % | 95 % limits | p99, % | 95 % limits | place by p99 | p99/p50, "
+        "1e-3 | 95 % limits | place by p99/p50 |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|\n";
     const double p95 = percent_of(plan, Figure::p95);
     const double p99 = percent_of(plan, Figure::p99);
@@ -160,7 +160,8 @@ std::string collectives_table(const std::vector<Effect>& wide, const std::vector
 {
     std::string text =
         "| without the variance of | p95, % | 95 % limits | p99, % | 95 % limits | p99/p50, 1e-3 | 95 % limits | part of the "
-        "exposed communication, % |\n|---|---|---|---|---|---|---|---|\n";
+        "exposed communication, % |\n"
+        "|---|---|---|---|---|---|---|---|\n";
     const double p95 = percent_of(plan, Figure::p95);
     const double p99 = percent_of(plan, Figure::p99);
     for (const Effect& effect : wide) {
@@ -213,8 +214,8 @@ std::string headline(const std::vector<Effect>& classes, const Effect& both, dou
         return fmt::format("{}: {}", figure, key(both) > key(other) ? "yes" : fmt::format("no, `{}` lowers it more", other.name));
     };
     return fmt::format(
-        "Do the laws of all-gathers and reduce-scatters contribute most of all classes? {}; {}; {}. They are {:.0f} % of the "
-        "exposed communication, through which `common_communication` acts.\n",
+        "Do the distributions of all-gathers and reduce-scatters contribute most of all classes? {}; {}; {}. They account for "
+        "{:.0f} % of the exposed communication, through which `common_communication` acts.\n",
         verdict("p95", by_p95), verdict("p99", by_p99), verdict("p99/p50", by_spread), 100.0 * part);
 }
 
@@ -227,9 +228,9 @@ std::string reading(const std::vector<Effect>& effects)
     const Effect& varied = first(effects, by_cv);
     const Effect& strongest = first(effects, by_p99);
     return fmt::format(
-        "Of the kernel classes, removing the variance of `{}` lowers p99/p50 most. Of all sources `{}` has the largest cv and "
-        "place {} "
-        "of {} by its effect on p99; the strongest, `{}`, has place {} by cv. Rank correlation of cv and effect: {:.2f}.\n",
+        "Of the kernel classes, removing the variance of `{}` lowers p99/p50 most. Of all sources, `{}` has the largest cv and "
+        "rank {} of {} by its effect on p99; the strongest, `{}`, has rank {} by cv. Rank correlation of cv and effect: "
+        "{:.2f}.\n",
         first(classes, by_spread).name, varied.name, place(effects, varied, by_p99), effects.size(), strongest.name,
         place(effects, strongest, by_cv), rank_correlation(effects));
 }
@@ -287,7 +288,8 @@ std::string section(const Case& c, const std::string& folder, Tornado& panel)
     }
     const auto value = [&](Figure f) { return found.plan.predicted[static_cast<std::size_t>(f)]; };
     return fmt::format(
-               "## {}\n\n`prismopt sensitivity jobs/scenarios/{} --design \"{}\" --draws {}`\n\n"
+               "## {}\n\n"
+               "`prismopt sensitivity jobs/scenarios/{} --design \"{}\" --draws {}`\n\n"
                "Step p50 {:.4g} s, p99 {:.4g} s, p99/p50 {:.4f}, cv {:.2f} %.\n\n",
                c.title, c.scenario, c.design, draws.fleets * draws.steps, value(Figure::p50), value(Figure::p99),
                value(Figure::spread), 100.0 * value(Figure::cv)) +
@@ -298,31 +300,31 @@ std::string section(const Case& c, const std::string& folder, Tornado& panel)
 
 constexpr const char* introduction =
     "# What makes a step vary\n\n"
-    "Made by `bash jobs/sensitivity_study`. Each line is the same plan on the same draws with one law made its mean; limits are "
-    "of the difference, by the jackknife over the shared draws. Places count from the largest.\n\n"
+    "Written by `bash jobs/sensitivity_study`. Each row is the same plan on the same draws with one distribution replaced by its "
+    "mean; limits are 95 % confidence intervals of the difference (jackknife over the shared draws). Places count from the "
+    "largest.\n\n"
     "PRISM (arXiv 2510.15596) finds that all-gather and reduce-scatter contribute most to the spread of steps (version 1), and "
-    "that a ranking of kernels by coefficient of variation does not tell their effect, as the critical path decides and effects "
-    "do not add up (version 2). Classes of collectives are named by their group and kind (`[variability.residual]` in "
+    "that a ranking of kernels by coefficient of variation does not predict their effect, because the critical path decides and "
+    "effects do not add up (version 2). Classes of collectives are named by their group and kind (`[variability.residual]` in "
     "docs/scenario.md): `sharded_all_gather` gathers parameters inside layers, `dp_all_gather` at the beginning of a step; "
     "`all_gather` is that kind in all groups.\n\n"
     "## Do all-gathers and reduce-scatters contribute most?\n\n"
     "In plans that shard their parameters the model agrees: no other class of kernels lowers p99/p50 as much, and none lowers "
-    "p99 more. In the pipelined plan it agrees for p99/p50 only; p95 and p99 fall further without the variance of `gemm` and of "
-    "`p2p`. Each section below has the figures (\"Collectives together\"). Three things decide:\n\n"
-    "- A class's own law is drawn anew for each collective, and the many of a step average out. What all communication of a step "
-    "shares is `common_communication`, the largest source of p99/p50 in all plans. It acts through classes in proportion to "
-    "their exposed time, the last column there, of which all-gathers and reduce-scatters have nearly all. PRISM draws the "
-    "communication of a step under one regime as well; its ablation removes the whole variance of a class, the regime's part "
-    "included, so that its finding is nearer to the sum of both.\n"
-    "- Members of a tensor-parallel group wait for the slowest at each collective. Without the variance of `gemm` they wait "
-    "less, "
-    "which lowers all quantiles alike: p95 and p99, but not p99/p50. In a pipeline the same holds for `p2p`, whose delays add up "
-    "along the critical path.\n"
-    "- `hpc-2024` has one cv for all collectives (10 %), because no published measurement that it rests on separates kinds "
-    "and groups. Which class contributes more therefore follows from how long it is exposed, and in how many collectives a "
-    "step; laws measured by class (`prismopt calibrate`) may turn it around.\n\n"
-    "Not in the model: what compute hides is hidden in every draw, so a gather that is late once does not show from behind it; "
-    "and the laws are those of the profile `hpc-2024`, of which the sizes for collectives are from other machines.\n\n"
+    "p99 more. In the pipelined plan it agrees for p99/p50 only; p95 and p99 decrease more without the variance of `gemm` and of "
+    "`p2p`. The tables are in the sections below (\"Collectives together\"). There are three reasons:\n\n"
+    "- The distribution of a class is drawn independently for each collective, so the collectives of a step average out. The "
+    "factor that all communication of a step shares, `common_communication`, is the largest source of p99/p50 in all plans. It "
+    "acts through the classes in proportion to their exposed time (last column of those tables), nearly all of which is due to "
+    "all-gathers and reduce-scatters. PRISM also draws the communication of a step under one regime; its ablation removes the "
+    "whole variance of a class, including the share of the regime, so its finding is closer to the sum of both.\n"
+    "- Members of a tensor-parallel group wait for the slowest member at each collective. Without the variance of `gemm` they "
+    "wait less, which lowers all quantiles equally: p95 and p99, but not p99/p50. In a pipeline the same holds for `p2p`, whose "
+    "delays add up along the critical path.\n"
+    "- `hpc-2024` has one cv for all collectives (10 %), because the published measurements behind it do not separate kinds and "
+    "groups. Which class contributes more therefore depends on its exposed time and its number of collectives per step; "
+    "distributions measured by class (`prismopt calibrate`) may change the ranking.\n\n"
+    "Limitations: communication that compute hides is hidden in every draw, so a single late gather is not exposed; and the "
+    "distributions are those of the profile `hpc-2024`, whose values for collectives are from other machines.\n\n"
     "![Change of p99](sensitivity.svg)\n\n";
 
 }  // namespace

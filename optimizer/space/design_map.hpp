@@ -1,6 +1,6 @@
 #pragma once
 
-/// The design space of a scenario, and the way from a point to a plan.
+/// The design space of a scenario, and the mapping from points to plans.
 
 #include "io/scenario/scenario.hpp"
 #include "search/space.hpp"
@@ -16,16 +16,17 @@ public:
 
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
-    /// Which of Scenario::hardware; 0 where there are no knobs.
+    /// Index into Scenario::hardware; 0 if there are no [[knob]]s.
     std::size_t hardware(std::span<const int> point) const { return knobs_ ? static_cast<std::size_t>(point.front()) : 0; }
 
 private:
     SpaceSettings choices_;
-    bool knobs_ = false;  // the first axis is the kind of hardware
+    bool knobs_ = false;  // the first axis is the hardware variant
     Space space_;
 };
 
-/// Members that meet in each layer, in any phase of the plans that the rules on tp and cp allow: tensor times context parallel groups.
+/// Sizes of the groups that synchronise in each layer (tensor times context parallel), in any phase of the plans that the rules
+/// on tp and cp allow.
 std::vector<int> layer_groups(const Scenario& scenario);
 
 }  // namespace prismopt

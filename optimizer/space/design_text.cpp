@@ -30,7 +30,7 @@ int parse_value(const std::string& key, const std::string& value, int)
     constexpr std::array<std::string_view, 4> from_zero{"recomputed_layers", "spares", "group", "shard_gpus"};
     const int least = std::find(from_zero.begin(), from_zero.end(), key) != from_zero.end() ? 0 : 1;
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
-        throw InputError("--design: " + key + "=" + value + " is not a whole number from " + std::to_string(least) +
+        throw InputError("--design: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
                          "; write for example " + key + "=8");
     }
     return number;
@@ -55,7 +55,7 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
     throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
 }
 
-/// The only choice of an axis, or the plan's own default.
+/// Sets `target` if the axis has only one choice; otherwise keeps the default of the plan.
 template <class T>
 void take_single(T& target, const std::vector<T>& values)
 {
@@ -64,7 +64,7 @@ void take_single(T& target, const std::vector<T>& values)
     }
 }
 
-/// Whether there is an axis of that name; the plan then has the value.
+/// Sets the axis of that name. False if there is none.
 bool take_named(const std::string& key, const std::string& value, ParallelPlan& plan, const SpaceSettings& space)
 {
     bool found = false;
@@ -77,7 +77,7 @@ bool take_named(const std::string& key, const std::string& value, ParallelPlan& 
     return found;
 }
 
-/// Names beside those of the axes: degrees that follow from others, or that no space searches.
+/// Names that are not axes: degrees that follow from others, or that cannot be searched.
 constexpr std::array<std::string_view, 3> other_names{"gpus", "dp", "shard_gpus"};
 
 bool is_name(const std::string& word, const SpaceSettings& space)
@@ -106,7 +106,7 @@ bool is_value(const std::string& word, const T&)
     }
 }
 
-/// Axes that have a value of this name.
+/// Axes with a value of this name.
 std::vector<std::string> axes_with(const std::string& word, const SpaceSettings& space)
 {
     std::vector<std::string> axes;
@@ -126,7 +126,7 @@ struct NamedValue {
     std::string value;
 };
 
-/// The words of a design as names and values: "tp=4", "tp 4", or the value alone where only one axis has it ("interleaved").
+/// The words of a design as names and values: "tp=4", "tp 4", or the value alone if only one axis has it ("interleaved").
 std::vector<NamedValue> named_values(const std::string& text, const SpaceSettings& space)
 {
     std::vector<NamedValue> all;
@@ -143,14 +143,13 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
         } else if (const auto axes = axes_with(word, space); axes.size() == 1) {
             named = {axes.front(), word};
         } else if (!axes.empty()) {
-            throw InputError("--design: " + word + " is a value of several names; write for example " + axes.front() + "=" +
-                             word);
+            throw InputError("--design: " + word + " is a value of several axes; write for example " + axes.front() + "=" + word);
         }
         if (!is_name(named.name, space)) {
             if (is_hardware(named.name)) {  // as [[knob]] names them
                 throw InputError("--design: " + named.name +
-                                 " is hardware, not part of a plan; write its value into [cluster] of the scenario, " +
-                                 "without the [[knob]], and leave it out here");
+                                 " is a hardware parameter, not part of a plan; set its value in [cluster] of the scenario, " +
+                                 "remove its [[knob]], and leave it out here");
             }
             throw InputError("--design: unknown name '" + named.name + "'; names are " + axis_names(space));
         }
@@ -161,7 +160,7 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
     return all;
 }
 
-/// Choices without an effect on the plan, which a space may give it, unless they are named.
+/// Resets choices that have no effect on the plan, unless they are named.
 void drop_idle_choices(ParallelPlan& plan, const std::set<std::string>& named)
 {
     if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
@@ -178,18 +177,18 @@ struct GpuCount {
     int cluster = 0;
 };
 
-/// Data parallel replicas: those asked for (0: not named), or as many as the GPUs hold.
+/// Number of data-parallel replicas: `asked`, or, if that is 0, as many as fit on the GPUs.
 int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
 {
     if (count.gpus > count.cluster) {
         throw InputError(
-            fmt::format("--design: gpus={} is more than the cluster's {}; name at most that many", count.gpus, count.cluster));
+            fmt::format("--design: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
     }
     const int most = count.named || asked == 0 ? count.gpus : count.cluster;
     for (const auto& [key, degree] :
          {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}, {"dp", asked}}) {
         if (degree > most) {
-            throw InputError(fmt::format("--design: {}={} is more than gpus={}; name at most that many", key, degree, most));
+            throw InputError(fmt::format("--design: {}={} is more than gpus={}; use at most that many", key, degree, most));
         }
     }
     if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
@@ -205,11 +204,11 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
         return static_cast<int>(count.gpus / replica);
     }
     if (count.named && asked * replica != count.gpus) {
-        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked, product,
-                                     asked * replica, count.gpus));
+        throw InputError(fmt::format("--design: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
+                                     product, asked * replica, count.gpus));
     }
     if (asked * replica > count.cluster) {
-        throw InputError(fmt::format("--design: dp={} with {} is {:.0f} GPUs, more than the cluster's {}; lower one of them",
+        throw InputError(fmt::format("--design: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them",
                                      asked, product, asked * replica, count.cluster));
     }
     return asked;
@@ -263,7 +262,7 @@ std::string value_text(Enum value)
 struct AxisText {
     std::string name;
     std::string value;
-    std::string otherwise;  // what parse_design() takes where the axis is not named
+    std::string otherwise;  // value that parse_design() takes if the axis is not named
 };
 
 /// As for_axes() visits them.

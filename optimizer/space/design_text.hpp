@@ -9,16 +9,16 @@
 
 namespace prismopt {
 
-/// A plan from "tp=8 pp=16 v=2 ..." or, as reports write it, "tp 8 pp 16 dp 2 v 2 mb 1 interleaved ...", in the names of the axes;
-/// a value that only one axis has needs no name. What is not named is taken from the axis when it has one choice, else from
-/// ParallelPlan's defaults; gpus from dp or the largest choice. Throws InputError on unknown names, values that are not of the axis'
-/// kind, or degrees that do not make up the GPUs.
+/// Parses a plan from "tp=8 pp=16 v=2 ..." or, as reports print it, "tp 8 pp 16 dp 2 v 2 mb 1 interleaved ...", with the names of
+/// the axes. A value that only one axis has needs no name. Axes that are not named take their only choice or, if they have
+/// several, the default of ParallelPlan; gpus follows from dp or is the largest choice. Throws InputError on unknown names,
+/// values of the wrong kind, or degrees whose product is not the number of GPUs.
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
-/// A time as --design takes it: "300s".
+/// A time in the notation of --design: "300s".
 std::string seconds_text(Seconds time);
 
-/// "gpus=16 tp=8 pp=2 ..." such that parse_design() gives the plan back in a scenario with this space.
+/// The plan as "gpus=16 tp=8 pp=2 ...", such that parse_design() restores it in a scenario with this space.
 std::string design_text(const ParallelPlan& plan, const SpaceSettings& space = {});
 
 }  // namespace prismopt

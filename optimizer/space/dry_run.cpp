@@ -28,26 +28,26 @@ std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 {
     std::string text = fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
     if (tunes_hardware(model.scenario)) {
-        text += fmt::format("tuning of knobs first: up to {} evaluations, and then more kinds of hardware: not counted below\n",
-                            grouped(most_tuning_evaluations(model.scenario)));
+        text += fmt::format(
+            "hardware tuning runs first: up to {} evaluations, which add hardware variants that are not counted below\n",
+            grouped(most_tuning_evaluations(model.scenario)));
     }
     return text;
 }
 
 bool sweeps(const StudyPlan& plan) { return plan.chosen.name == "exact" || plan.chosen.name == "racing"; }
 
-/// What an exhaustive strategy does before the first draw. `sweep_s`: of a processor, for the whole space.
+/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space.
 std::string sweep_text(const std::string& sweep_s, double feasible)
 {
     const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
     return fmt::format(
-        "bounds of the whole space: {}\nmemory of rank 0 for bounds: {:.2g} GB ({:.3g} plans, never more than {}) and for what "
-        "is "
-        "drawn\n",
+        "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, at most {}), and the "
+        "draws\n",
         sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
 }
 
-/// Sizes the ladder as the search will.
+/// Sizes the top rung as the search will.
 std::string size_ladder(const StudyModel& model, StudyPlan& plan, double feasible)
 {
     Communicator alone;
@@ -69,15 +69,16 @@ std::string expected_text(const char* at_least, const Estimated& looking_s, cons
     const Estimate draw_s = mean_estimate(costs, {}, {});
     const double least_s = std::max(0.0, draw_s.low);
     return fmt::format(
-        "expected: {}{} to {} (a draw of a step takes {:.3g} to {:.3g} us: 95 % limits of the mean of {} of these)\n", at_least,
-        hours(looking_s.low + draws.low * least_s), hours(looking_s.high + draws.high * draw_s.high), 1e6 * least_s,
+        "expected: {}{} to {} ({:.3g} to {:.3g} us per step draw: 95 % confidence interval of the mean of {} measurements)\n",
+        at_least, hours(looking_s.low + draws.low * least_s), hours(looking_s.high + draws.high * draw_s.high), 1e6 * least_s,
         1e6 * draw_s.high, costs.size());
 }
 
 constexpr const char* not_known_text =
-    "not known: how other plans scatter about their bounds; the search was rehearsed as if they did as the plans drawn here\n";
+    "unknown: how far the other plans lie above their lower bounds; the rehearsal assumes that they behave like the plans drawn "
+    "here\n";
 
-/// What the strategy does when it is rehearsed on the whole space. `tuple_s`: to look at a combination.
+/// Cost of the strategy, rehearsed on the whole space. `tuple_s`: time to check one combination.
 std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible,
                            double tuple_s, const Pause& pause)
 {
@@ -86,7 +87,7 @@ std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::v
     const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
     const char* at_least = found.ended ? "" : "at least ";
-    text += fmt::format("{}{} plans drawn to the first rung, {} to the top rung, a front of {} confirmed: {:.3g} draws\n",
+    text += fmt::format("{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {:.3g} draws\n",
                         at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
     const double looking_s = tuple_s * static_cast<double>(found.looked_at);
     return text +
@@ -95,7 +96,8 @@ std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::v
            not_known_text;
 }
 
-/// Feasible plans that the upper confidence limits of the best ones do not exclude: they are what an exhaustive strategy draws.
+/// Number of feasible plans that the upper confidence limits of the best plans do not exclude; an exhaustive strategy draws
+/// these.
 Estimated left_to_draw(const StudyModel& model, const SpaceEstimate& estimate, const std::vector<Bound>& best,
                        const std::vector<Rung>& rungs, std::vector<Bound>& left, const Pause& pause)
 {
@@ -127,7 +129,7 @@ Estimated left_to_draw(const StudyModel& model, const SpaceEstimate& estimate, c
         }
     }
     left.insert(left.end(), best.begin(), best.end());
-    constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean of which nothing was seen
+    constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
     const auto known = static_cast<double>(best.size());
     const double half = 1.96 * std::sqrt(squares);
     return {std::max(known, sum), std::max(known, sum - half), std::max(known, sum + half) + none_seen * largest};
@@ -145,12 +147,12 @@ std::string whole_text(const StudyModel& model, const Pause& pause)
         refuse_infeasible(model.scenario, archive);
     }
     std::string text =
-        fmt::format("{}: all plans looked at\n{}", model.scenario.name, space_text(size, archive.feasible(), archive.rejected()));
+        fmt::format("{}: all plans checked\n{}", model.scenario.name, space_text(size, archive.feasible(), archive.rejected()));
     StudyPlan plan = plan_study(model);
     const auto feasible = static_cast<double>(archive.feasible());
     const double sweep_s = tuple_s * static_cast<double>(size);
     text += strategy_text(model, plan);
-    text += fmt::format("a combination without noise {:.3g} us, a feasible plan {:.3g} us\n", 1e6 * tuple_s,
+    text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
                         1e6 * sweep_s / feasible);
     text += sweeps(plan) ? sweep_text(hours(sweep_s), feasible) : "";
     return text + rehearsed_text(model, std::move(plan), archive.bounds(), feasible, tuple_s, pause);
@@ -163,19 +165,18 @@ std::string sampled_text(const StudyModel& model, const Pause& pause)
     const auto about = [](const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); };
     const std::string sweep_s = fmt::format("{} to {}", hours(estimate.sweep_s.low), hours(estimate.sweep_s.high));
     std::string text = fmt::format(
-        "{}: {} combinations of values, of which {} plans in {} branches of the space were looked at; what follows is estimated, "
-        "with 95 % "
-        "limits\n{} plans are allowed by the rules of [space]\n",
+        "{}: {} combinations of values, of which {} plans in {} random branches of the space were checked; the numbers below are "
+        "estimates with 95 % confidence intervals\n{} plans are allowed by the rules of [space]\n",
         model.scenario.name, grouped(model.designs.space().size()), grouped(estimate.judged), grouped(estimate.branches),
         about(estimate.allowed));
     if (estimate.plans.empty()) {
         return text + none_found_text(estimate) + "\n" + strategy_text(model, plan) +
                (sweeps(plan) ? sweep_text(sweep_s, estimate.allowed.value) : "") +
-               "what a search draws is not known without a feasible plan\n";
+               "the number of draws cannot be estimated without a feasible plan\n";
     }
     text += fmt::format("{} plans are feasible\n", about(estimate.feasible));
     for (const Rejected& rejected : estimate.rejected) {
-        text += fmt::format("{:>9.4f} %  of those looked at rejected: {}\n",
+        text += fmt::format("{:>9.4f} %  of the checked plans rejected: {}\n",
                             100.0 * static_cast<double>(rejected.count) / static_cast<double>(estimate.judged), rejected.reason);
     }
     text += strategy_text(model, plan);
@@ -199,11 +200,12 @@ std::string sampled_text(const StudyModel& model, const Pause& pause)
     for (const Bound& bound : left) {
         like.drawn.emplace_back(bound.index, top);
     }
-    text += fmt::format("{} plans drawn to the top rung, a front of about {} confirmed\n", about(drawn), best.size());
+    text += fmt::format("{} plans evaluated at the top rung, a front of about {} confirmed\n", about(drawn), best.size());
     return text +
            expected_text("", estimate.sweep_s, {drawn.value * top, drawn.low * top, drawn.high * top + confirming},
                          draw_costs(model, like, pause)) +
-           "not known: how other plans scatter about their bounds; they were taken to do as the plans drawn here\n";
+           "unknown: how far the other plans lie above their lower bounds; they are assumed to behave like the plans drawn "
+           "here\n";
 }
 
 }  // namespace

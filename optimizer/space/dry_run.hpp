@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a search would cost, before it is run.
+/// Cost estimate of a search.
 
 #include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/stop.hpp"
@@ -9,8 +9,8 @@
 
 namespace prismopt {
 
-/// Counts the space (or a sample of it, where it is large), times noise-free evaluations and draws, and adds up core-hours.
-/// `pause` is called all the time; what it throws passes through. Throws InputError where nothing that was looked at is feasible.
+/// Counts the space (or a sample of it, if it is large), times noise-free evaluations and draws, and estimates the core-hours.
+/// Calls `pause` frequently; its exceptions pass through. Throws InputError if no plan of the space is feasible.
 std::string dry_run_text(const Scenario& scenario, const Pause& pause);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A plan to show to who has named none.
+/// Example --design for users who give none.
 
 #include "io/scenario/scenario.hpp"
 
@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// --design of the first objective's best plan without noise among those of [space] that are looked at (all, of up to a million tuples); empty
-/// where none of these is feasible.
+/// --design of the plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a million
+/// tuples); empty if none of these is feasible.
 std::string example_design(const Scenario& scenario);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a search will ask for, found by letting the strategy play on bounds and on a few plans that were really drawn.
+/// Estimate of the requests of a search: the strategy runs on lower bounds and on a small sample of evaluated plans.
 
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// Of plans spread over the feasible ones: how the objectives lie to their bounds.
+/// Sample of feasible plans, with their lower bounds and evaluated objectives.
 struct DrawnSample {
     struct Plan {
         std::vector<double> bound;  // by objective
@@ -23,19 +23,20 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
                         const std::vector<Rung>& rungs, const Pause& pause);
 
 struct Rehearsal {
-    bool ended = false;                                   // false: given up after some seconds
-    std::vector<std::uint64_t> plans;                     // that reach rung 1, 2, ...
-    double draws = 0.0;                                   // of steps, with those that confirm the front
-    std::vector<std::pair<std::uint64_t, double>> drawn;  // raw tuple and its draws, in the order asked for
+    bool ended = false;                                   // false: stopped after some seconds
+    std::vector<std::uint64_t> plans;                     // number of plans that reach rung 1, 2, ...
+    double draws = 0.0;                                   // step draws, including those that confirm the front
+    std::vector<std::pair<std::uint64_t, double>> drawn;  // raw tuple and its draws, in the order of the requests
     std::uint64_t front = 0;
     std::uint64_t looked_at = 0;  // raw tuples
 };
 
-/// Sweeps are really made. A plan's values are its bounds times what one of the sample's plans (chosen by the plan's index) shows.
+/// Runs the strategy with real sweeps. The objectives of a plan are its lower bounds times the ratio of objectives to bounds of
+/// one plan of the sample, chosen by the index of the plan.
 Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause);
 
-/// Core-seconds of one step draw, measured on some of the plans that the rehearsal drew, each picked as often as it was drawn: their mean
-/// is that of all draws.
+/// Core-seconds per step draw, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws,
+/// so the mean is that over all draws.
 std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);
 
 }  // namespace prismopt

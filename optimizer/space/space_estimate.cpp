@@ -15,15 +15,15 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t branch_tuples = 1024;  // neighbours share their compiled programs, as in a search
+constexpr std::uint64_t branch_tuples = 1024;  // neighbours share compiled programs, as in a search
 constexpr std::uint64_t fewest_branches = 500;
-constexpr double sampling_s = 8.0;   // of a processor, after the fewest
-constexpr double improving_s = 4.0;  // the same
+constexpr double sampling_s = 8.0;   // processor time, after the fewest branches
+constexpr double improving_s = 4.0;  // processor time
 constexpr int moves_of_a_member = 8;
 
 double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// Mean of one number by branch.
+/// Mean over branches, with its confidence interval.
 class Tally {
 public:
     void add(double value)
@@ -142,7 +142,7 @@ std::string none_found_text(const SpaceEstimate& estimate)
 {
     std::string text = fmt::format("no feasible plan among {} sampled", grouped(estimate.judged));
     if (estimate.judged > 0) {
-        text += fmt::format("; the feasible share of what the rules of [space] allow is below {:.2g} % (95 %)",
+        text += fmt::format("; less than {:.2g} % of the plans that the rules of [space] allow are feasible (95 % confidence)",
                             100.0 * estimate.share_below());
     }
     for (const Rejected& rejected : estimate.rejected) {
@@ -150,7 +150,7 @@ std::string none_found_text(const SpaceEstimate& estimate)
                                    ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9)
                                    : "";
         text += fmt::format("\n  {}: {}", rejected.reason, grouped(rejected.count));
-        text += rejected.nearest.empty() ? "" : fmt::format("; the nearest{}: {}", by, rejected.nearest);
+        text += rejected.nearest.empty() ? "" : fmt::format("; the closest plan{}: {}", by, rejected.nearest);
     }
     return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a space holds that is too large to look at each of its tuples.
+/// Estimates for a space that is too large to check every tuple.
 
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/evaluator.hpp"
@@ -18,32 +18,32 @@ struct Estimated {
     double high = 0.0;
 };
 
-/// By branches drawn at random (BranchSampler), whose tuples are all judged.
+/// Estimates from random branches (BranchSampler), all of whose tuples are checked.
 struct SpaceEstimate {
     struct Plan {
         Bound bound;
-        double stands_for = 0.0;  // feasible plans of the space
+        double stands_for = 0.0;  // number of feasible plans of the space that it represents
     };
-    std::uint64_t branches = 0;      // drawn, dead ends among them
+    std::uint64_t branches = 0;      // drawn, including dead ends
     std::uint64_t judged = 0;        // tuples in them that the rules of the space allow
-    Estimated allowed;               // by these rules, of the whole space
+    Estimated allowed;               // tuples of the whole space that the rules allow
     Estimated feasible;              // of the whole space
-    Estimated sweep_s;               // processor seconds of judging the whole space
-    std::vector<Plan> plans;         // feasible ones of the branches
-    std::vector<Rejected> rejected;  // of the tuples judged
-    double effective = 0.0;          // branches of equal weight that would tell as much (Kish, "Survey Sampling", 1965)
+    Estimated sweep_s;               // processor time to check the whole space
+    std::vector<Plan> plans;         // feasible plans of the branches
+    std::vector<Rejected> rejected;  // of the checked tuples
+    double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
-    /// A share of the allowed tuples that is exceeded with a probability of 5 % at most, where none of the branches has such a one.
+    /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
     double share_below() const;
 };
 
-/// By at most so many branches, and after the first 500 for some seconds.
+/// Draws branches for some seconds: at least 500, at most `most_branches`.
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
 
-/// That nothing feasible was found, and what that says: a sample proves nothing.
+/// Message that no feasible plan was found in the sample, with the confidence limit of their share.
 std::string none_found_text(const SpaceEstimate& estimate);
 
-/// A front of bounds that is closer to that of the whole space: the members of the sample's and what moves make of them.
+/// A front of lower bounds closer to that of the whole space, by local moves from the front of the sample.
 std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
 
 }  // namespace prismopt

@@ -7,13 +7,14 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t samples = 16'384;          // ranges of a space that is too large
+constexpr std::uint64_t samples = 16'384;          // ranges, if the space is too large to check whole
 constexpr std::uint64_t tuples_of_a_sample = 122;  // two million in all
 
 }  // namespace
 
-/// One range in each of equal parts, at places that no axis can be in step with (multiples of the golden ratio, whose fractions
-/// are as even as can be). Whole ranges of the innermost axes only say little of the others.
+/// One short range in each of many equal parts of the space. Its offset is a multiple of the golden ratio, so that no axis is in
+/// phase with it and the offsets are as even as possible. Long ranges of the innermost axes alone would cover too little of the
+/// other axes.
 std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_whole)
 {
     if (size <= most_whole || size <= samples * tuples_of_a_sample) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where to look in a space that is too large to look at each tuple.
+/// Sample of a space that is too large to check every tuple.
 
 #include "search/strategy.hpp"
 
@@ -9,7 +9,8 @@
 
 namespace prismopt {
 
-/// The whole space where it has at most `most_whole` raw tuples, otherwise short ranges spread over it, in order and apart.
+/// The whole space if it has at most `most_whole` raw tuples; otherwise short, disjoint ranges spread over it, in ascending
+/// order.
 std::vector<SweepRange> spread_ranges(std::uint64_t size, std::uint64_t most_whole);
 
 }  // namespace prismopt

@@ -24,13 +24,13 @@ namespace prismopt {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t most_tuples = 200'000'000;  // of the space at the knobs' levels: a sweep of minutes
-constexpr std::uint64_t tuples_at_once = 50'000;    // of its sweep: some seconds at most
-constexpr int blocks_of_a_thread = 4;               // of the draws between two looks whether to stop
+constexpr std::uint64_t most_tuples = 200'000'000;  // of the space at the levels of the knobs: a sweep takes minutes
+constexpr std::uint64_t tuples_at_once = 50'000;    // of its sweep: a few seconds at most
+constexpr int blocks_of_a_thread = 4;               // drawn between two checks whether to stop
 constexpr auto line_interval = std::chrono::seconds(5);
 constexpr std::size_t designs_per_direction = 3;
-constexpr double least_weight = 1e-3;  // so that no objective is given up for nothing
-constexpr int digits = 4;              // of a tuned value: what a datasheet has
+constexpr double least_weight = 1e-3;  // so that every objective counts
+constexpr int digits = 4;              // of a tuned value, as in a datasheet
 
 double rounded(double value)
 {
@@ -38,7 +38,7 @@ double rounded(double value)
     return std::round(value / unit) * unit;
 }
 
-/// A point of the grid's front, with what the model without noise says of it.
+/// A point of the front of the grid, with its objectives in the noise-free model.
 struct GridDesign {
     ParallelPlan plan;
     std::vector<double> knobs;
@@ -90,14 +90,14 @@ private:
         const std::uint64_t size = model_.designs.space().size();
         if (size > most_tuples) {
             throw InputError(fmt::format(
-                "{}: {} combinations of values are too many to tune knobs for (up to {}); give [[knob]] fewer levels, or "
+                "{}: {} combinations of values are too many for hardware tuning (at most {}); give [[knob]] fewer levels, or "
                 "[space] fewer choices",
                 scenario_.path, size, most_tuples));
         }
         const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
         std::vector<Bound> best;  // of each range
         for (std::size_t r = 0; r < ranges.size(); ++r) {
-            doing_ = fmt::format("{} of {} parts of the space looked at", r, ranges.size());
+            doing_ = fmt::format("{} of {} parts of the space checked", r, ranges.size());
             const std::string question = fmt::format("tuples {} to {}", ranges[r].begin, ranges[r].end);
             const Message answer = answer_to(question, [&] { return encode(Answer{front_of(ranges[r])}); });
             const auto sweep = std::get<Sweep>(decode_answer(answer));
@@ -109,20 +109,20 @@ private:
             front.push_back({model_.designs.plan(point), scenario_.hardware[model_.designs.hardware(point)], bound.objectives});
         }
         if (front.empty()) {
-            throw InputError(fmt::format("{}: no plan is feasible on any of the hardware; see prismopt validate {}",
+            throw InputError(fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}",
                                          scenario_.path, scenario_.path));
         }
         return front;
     }
 
-    /// Only what may be on the front of the whole.
+    /// The front of a range: only these points can be on the front of the space.
     Sweep front_of(const SweepRange& range)
     {
         Sweep sweep;
         sweep.range = range;
         sweep.feasible = Worker(model_, [this] { check_stop(); }).sweep(range).feasible;
         for (Bound& bound : sweep.feasible) {
-            std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // has no bound, so it does not steer
+            std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // no bound: no influence
         }
         sweep.feasible = non_dominated_of(sweep.feasible);
         return sweep;
@@ -141,7 +141,7 @@ private:
         return kept;
     }
 
-    /// What is known is not found again.
+    /// The recalled answer, or the one that `find` computes.
     Message answer_to(const std::string& question, const std::function<Message()>& find)
     {
         check_stop();
@@ -167,7 +167,8 @@ private:
         }
     }
 
-    /// Of each plan with its discrete knobs only the best is tuned: its continuous knobs are what changes.
+    /// The best designs for a direction, one for each combination of plan and discrete knobs: tuning changes the continuous knobs
+    /// only.
     std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
     {
         std::vector<const GridDesign*> order;
@@ -224,7 +225,7 @@ private:
         return knobs;
     }
 
-    /// The objectives of a plan on the hardware with these knobs; empty where it cannot work.
+    /// Objectives of a plan on the hardware with these knobs; empty if it is infeasible.
     std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& knobs)
     {
         auto variant = variant_at(scenario_, knobs);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Co-design: continuous knobs tuned for plans along the front, so that the search then judges these kinds of hardware too.
+/// Co-design: tunes continuous hardware parameters for plans along the front. The search then includes these hardware variants.
 
 #include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/communicator.hpp"
@@ -15,32 +15,32 @@
 namespace prismopt {
 
 struct TunedHardware {
-    std::vector<std::vector<double>> hardware;  // values of the knobs, as in Scenario::hardware; none twice
+    std::vector<std::vector<double>> hardware;  // values of the knobs, as in Scenario::hardware; without duplicates
     std::uint64_t evaluations = 0;
 };
 
-/// Whether the strategy of the scenario tunes knobs before it searches. Throws InputError where there is nothing to tune.
+/// Whether the strategy of the scenario tunes knobs before it searches. Throws InputError if there is nothing to tune.
 bool tunes_hardware(const Scenario& scenario);
 
-/// What a tuning asks the model at most.
+/// Maximum number of model evaluations of a tuning.
 std::uint64_t most_tuning_evaluations(const Scenario& scenario);
 
-/// How a tuning goes on from an earlier one, and ends early. Each may be empty.
+/// Callbacks that resume and stop a tuning. Each may be empty.
 struct TuningLog {
-    std::function<std::optional<Message>(const std::string& question)> recall;  // its answer, if it is known
+    std::function<std::optional<Message>(const std::string& question)> recall;  // its answer, if known
     std::function<void(const std::string& question, const Message& answer)> learn;
-    std::function<bool()> stop;  // asked several times a second
+    std::function<bool()> stop;  // called several times per second
 };
 
-/// Says how far the tuning came.
+/// Thrown when a tuning stops early; the text says how far it came.
 class TuningStopped : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Finds the front of the knobs' levels without noise, then for directions evenly spread over the objectives the knobs that
-/// minimise the augmented Chebyshev scalarisation at each of the best discrete choices. Deterministic, also
-/// with answers that were recalled. Throws TuningStopped.
+/// Finds the noise-free front over the levels of the knobs; then, for evenly spread directions in objective space, the knobs that
+/// minimise the augmented Chebyshev scalarisation for each of the best discrete choices. Deterministic, also with recalled
+/// answers. Throws TuningStopped.
 TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log = {});
 
 }  // namespace prismopt

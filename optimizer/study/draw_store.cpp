@@ -15,10 +15,10 @@ namespace prismopt {
 
 namespace {
 
-/// What is drawn within this time is lost at most; answers that come sooner need no store.
+/// At most the draws of this time are lost; answers that arrive sooner need no store.
 constexpr auto save_interval = std::chrono::milliseconds(250);
 
-/// The file may grow to so many bytes more than twice what is live in it.
+/// Bytes by which the file may exceed twice its live content.
 constexpr std::uint64_t most_stale_bytes = 1 << 20;
 
 std::uint64_t bytes_of(const PhaseDraws& draws)
@@ -30,7 +30,7 @@ std::uint64_t bytes_of(const PhaseDraws& draws)
     return bytes;
 }
 
-/// Nothing for an item of another kind.
+/// The block of draws in an item; nothing for other items.
 std::optional<DrawBlock> block_in(const Message& item)
 {
     WorkItem work = decode_item(item);
@@ -51,7 +51,7 @@ DrawStore::DrawStore(const std::string& journal, std::uint64_t study, bool resum
     attempt([&] { file_.emplace(path_, study); });
 }
 
-/// Writing is only a shortcut: where it fails (a full disk), the study goes on without it.
+/// The store is optional: if writing fails (a full disk), the study continues without it.
 template <class Writing>
 void DrawStore::attempt(Writing writing)
 {
@@ -71,12 +71,12 @@ bool DrawStore::drop()
     std::filesystem::remove(path_, ignored);
     if (had_one) {
         log_warning(fmt::format(
-            "{} is removed: draws of plans in progress are no longer kept, and a run that is killed makes them again", path_));
+            "{} is removed: draws of plans in progress are no longer saved, so a run that is killed repeats them", path_));
     }
     return had_one;
 }
 
-/// False where there is nothing to go on with.
+/// Loads the draws of a file. False if it has none of this study.
 bool DrawStore::load(const std::string& path, std::uint64_t study)
 {
     if (!std::filesystem::exists(path)) {
@@ -104,8 +104,8 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
             }
         }
         return true;
-    } catch (const std::runtime_error& error) {  // no journal, or with records of another program
-        log_warning(fmt::format("{}: {}; its draws are made again", path, error.what()));
+    } catch (const std::runtime_error& error) {  // not a journal, or with records of another program
+        log_warning(fmt::format("{}: {}; its draws are repeated", path, error.what()));
         kept_.clear();
         kept_bytes_ = 0;
         return false;

@@ -1,10 +1,11 @@
 #pragma once
 
-/// Draws of points that are not answered yet, beside the journal, so that a run that is killed again and again goes on all the same.
+/// Store of draws of points without an answer yet, beside the journal, so that a run makes progress even if it is killed
+/// repeatedly.
 ///
-/// The journal holds answers; a plan of many draws is answered after minutes. What is drawn of it until then is kept by point and
-/// range of fleets in a file of its own (`F.h5.journal.draws`), which is written anew as soon as most of it has been answered. It is
-/// only a shortcut: without it, or where it is damaged, draws are made again. On a full disk it is the first to go.
+/// The journal holds complete answers, which take minutes for plans with many draws. Until then the draws are kept by point and
+/// range of fleets in a separate file (`F.h5.journal.draws`), which is rewritten once most of its content is obsolete. The file
+/// is optional: without it, or if it is damaged, draws are repeated. On a full disk it is removed first.
 
 #include "io/results/journal.hpp"
 #include "optimizer/parallel/communicator.hpp"
@@ -23,18 +24,20 @@ std::string draws_path(const std::string& journal);
 
 class DrawStore {
 public:
-    /// `resume`: takes up what the file holds, if it is of this study; otherwise begins with an empty one.
+    /// `resume`: loads the file if it belongs to this study; otherwise starts with an empty one.
     DrawStore(const std::string& journal, std::uint64_t study, bool resume);
 
-    /// What of an item (as bytes) is still to be drawn: all of one that is no block of draws; nothing where all is here.
+    /// The part of an item (as bytes) that is still to be drawn: the whole item if it is not a block of draws; nothing if it is
+    /// complete.
     std::optional<Message> missing(const Message& item) const;
-    /// The result of the whole item: what is here, and what `result` says of the missing. Keeps it until its points are answered.
+    /// The result of the whole item, from the stored draws and from `result` for the missing ones. Keeps it until its points are
+    /// answered.
     Message complete(const Message& item, const Message& result);
-    /// The journal has got an answer on this point.
+    /// Drops the draws of a point, once the journal has its answer.
     void answered(std::uint64_t point);
-    /// Returns when all that is here is in the file.
+    /// Writes all draws to the file.
     void save();
-    /// Gives up the file, to make room on a full disk. False where there is none.
+    /// Removes the file, to make room on a full disk. False if there is none.
     bool drop();
 
 private:
@@ -54,7 +57,7 @@ private:
     std::map<Key, Kept> kept_;
     std::uint64_t kept_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;
-    std::optional<JournalWriter> file_;  // none where it could not be written
+    std::optional<JournalWriter> file_;  // none if it could not be written
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers a strategy's requests with the work of all ranks.
+/// Evaluation of the requests of a strategy on all ranks.
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
@@ -20,33 +20,34 @@ namespace prismopt {
 
 /// Tables for every plan of the scenario's space.
 NoiseTables tables_of(const Scenario& scenario);
-/// For one plan, in all phases.
+/// Tables for one plan, in all phases.
 NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan);
 
-/// What every rank needs to judge points; built alike on all of them. The scenario must outlive it.
+/// Everything that a rank needs to evaluate points; identical on all ranks. The scenario must outlive it.
 struct StudyModel {
     explicit StudyModel(const Scenario& of) : StudyModel(of, tables_of(of)) {}
-    /// `tables`: of another rank's tables_of(), so that all have the same bits.
+    /// `tables`: from tables_of() on another rank, so that all ranks have the same bits.
     StudyModel(const Scenario& of, NoiseTables tables);
 
     const Scenario& scenario;
     Problem problem;
     DesignMap designs;
     std::vector<const Objective*> objectives;
-    std::vector<bool> bounded;  // [objective]: has a bound, which is sound under the scenario's laws
-    double skewness = 0.0;      // of its most skewed law
+    std::vector<bool> bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
+    double skewness = 0.0;      // of its most skewed distribution
 
     SamplerOptions sampler(Purpose purpose) const;
-    /// Objectives of so many fleets. Limits of means at level `safe` are infinite where the laws are too skewed for so few.
+    /// Objectives from a prediction with so many fleets. Confidence limits of means at level `safe` are infinite if the
+    /// distributions are too skewed for that number.
     std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
-    /// Of this job's limits: parts of a space share the doubt that the study allows.
+    /// Confidence of the limits of this job: parts of a space share the error probability of the study.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };
 
-/// The work of one rank: an item in, its result out. Keeps predictors of its own.
+/// Computes work items on one rank, with its own predictors.
 class Worker {
 public:
-    /// `pause` is called within long items; what it throws passes through.
+    /// Calls `pause` within long items; its exceptions pass through.
     explicit Worker(
         const StudyModel& model, Pause pause = [] {})
         : model_(model), bench_(model.scenario, model.problem), pause_(std::move(pause))
@@ -54,7 +55,7 @@ public:
     }
     Message operator()(const Message& bytes);
 
-    /// Bounds of the feasible points in a range, and the reasons of the others.
+    /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible.
     Sweep sweep(const SweepRange& range);
 
 private:
@@ -63,39 +64,40 @@ private:
     Pause pause_;
 };
 
-/// Rank 0's side: cuts requests into items, merges results in the order of the requests.
+/// Rank 0: splits requests into items and merges the results in the order of the requests.
 class Evaluator {
 public:
-    /// `rungs`: the fidelity ladder, rung 1 first, with equal steps and growing fleets.
+    /// `rungs`: rung 1 first, with equal steps and increasing fleets.
     Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
-    /// The answer to the oldest request that has none yet; nothing when the run is to stop, and no more then.
+    /// The answer to the oldest open request; nothing if the run is to stop. Do not call it again then.
     std::optional<Answer> next();
-    /// All that the draws of the last point answered say of it.
+    /// Full prediction of the last point answered.
     const Prediction& prediction() const { return prediction_; }
 
-    /// How many points are compared: safe limits hold at once for all of them, at every rung and for every objective (Bonferroni).
+    /// Sets the number of points compared: simultaneous limits hold for all of them, at every rung and for every objective
+    /// (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Fleets that the top rung needs for an upper limit of every objective among so many points; fewer exclude nothing.
+    /// Fleets that the top rung needs for finite upper limits of every objective with so many points; fewer exclude nothing.
     int fleets_for_limits(std::uint64_t points) const;
-    /// Before anything is drawn.
+    /// Call before anything is drawn.
     void set_top_fleets(int fleets) { rungs_.back().fleets = fleets; }
 
-    /// Draws of these points on the confirm stream, and all they say; nothing when the run is to stop before the end.
+    /// Draws these points on the confirm stream and returns their predictions; nothing if the run is to stop before that is done.
     std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);
 
     std::uint64_t draws_made() const { return draws_made_; }
 
 private:
-    /// Draws by point; complete when no item is awaited any more.
+    /// Draws of a point; complete once no item is awaited.
     struct Drawn {
         PhaseDraws draws;
         std::size_t awaited = 0;
     };
     using DrawnPoints = std::map<std::uint64_t, Drawn>;
 
-    /// What a point needs to reach a rung.
+    /// Draws that a point needs to reach a rung.
     struct Need {
         std::uint64_t point = 0;
         int from_fleet = 0;
@@ -112,7 +114,7 @@ private:
     HardwareBench bench_;
     Confidence confidence_;
     std::deque<Request> pending_;
-    std::deque<std::vector<std::uint64_t>> submitted_;  // points of each item of draws whose result is still to come
+    std::deque<std::vector<std::uint64_t>> submitted_;  // points of each outstanding item of draws
     DrawnPoints drawn_;                                 // of the search stream
     std::uint64_t draws_made_ = 0;
     Prediction prediction_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Predictors, one for each kind of hardware of a study, made when they are first asked for.
+/// Predictors of the hardware variants of a study, created on demand.
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
@@ -16,9 +16,9 @@ public:
     /// Scenario and base problem must outlive the bench.
     HardwareBench(const Scenario& scenario, const Problem& base) : scenario_(scenario), base_(base) {}
 
-    /// The predictor of a variant of Scenario::hardware (0 where there are no knobs). Stays valid until another is asked for.
+    /// The predictor of a variant of Scenario::hardware (0 if there are no [[knob]]s). Valid until the next call.
     Predictor& of(std::size_t variant);
-    /// What that predictor judges against.
+    /// The problem of that predictor.
     const Problem& problem(std::size_t variant);
 
 private:

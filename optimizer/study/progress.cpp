@@ -80,13 +80,14 @@ void Progress::show(const Archive& archive, const State& state)
         sweeping_ = sweeping;
         time_left_ = {};
     }
-    std::string text = fmt::format("{} found feasible, ", archive.feasible());
+    std::string text = fmt::format("{} feasible plans found, ", archive.feasible());
     if (sweeping) {
-        text += fmt::format("{} of {} parts of the space looked at", state.answered, state.asked);
+        text += fmt::format("{} of {} parts of the space checked", state.answered, state.asked);
     } else {
-        text += fmt::format("{} excluded by their bound, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
-                            state.pruned, state.evaluated, state.open, archive.front().size(),
-                            curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
+        text +=
+            fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
+                        state.pruned, state.evaluated, state.open, archive.front().size(),
+                        curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
     text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);

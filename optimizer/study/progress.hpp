@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a running search shows: a bar on a terminal, dated lines in a batch log; and the curve that goes into results.
+/// Progress of a running search: a bar on a terminal, dated lines in a batch log, and the progress curve of the results.
 
 #include "io/results/results.hpp"
 #include "optimizer/study/time_left.hpp"
@@ -17,10 +17,10 @@ class Progress {
 public:
     Progress();
 
-    /// What is shown beside the archive.
+    /// State of the search, in addition to the archive.
     struct State {
         std::uint64_t draws = 0;  // made
-        // Of the feasible plans, each in one of these, as in Outcome:
+        // Each feasible plan counts in exactly one of these, as in Outcome:
         std::uint64_t evaluated = 0;
         std::uint64_t pruned = 0;
         std::uint64_t open = 0;
@@ -29,9 +29,9 @@ public:
         double idle_share = 0.0;     // of the ranks
     };
 
-    /// Adds a point to the curve: the state after a batch of answers.
+    /// Adds a point to the curve, after a batch of answers.
     void record(const Archive& archive);
-    /// Whether it is time to show something, which is at most every few seconds (a bar: several times a second).
+    /// Whether the next output is due: every few seconds (a bar: several times per second).
     bool due() const;
     void show(const Archive& archive, const State& state);
     void finish() const;

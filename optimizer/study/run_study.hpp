@@ -1,7 +1,8 @@
 #pragma once
 
-/// Training times of one plan over checkpoint intervals and spare nodes, and with one property of failures, restarts, checkpoints, spares or
-/// steps changed at a time. All by the same draws of steps and of failures, so that differences are not blurred.
+/// Training times of one plan over checkpoint intervals and spare nodes, and with one property of failures, restarts,
+/// checkpoints, spares or steps changed at a time. All use the same draws of steps and failures, which reduces the noise of
+/// differences.
 
 #include "io/html/run_study.hpp"
 #include "io/scenario/scenario.hpp"
@@ -9,7 +10,7 @@
 
 namespace prismopt {
 
-/// The plan must be feasible. Changes under which the run never ends, or cannot be, are left out.
+/// The plan must be feasible. Skips changes under which the run never ends or is impossible.
 RunStudy run_study(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler);
 
 }  // namespace prismopt

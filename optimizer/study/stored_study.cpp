@@ -10,7 +10,7 @@ namespace prismopt {
 
 namespace {
 
-/// Axes with one choice, which versions of the program may add, do not change the numbers of points.
+/// Drops axes with one choice: versions of the program may add such axes, and they do not change the numbers of points.
 std::vector<Axis> with_choices(std::vector<Axis> axes)
 {
     std::erase_if(axes, [](const Axis& axis) { return axis.labels.size() == 1; });
@@ -23,7 +23,7 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
                       [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
 }
 
-/// The scenario with the kinds of hardware that the search had tuned, which only the labels of that axis tell.
+/// The scenario with the hardware variants that the search had tuned; these are only in the labels of that axis.
 Scenario scenario_of(const Results& results)
 {
     Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
@@ -35,7 +35,7 @@ Scenario scenario_of(const Results& results)
     for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
         const auto values = hardware_values(scenario.knobs, labels[kind]);
         if (!values || !variant_at(scenario, *values)) {
-            break;  // not this program's, which the axes tell
+            break;  // written by another version; the check of the axes reports it
         }
         scenario.hardware.push_back(*values);
     }
@@ -48,7 +48,8 @@ Results open_results(const std::string& path)
 {
     Results results = read_results(path);
     if (!results.sealed) {
-        log_warning(path + " has no checksum, so damage may go unnoticed: an older prismopt or another program wrote it");
+        log_warning(path +
+                    " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by another program");
     }
     return results;
 }
@@ -59,8 +60,8 @@ StoredStudy::StoredStudy(const Results& results)
     if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
         throw InputError(
             results.study.scenario_path +
-            ": its space is not that of the results, which are of another version of the program; search again, or use the "
-            "version that wrote them");
+            ": its space differs from that of the results, which another version of prismopt wrote; search again, or use that "
+            "version");
     }
 }
 

@@ -32,7 +32,7 @@ namespace prismopt {
 
 namespace {
 
-/// Refuses what would be lost or cannot be written, before anything is computed.
+/// Throws, before anything is computed, if the output would overwrite something or cannot be written.
 void check_output(const Scenario& scenario, const StudyOptions& options)
 {
     const std::string journal = journal_path(options.out);
@@ -43,7 +43,7 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
     for (const std::string& path : {options.out, journal}) {
         const auto status = std::filesystem::symlink_status(path, ignored);
         if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-            throw InputError(fmt::format("{} is no regular file and is kept; name another file with --out", path));
+            throw InputError(fmt::format("{} is not a regular file and is not overwritten; name another file with --out", path));
         }
         if (std::filesystem::equivalent(path, scenario.path, ignored)) {
             throw InputError(fmt::format("{} is the scenario itself; name another file with --out", path));
@@ -62,8 +62,10 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
     }
     for (const std::string& path : {options.out, journal}) {
         if (file_exists(path)) {
-            throw InputError(fmt::format("{} exists and is kept; name another file with --out, replace it with --force{}", path,
-                                         file_exists(journal) ? ", or continue it with prismopt resume" : ""));
+            throw InputError(fmt::format("{} already exists; name another file with --out, {}", path,
+                                         file_exists(journal)
+                                             ? "overwrite it with --force, or continue the search with prismopt resume"
+                                             : "or overwrite it with --force"));
         }
     }
 }
@@ -84,7 +86,7 @@ public:
         }
     }
 
-    /// Nothing, or what stopped it.
+    /// Runs the search. Returns what stopped it, or nothing.
     std::optional<std::string> run()
     {
         while (const auto requests = strategy_->ask()) {
@@ -107,7 +109,7 @@ public:
         keep([this] { journal_.sync(); });
         progress_.finish();
         end_ = true;
-        if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of parts, the whole tells: merge
+        if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, archive_);
         }
@@ -142,7 +144,7 @@ public:
         results.progress = progress_.curve();
     }
 
-    /// Re-estimates the front on a fresh stream, by p99 and so on; marks what turns out dominated. Nothing, or what stopped it.
+    /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
         const std::vector<std::uint64_t> indices = strategy_->front();
@@ -159,7 +161,7 @@ public:
         return std::nullopt;
     }
 
-    /// The front of what was drawn so far, by these draws.
+    /// Fills in the front of the draws made so far.
     void fill_provisional_front(Results& results) const
     {
         results.provisional = true;
@@ -170,7 +172,7 @@ public:
         put_in_order(results.front);
     }
 
-    /// Writes what must not be lost. On a full disk the draws in progress make room for it.
+    /// Writes what must not be lost. On a full disk, drops the draws in progress to make room.
     template <class Writing>
     void keep(const Writing& writing)
     {
@@ -185,7 +187,7 @@ public:
     }
 
 private:
-    /// Requests whose answers the journal holds are not worked on again.
+    /// Skips requests that the journal already answers.
     void submit(const std::vector<Request>& requests)
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
@@ -204,7 +206,8 @@ private:
         evaluator_.submit(unknown);
     }
 
-    /// Once the sweep has counted the feasible plans. An exact search whose top rung supports no upper limits would draw everything.
+    /// Sizes the top rung once the sweep has counted the feasible plans: with too few fleets for upper limits, every plan would
+    /// be drawn.
     void size_ladder()
     {
         if (name_ != "exact" || sized_ || archive_.feasible() < 2) {
@@ -221,7 +224,7 @@ private:
         }
     }
 
-    /// Nothing when the search is to stop.
+    /// The next answer; nothing if the search is to stop.
     std::optional<Answer> next_answer()
     {
         if (stop_.reason()) {
@@ -300,7 +303,7 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     return info;
 }
 
-/// Adds tuned kinds of hardware to those of the scenario. Throws TuningStopped.
+/// Adds tuned hardware variants to those of the scenario. Throws TuningStopped.
 void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopRequest& stop)
 {
     KnownTuning known = journal.take_tuning();
@@ -316,7 +319,7 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
             known.answers.emplace(question, answer);  // other directions may ask it again
         };
         const TunedHardware tuned = tune_hardware(scenario, log);
-        log_info(fmt::format("tuned {} kinds of hardware in {} evaluations", tuned.hardware.size(), tuned.evaluations));
+        log_info(fmt::format("tuned {} hardware variants in {} evaluations", tuned.hardware.size(), tuned.evaluations));
         journal.finish_tuning(tuned.hardware);
         known.hardware = tuned.hardware;
     }
@@ -327,8 +330,8 @@ StudyEnd stopped_tuning(const std::string& why, const std::string& progress, con
 {
     StudyEnd end;
     end.results.study.outcome.text =
-        fmt::format("stopped by {}; {}; no plan is searched yet, so there are no results; continue with: prismopt resume {}", why,
-                    progress, options.out);
+        fmt::format("stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt resume {}",
+                    why, progress, options.out);
     return end;
 }
 
@@ -399,7 +402,7 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
             }
         }
     }
-    // Empty: rank 0 refused, was stopped or has nothing to do. The others may get the signal meanwhile.
+    // Empty if rank 0 refused, was stopped or has nothing to do. The other ranks may receive the signal meanwhile.
     record = team.broadcast(std::move(record), [&] { stop.reason(); });
     if (refusal) {
         std::rethrow_exception(refusal);

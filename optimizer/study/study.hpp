@@ -1,6 +1,6 @@
 #pragma once
 
-/// One search over a team of ranks: ask, evaluate, tell, journal; then confirm the front and write the results.
+/// A search over a team of ranks: ask, evaluate, tell, journal; then confirm the front and write the results.
 
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
@@ -15,8 +15,8 @@ namespace prismopt {
 
 struct StudyOptions {
     std::string out;      // results file; the journal is `out`.journal
-    bool force = false;   // replace what is there
-    bool resume = false;  // continue the journal that is there
+    bool force = false;   // overwrite existing results and journal
+    bool resume = false;  // continue the existing journal
     std::optional<std::chrono::duration<double>> max_time;
     std::string command_line;
 };
@@ -24,12 +24,12 @@ struct StudyOptions {
 struct StudyEnd {
     bool complete = false;       // false: stopped, to be resumed
     Results results;             // on rank 0
-    bool nothing_to_do = false;  // and so no results
+    bool nothing_to_do = false;  // the results are empty
 };
 
-/// Runs the search on all ranks of the team; each calls it, and rank 0 reads the scenario (nothing: there is nothing to do).
-/// Throws InputError on rank 0 (before any search) when the scenario is wrong, or the output is taken or cannot be written;
-/// and when nothing in the space is feasible, with the nearest miss.
+/// Runs the search. Call it on all ranks of the team; rank 0 calls `read` for the scenario (nothing: there is nothing to do).
+/// Throws InputError on rank 0, before the search, if the scenario is invalid, or the output exists or cannot be written; and
+/// after the sweep, with the closest plan, if no plan of the space is feasible.
 StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options);
 
 }  // namespace prismopt

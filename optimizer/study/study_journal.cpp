@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view journal_suffix = ".journal";
 
-/// What a record says of itself, and which of its kind it is: answers are numbered as their requests are.
+/// Kind of a record, and its number within the kind: answers have the numbers of their requests.
 enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer };
 
 struct Record {
@@ -46,7 +46,7 @@ Record decode_record(std::span<const std::byte> bytes)
     return record;
 }
 
-/// Calls `use(record, begin)` for each record that is one of ours.
+/// Calls `use(record, begin)` for each record that this program wrote.
 template <class Use>
 void for_each_record(const JournalContents& contents, const Use& use)
 {
@@ -72,11 +72,10 @@ std::uint64_t study_hash(const Scenario& scenario)
 
 namespace {
 
-/// Throws InputError when a file is no results file, or that of a search which had not finished.
+/// Throws InputError if the file is not a results file, or belongs to a search that was stopped.
 void check_finished(const std::string& path)
 {
-    const std::string remedy =
-        fmt::format("give the --out of a search that was stopped, or its journal, {}", journal_path("OUT"));
+    const std::string remedy = fmt::format("give the --out file of a stopped search, or its journal, {}", journal_path("OUT"));
     bool provisional = false;
     try {
         provisional = read_results(path).provisional;
@@ -85,8 +84,8 @@ void check_finished(const std::string& path)
     }
     if (provisional) {
         throw InputError(
-            fmt::format("{}: its search was stopped, and its journal {} is not there to resume from; copy the journal "
-                        "beside it, or search again with --force",
+            fmt::format("{}: its search was stopped, but its journal {} is missing; copy the journal beside it, or search "
+                        "again with --force",
                         path, journal_path(path)));
     }
 }
@@ -184,10 +183,8 @@ std::optional<Scenario> journaled_scenario(const std::string& path)
             check_finished(results_path_of(path));
             return std::nullopt;
         }
-        throw InputError(
-            fmt::format("{}: nothing to resume: there is neither this file nor {}; give the --out of a search that was "
-                        "stopped",
-                        path, journal));
+        throw InputError(fmt::format(
+            "{}: nothing to resume: neither this file nor {} exists; give the --out file of a stopped search", path, journal));
     }
     std::optional<Message> study;
     for_each_record(read_journal(journal), [&](Record record, std::uint64_t) {
@@ -197,7 +194,7 @@ std::optional<Scenario> journaled_scenario(const std::string& path)
     });
     if (!study) {
         throw InputError(fmt::format(
-            "{} holds no study (the records of it are missing or damaged); start the search again with --force", journal));
+            "{} does not contain a study (its records are missing or damaged); start the search again with --force", journal));
     }
     return scenario_from(*study);
 }
@@ -224,10 +221,10 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
     } else {
         return;
     }
-    throw InputError(
-        fmt::format("{} and {} are of different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
-                    "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
-                    journal_path(out), out, differs, out));
+    throw InputError(fmt::format(
+        "{} and {} belong to different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
+        "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
+        journal_path(out), out, differs, out));
 }
 
 JournalCount count_records(const JournalContents& contents)
@@ -263,7 +260,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
         });
         if (!contents.damage.empty()) {
             const JournalCount count = count_records(contents);
-            log_warning(fmt::format("{}: {}; {} answers are used, {} that are missing between them are computed again", path,
+            log_warning(fmt::format("{}: {}; {} answers are reused, and {} missing ones between them are computed again", path,
                                     contents.damage, count.answers, count.lost));
         }
     }
@@ -314,15 +311,14 @@ KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& reque
     return known;
 }
 
-/// Its checksum matches, so no crash left it.
+/// Throws. The checksum of the record matches, so it is not the trace of a crash.
 void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) const
 {
-    throw InputError(fmt::format(
-        "{}: the record at byte {} is no answer to what the study asks as number {}, so someone put it there; the records before "
-        "it "
-        "are good and nothing was changed\nto go on from them: truncate -s {} {}, then prismopt resume {}; or start again with "
-        "--force",
-        path_, begin, number, begin, path_, results_path_of(path_)));
+    throw InputError(
+        fmt::format("{}: the record at byte {} does not answer request {} of this study, so it was not written by this search; "
+                    "the records before it are valid and nothing was changed\nto continue from them: truncate -s {} {}, then "
+                    "prismopt resume {}; or start again with --force",
+                    path_, begin, number, begin, path_, results_path_of(path_)));
 }
 
 void StudyJournal::append(std::uint64_t number, const Answer& sweep)

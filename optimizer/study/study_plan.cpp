@@ -29,8 +29,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
 
 }  // namespace
 
-/// The exact search prunes by limits, each of which costs confidence, so it climbs the scenario's few rungs. A race halves its
-/// field from rung to rung: the scenario's first and last rung, and doublings between.
+/// The exact search uses the few rungs of the scenario, because each simultaneous limit costs confidence. Successive halving uses
+/// the first and last rung of the scenario and doublings between them.
 StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
@@ -55,10 +55,12 @@ StudyPlan plan_study(const StudyModel& model)
     }
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {
-            log_warning(fmt::format("{} has no lower bound: no plan can be excluded without draws", model.objectives[k]->name));
-        } else if (!model.bounded[k]) {
-            log_warning(fmt::format("{} is searched without bounds: a law's rare slow mode lifts its mean above that quantile",
+            log_warning(fmt::format("{} has no lower bound, so no plan can be excluded before it is evaluated",
                                     model.objectives[k]->name));
+        } else if (!model.bounded[k]) {
+            log_warning(fmt::format(
+                "{} is searched without lower bounds: a rare slow mode raises the mean of a distribution above that quantile",
+                model.objectives[k]->name));
         }
     }
     return {std::move(chosen), std::move(rungs)};
@@ -73,9 +75,9 @@ int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, 
 std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 {
     const SpaceCounts counts = space_counts(0, archive.rejected());
-    if (counts.looked_at == 0) {  // a strategy that looks at few plans
+    if (counts.looked_at == 0) {  // a strategy that checks few plans
         return fmt::format(
-            "{}: no feasible plan was found; with --strategy exact all are looked at, and what rejects them is counted",
+            "{}: no feasible plan was found; --strategy exact checks all plans and counts the reasons why they are infeasible",
             scenario.path);
     }
     std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, counts.plans);
@@ -90,15 +92,15 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
         }
         if (!rejected.nearest.empty()) {
             const bool bytes = rejected.miss > 0.0 &&
-                               rejected.reason.starts_with(name(Reason::out_of_memory));  // other texts tell their own units
+                               rejected.reason.starts_with(name(Reason::out_of_memory));  // other reasons have other units
             memory = memory || bytes;
             const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
-            text += fmt::format("; the nearest{}: {}", by, rejected.nearest);
+            text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);
         }
     }
     if (counts.plans < counts.looked_at) {
-        text += fmt::format("\n{} of {} combinations of values are no plans of their own", counts.looked_at - counts.plans,
-                            counts.looked_at);
+        text += fmt::format("\n{} of {} combinations of values repeat another plan or define no schedule",
+                            counts.looked_at - counts.plans, counts.looked_at);
     }
     return text + (memory
                        ? "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory"
@@ -110,15 +112,14 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
 {
     return fmt::format(
-        "the last of [search] rungs has {} fleets, too few for upper limits at this confidence among {} feasible plans: no bound "
-        "can exclude any; give it {} or more",
+        "the last of [search] rungs has {} fleets, too few for upper confidence limits on {} feasible plans, so lower bounds "
+        "cannot exclude any plan; use {} fleets or more",
         top, feasible, needed);
 }
 
 std::string raised_ladder_text(int top, std::uint64_t feasible)
 {
-    return fmt::format("the last rung draws {} fleets, which upper limits of these objectives need among {} feasible plans", top,
-                       feasible);
+    return fmt::format("the last rung uses {} fleets, which upper confidence limits on {} feasible plans need", top, feasible);
 }
 
 }  // namespace prismopt

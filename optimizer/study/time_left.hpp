@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long a phase of a search will still take, by how fast what is left has shrunk of late.
+/// Remaining time of a phase of a search, extrapolated from recent progress.
 
 #include <cstdint>
 #include <deque>
@@ -10,7 +10,7 @@ namespace prismopt {
 
 class TimeLeft {
 public:
-    /// "90 s", "25 min", "3.2 h"; "unknown" where the recent past does not say. `now_s` does not go back.
+    /// "90 s", "25 min", "3.2 h", or "unknown" without recent progress. `now_s` must not decrease.
     std::string text(double now_s, std::uint64_t left);
 
 private:
@@ -18,7 +18,7 @@ private:
         double at_s = 0.0;
         std::uint64_t left = 0;
     };
-    std::deque<Seen> seen_;  // the oldest first
+    std::deque<Seen> seen_;  // oldest first
 };
 
 }  // namespace prismopt

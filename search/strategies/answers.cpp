@@ -8,10 +8,10 @@
 namespace prismopt {
 namespace {
 
-[[noreturn]] void refuse(const std::string& asked)
+[[noreturn]] void refuse(const std::string& why)
 {
-    throw std::runtime_error("search: what was told is not the answer on " + asked +
-                             "; answers come in the order of the requests, and a journal belongs to one study");
+    throw std::runtime_error("search: unexpected answer: " + why +
+                             "; answers must come in the order of the requests, and from a journal of the same study");
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ const Sweep& expected(const Answer& answer, const SweepRange& range)
 {
     const auto* sweep = std::get_if<Sweep>(&answer);
     if (sweep == nullptr || sweep->range.begin != range.begin || sweep->range.end != range.end) {
-        refuse("tuples " + std::to_string(range.begin) + " to " + std::to_string(range.end));
+        refuse("expected tuples " + std::to_string(range.begin) + " to " + std::to_string(range.end));
     }
     return *sweep;
 }
@@ -28,10 +28,10 @@ const Sweep& expected(const Answer& answer, const SweepRange& range)
 const Evaluation& expected(const Answer& answer, std::deque<PointRequest>& awaited)
 {
     const auto* evaluation = std::get_if<Evaluation>(&answer);
-    if (awaited.empty()) refuse("anything: nothing was asked");
+    if (awaited.empty()) refuse("no request is open");
     const PointRequest request = awaited.front();
     if (evaluation == nullptr || evaluation->index != request.index || evaluation->rung != request.rung) {
-        refuse("point " + std::to_string(request.index) + " at rung " + std::to_string(request.rung));
+        refuse("expected point " + std::to_string(request.index) + " at rung " + std::to_string(request.rung));
     }
     awaited.pop_front();
     return *evaluation;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Checks that an answer is to what was asked, for strategies that wait for answers in the order of their requests.
+/// Checks that answers match their requests, for strategies that receive answers in the order of the requests.
 
 #include "search/strategy.hpp"
 
@@ -9,16 +9,17 @@
 
 namespace prismopt {
 
-/// The sweep, if it is of this range. Throws std::runtime_error otherwise.
+/// The sweep in an answer. Throws std::runtime_error if it is not of this range.
 const Sweep& expected(const Answer& answer, const SweepRange& range);
 
-/// The evaluation, if it is of the first request, which it takes away. Throws std::runtime_error otherwise.
+/// The evaluation in an answer; removes its request from `awaited`. Throws std::runtime_error if it does not match the first
+/// request.
 const Evaluation& expected(const Answer& answer, std::deque<PointRequest>& awaited);
 
-/// The bounds that hold, minus infinity for the others.
+/// Valid lower bounds; minus infinity for objectives without one.
 std::vector<double> usable(const Bound& bound, const StudyGoal& goal);
 
-/// The values of an evaluation. Throws std::runtime_error when one is not a number.
+/// Objective values of an evaluation. Throws std::runtime_error if one is not a number.
 std::vector<double> values_of(const Evaluation& evaluation);
 
 }  // namespace prismopt

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The feasible points by their lower bounds, handed out layer by layer.
+/// Feasible points in non-dominated fronts ("layers") of their lower bounds.
 
 #include "search/limits.hpp"
 #include "search/strategy.hpp"
@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Points have a *place* once they are in order: their position in the lexicographic order of the bounds that were added together,
-/// behind those that were in order before.
+/// Points in order have a *place*: their position in the lexicographic order of the bounds that were added together, after those
+/// ordered before.
 class BoundLayers {
 public:
     explicit BoundLayers(std::size_t objectives) : objectives_(objectives) {}
@@ -25,11 +25,11 @@ public:
     std::uint64_t index(std::size_t place) const { return index_[place]; }
     std::span<const double> bound(std::size_t place) const;
 
-    /// Up to `most` places that have not been handed out and that no limit excludes, from one layer: first those whose bound
-    /// no other bound dominates, in index order. Empty: there are none left.
+    /// Takes up to `most` places that no limit excludes from one layer: first from the non-dominated front of the remaining
+    /// bounds, in index order. Empty if none is left.
     std::vector<std::size_t> take(std::size_t most, const Limits& limits);
 
-    /// Points that the limits given to `take` excluded.
+    /// Number of points that the limits given to `take` excluded.
     std::uint64_t excluded() const { return excluded_; }
 
 private:
@@ -39,10 +39,10 @@ private:
     std::vector<std::uint64_t> index_;
     std::size_t ordered_ = 0;         // places
     std::vector<double> bounds_;      // place * objectives + objective
-    std::vector<std::size_t> alive_;  // places by bound: neither handed out nor excluded nor in the layer
+    std::vector<std::size_t> alive_;  // places by bound: not taken, excluded or in the layer
     std::vector<std::size_t> layer_;  // places by index
     std::size_t layer_done_ = 0;
-    std::uint64_t layer_tested_ = 0;  // the newest limit that the layer was tested against
+    std::uint64_t layer_tested_ = 0;  // newest limit against which the layer was tested
     std::uint64_t excluded_ = 0;
 };
 

@@ -15,11 +15,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Ranges with points left out that are looked at again at once, and the parts that each is cut into.
+/// Incomplete ranges that are swept again together, and the number of parts of each.
 constexpr std::size_t ranges_again = 64;
 constexpr std::uint64_t parts_again = 8;
 
-/// Relative difference that the order of a sum may cause between a bound and an exact value.
+/// Relative difference between a bound and an exact value that rounding may cause.
 constexpr double rounding = 1e-12;
 
 void check(const ExactOptions& options)
@@ -28,16 +28,16 @@ void check(const ExactOptions& options)
     if (options.objectives < 1) fail("there are no objectives, so nothing can be compared; give at least one");
     if (options.bounded.size() != options.objectives) {
         fail("`bounded` has " + std::to_string(options.bounded.size()) + " entries for " + std::to_string(options.objectives) +
-             " objectives; give one for each");
+             " objectives; give one per objective");
     }
     if (options.top_rung < 1) fail("top rung " + std::to_string(options.top_rung) + " has no draws; use 1 or more");
-    if (options.sweep_ranges < 1 || options.batch < 1) fail("0 sweep ranges or points a batch ask for nothing; use 1 or more");
+    if (options.sweep_ranges < 1 || options.batch < 1) fail("sweep_ranges and batch must be 1 or more");
 }
 
 void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives)
 {
     if (given == objectives) return;
-    throw std::runtime_error("exact search: the answer on point " + std::to_string(index) + " has " + std::to_string(given) +
+    throw std::runtime_error("exact search: the answer for point " + std::to_string(index) + " has " + std::to_string(given) +
                              " objectives instead of " + std::to_string(objectives) + "; it belongs to another study");
 }
 
@@ -49,8 +49,8 @@ void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives
 
 [[noreturn]] void refuse_order(const std::string& told)
 {
-    throw std::runtime_error("exact search: " + told +
-                             " was told but is not what was asked next; answers come in the order of the requests");
+    throw std::runtime_error("exact search: the answer for " + told +
+                             " does not match the next request; answers must come in the order of the requests");
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ void Exact::take(const Sweep& sweep)
     }
 }
 
-/// Adds parts of withheld ranges to what is to be swept, unless limits exclude all that they hold or no more may be drawn.
+/// Queues parts of incomplete ranges for another sweep, unless limits exclude all of their points or no more points may be drawn.
 void Exact::look_again()
 {
     if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
@@ -201,7 +201,7 @@ void Exact::note_leader(std::size_t candidate)
     leaders_.push_back(candidate);
 }
 
-/// Whether a candidate is out of the race, which limits that came since its last test may have decided.
+/// Whether a candidate is settled, possibly by limits that are newer than its last test.
 bool Exact::settled(std::size_t c)
 {
     Candidate& candidate = candidates_[c];
@@ -221,7 +221,7 @@ std::vector<std::size_t> Exact::unsettled_leaders()
     return chosen;
 }
 
-/// The next of the race, in the order of first requests: that of the layers of bounds, so promising ones come early.
+/// The next candidates, in the order of their first requests: by fronts of the lower bounds, so promising ones come early.
 std::vector<std::size_t> Exact::rivals()
 {
     std::vector<std::size_t> chosen;
@@ -257,7 +257,7 @@ std::vector<std::size_t> Exact::first_looks()
     return chosen;
 }
 
-/// The best so far climb first, because their limits exclude the most; then unseen points; then what is left in the race.
+/// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
 std::vector<Request> Exact::next_requests()
 {
     told_ = 0;
@@ -291,23 +291,23 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept) text << grouped(swept_) << " of " << grouped(ranges_.size()) << " parts of the space swept, ";
+            if (!swept) text << grouped(swept_) << " of " << grouped(ranges_.size()) << " parts of the space checked, ";
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
-        text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their bound, " << grouped(settled_)
-             << " evaluated";
+        text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
+             << grouped(settled_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";
-        if (settled_ < evaluated_) text << " (" << grouped(evaluated_ - settled_) << " of them drawn so far)";
+        if (settled_ < evaluated_) text << " (" << grouped(evaluated_ - settled_) << " of them partly evaluated)";
         text << " (confidence " << 100.0 * options_.confidence << " %)";
     }
     if (!complete && options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) {
-        text << "; no more than " << grouped(options_.max_evaluations) << " were to be evaluated";
+        text << "; stopped at the limit of " << grouped(options_.max_evaluations) << " evaluations";
     }
     if (violation_) {
-        text << "; bound violated: point " << violation_->index << ", objective " << violation_->objective << ": upper limit "
-             << violation_->high << " lies " << 100.0 * violation_->relative << " % below the bound " << violation_->bound
-             << ", so points may have been excluded wrongly";
+        text << "; bound violated: point " << violation_->index << ", objective " << violation_->objective
+             << ": upper confidence limit " << violation_->high << " lies " << 100.0 * violation_->relative
+             << " % below the lower bound " << violation_->bound << ", so points may have been excluded by mistake";
     }
     outcome.text = text.str();
     return outcome;

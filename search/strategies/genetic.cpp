@@ -13,7 +13,7 @@ namespace {
 constexpr int child_tries = 64;                      // until a child is new
 constexpr std::uint64_t usual_evaluations = 20'000;  // without a limit by the user
 
-/// Evenly spread labels, ends included; one: the middle.
+/// Evenly spread labels, including both ends; for a single one: the middle.
 std::vector<int> thinned(int labels, int keep)
 {
     if (keep == 1) return {labels / 2};
@@ -25,7 +25,7 @@ std::vector<int> thinned(int labels, int keep)
     return chosen;
 }
 
-/// Labels by axis such that there are at most so many tuples: the longest axes lose half of theirs first.
+/// Labels per axis that give at most `most` tuples: halves the longest axes first.
 std::vector<std::vector<int>> coarse_grid(const std::vector<Axis>& axes, std::size_t most)
 {
     std::vector<int> keep;
@@ -63,7 +63,7 @@ std::optional<std::vector<Request>> Genetic::ask()
     return std::exchange(ready_, {});
 }
 
-/// All that can be asked now. Called after each answer, so how answers are batched has no influence.
+/// Issues all requests that are possible now. Called after each answer, so the batching of answers has no influence.
 void Genetic::advance()
 {
     for (bool more = true; more;) {
@@ -83,14 +83,14 @@ void Genetic::advance()
     ready_.insert(ready_.end(), next.begin(), next.end());
 }
 
-/// Starts a batch; false when there is nothing left to try.
+/// Starts a batch. False if there is nothing left to try.
 bool Genetic::ask_sweeps()
 {
     const std::size_t number = batches_.size();
     Batch batch;
     batch.proposed = number == 0 ? first_proposals() : proposals();
     if (batch.proposed.empty() && reserve_.empty()) {
-        end_ = "every child was known";
+        end_ = "all children were already known";
         return false;
     }
     for (const Member& member : batch.proposed) {
@@ -177,7 +177,7 @@ std::optional<Genetic::Member> Genetic::child(Dice& dice)
     return std::nullopt;
 }
 
-/// The best bounds among the proposals and those that were passed over before; what drawn points dominate is dropped.
+/// Chooses the points with the best bounds among the new and the earlier proposals; drops those that evaluated points dominate.
 void Genetic::choose_draws(Batch& batch)
 {
     std::vector<Member> candidates = std::move(reserve_);
@@ -261,9 +261,9 @@ void Genetic::merge(Batch& batch)
     batch.draws_asked = true;
     ++merged_;
     if (drawn_ >= goal_.max_evaluations) {
-        end_ = grouped(drawn_) + " were to be drawn";
+        end_ = "the limit of " + grouped(drawn_) + " evaluations was reached";
     } else if (idle_batches_ >= options_.patience) {
-        end_ = "the last " + grouped(options_.patience) + " batches gained nothing";
+        end_ = "the last " + grouped(options_.patience) + " batches brought no improvement";
     }
 }
 
@@ -284,7 +284,7 @@ void Genetic::note_front(const Member& member)
     front_points_.push_back(member.point);
 }
 
-/// Feasible members by the kind's own rule, then infeasible ones by how little they miss.
+/// Keeps feasible members by the selection rule, then infeasible ones by their distance to feasibility.
 void Genetic::survive()
 {
     const auto infeasible =
@@ -328,10 +328,11 @@ Outcome Genetic::outcome() const
     outcome.pruned = excluded_;
     outcome.evaluated = race_.settled();
     outcome.open = feasible_ - outcome.pruned - outcome.evaluated;
-    outcome.text = std::string(done ? "evolved (" : "incomplete: evolving (") + selection_.name +
-                   "), which proves nothing: " + grouped(known_.size()) + " plans looked at, " + grouped(feasible_) +
-                   " of them feasible, " + grouped(excluded_) + " excluded by their bound, " + grouped(drawn_) + " drawn, " +
-                   grouped(race_.front().size()) + " on the front" + (end_.empty() ? "" : "; stopped because " + end_);
+    outcome.text = std::string(done ? "" : "incomplete: ") + "evolutionary search (" + selection_.name +
+                   "), without proof: " + grouped(known_.size()) + " plans checked, " + grouped(feasible_) +
+                   " of them feasible, " + grouped(excluded_) + " excluded by their lower bounds, " + grouped(drawn_) +
+                   " evaluated, " + grouped(race_.front().size()) + " on the front" +
+                   (end_.empty() ? "" : "; stopped because " + end_);
     return outcome;
 }
 

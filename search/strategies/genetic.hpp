@@ -1,6 +1,6 @@
 #pragma once
 
-/// The evolutionary search behind nsga2 and nsga3, which differ in who survives and who becomes a parent.
+/// Evolutionary search of nsga2 and nsga3, which differ in the selection of survivors and parents.
 
 #include "search/ranking.hpp"
 #include "search/strategies/moves.hpp"
@@ -19,32 +19,34 @@
 namespace prismopt {
 
 struct GeneticOptions {
-    std::size_t population = 24;     // few: parents improve quickly, and the front is kept beside them
-    std::size_t batch = 16;          // points drawn at once
-    std::size_t lag = 2;             // batches under way: batch b is made from the results of batches up to b - lag
-    std::size_t screened = 4;        // proposals looked at without noise for each point drawn, where bounds hold
-    double elite = 0.2;              // probability per parent, of any non-dominated point instead of one of the population
-    double crossover = 0.9;          // probability per child
-    double pure = 0.8;               // of leaving a crossed child as it is, for the first quarter of the tries to make it new
-    double shift = 0.25;             // otherwise, of moving a factor between two degrees instead of mutating
-    std::size_t coarse_grid = 4096;  // tuples of the grid whose front the search starts from, at most
-    std::size_t patience = 60;       // batches in a row without gain before it stops
-    double gain = 1e-5;              // relative growth of the hypervolume that counts as one
+    std::size_t population = 24;  // small: parents improve quickly, and the front is kept separately
+    std::size_t batch = 16;       // points drawn at once
+    std::size_t lag = 2;          // batches in flight: batch b uses the results of batches up to b - lag
+    std::size_t screened = 4;     // noise-free proposals per point drawn, if bounds are valid
+    double elite = 0.2;           // probability per parent of taking any non-dominated point instead of the population
+    double crossover = 0.9;       // probability per child
+    double pure = 0.8;            // probability of not mutating a crossed child, in the first quarter of the tries for a new one
+    double shift = 0.25;          // otherwise, probability of moving a factor between two degrees instead of mutating
+    std::size_t coarse_grid = 4096;  // maximum number of tuples of the grid whose front is the start
+    std::size_t patience = 60;       // consecutive batches without gain before the search stops
+    double gain = 1e-5;              // relative growth of the hypervolume that counts as a gain
 };
 
-/// How a kind of evolutionary search chooses among points of equal feasibility.
+/// Selection rule of an evolutionary search among points of equal feasibility.
 struct Selection {
     std::string name;
-    /// Positions of those that survive, the best first.
+    /// Positions of the survivors, the best first.
     std::function<std::vector<std::size_t>(std::span<const Values>, std::size_t keep)> survivors;
     bool tournament = true;  // parents are the better of two; otherwise any survivor
 };
 
-/// Steady state with a fixed lag, so that ranks need not wait for the slowest of a generation and yet nothing depends on timing.
+/// Steady-state evolution with a fixed lag, so that ranks do not wait for the slowest of a generation and results do not depend
+/// on timing.
 ///
-/// A child is repaired to meet the rules of the space and is none that was looked at before. It is then bounded without noise:
-/// where a drawn point's values dominate its bound it is not drawn, and the best bounds of several proposals are drawn first.
-/// Feasible goes before infeasible, and nearly feasible before far from it. At the end a race up the rungs decides the front.
+/// Children are repaired to meet the rules of the space, and points that were already checked are skipped. Each child is then
+/// bounded without noise: it is not drawn if the values of an evaluated point dominate its bound, and among several proposals
+/// those with the best bounds are drawn first. Feasible points rank before infeasible ones, and these by distance to feasibility.
+/// At the end, successive halving determines the front.
 class Genetic : public Strategy {
 public:
     /// The space must outlive the search.
@@ -60,15 +62,15 @@ private:
         std::uint64_t index = 0;
         Point point;
         bool feasible = false;
-        double miss = 0.0;  // of an infeasible one
+        double miss = 0.0;  // distance to feasibility of an infeasible member
         Values bound;
         Values value;
     };
     struct Batch {
         std::vector<Member> proposed;
-        std::size_t swept = 0;  // of proposed, told
+        std::size_t swept = 0;  // of proposed, answered
         std::vector<Member> drawn;
-        std::size_t told = 0;  // of drawn
+        std::size_t told = 0;  // of drawn, answered
         bool draws_asked = false;
     };
     enum class Kind { sweep, draw };
@@ -105,16 +107,16 @@ private:
     std::vector<Member> population_;  // the best first; feasible before infeasible
     std::vector<Member> reserve_;     // feasible, bounded, not drawn yet
     std::vector<Point> front_points_;
-    std::vector<Values> front_;    // values of the drawn that no other drawn dominates
+    std::vector<Values> front_;    // non-dominated values of the drawn points
     std::vector<Batch> batches_;   // merged ones are emptied
     std::size_t merged_ = 0;       // batches
     std::deque<Awaited> awaited_;  // in the order of the requests
-    std::vector<Request> ready_;   // to be asked
+    std::vector<Request> ready_;   // to be requested
     std::uint32_t children_ = 0;
     std::uint64_t drawn_ = 0;
-    std::uint64_t feasible_ = 0;  // of known_, told
+    std::uint64_t feasible_ = 0;  // of known_, answered
     std::uint64_t excluded_ = 0;
-    std::size_t idle_batches_ = 0;  // in a row, without gain
+    std::size_t idle_batches_ = 0;  // consecutive, without gain
     Values reference_;              // of the hypervolume; from the first population
     double hypervolume_ = 0.0;
     std::string end_;  // why no more children are made

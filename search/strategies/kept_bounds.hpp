@@ -1,6 +1,6 @@
 #pragma once
 
-/// The best of a range's bounds, in bounded memory, and what is known of the others.
+/// The best lower bounds of a range, in bounded memory, with a floor of the others.
 
 #include "search/strategy.hpp"
 
@@ -10,15 +10,15 @@
 
 namespace prismopt {
 
-/// Holds twice as many bounds as the range asks for, at most. The best are whole layers of bounds and part of the next one, of what
-/// has come since the last cut and what that left. What is kept depends on the range alone, not on who sweeps it.
+/// Holds at most twice as many bounds as the range asks for. A cut keeps whole fronts of bounds and part of the next one. The
+/// kept bounds depend on the range only, not on the rank that sweeps it.
 class KeptBounds {
 public:
     explicit KeptBounds(const SweepRange& range) : range_(range) {}
 
-    /// In index order.
+    /// Adds a bound; call in index order.
     void add(Bound bound);
-    /// Hands over what was kept and counted.
+    /// Moves the kept bounds and the counts to a sweep.
     void move_to(Sweep& sweep);
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How an evolutionary search makes points of a space from others.
+/// Variation operators of the evolutionary search.
 
 #include "search/dice.hpp"
 #include "search/space.hpp"
@@ -10,26 +10,27 @@
 
 namespace prismopt {
 
-/// The space as the moves see it: which axes are degrees, whose product a move can keep.
+/// Crossover, mutation and repair of points of a space. Axes that are degrees allow moves that keep their product.
 class Moves {
 public:
     /// The space must outlive the moves.
     explicit Moves(const Space& space);
 
-    /// Each label equally likely.
+    /// A random point, each label equally likely.
     Point any(Dice& dice) const;
 
-    /// Axis by axis from either parent; of ordered axes sometimes a label between the two.
+    /// Crossover: each axis from either parent; for ordered axes sometimes a label in between.
     Point cross(const Point& a, const Point& b, Dice& dice) const;
 
-    /// Each axis with this probability, and at least one: a near label of an ordered axis (seldom any), any other of a category.
+    /// Mutates each axis with this probability, and at least one: to a near label of an ordered axis (rarely to any), or to any
+    /// other category.
     void mutate(Point& point, double probability, Dice& dice) const;
 
-    /// Moves a factor from one degree to another, so that their product stays; false where no two axes can.
+    /// Moves a factor from one degree to another, which keeps their product. False if that is impossible.
     bool shift_factor(Point& point, Dice& dice) const;
 
-    /// The point itself where the constraints allow it, else one that keeps as many leading labels as it can and changes each
-    /// other to the nearest allowed; nothing when that takes too many tries.
+    /// The point itself if the constraints allow it; otherwise a point that keeps as many leading labels as possible and changes
+    /// the others to the nearest allowed labels. Nothing if that takes too many tries.
     std::optional<Point> repaired(const Point& point) const;
 
 private:

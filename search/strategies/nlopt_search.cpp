@@ -11,7 +11,7 @@
 namespace prismopt {
 namespace {
 
-/// What NLopt sees instead of an infinite cost: its models need finite numbers.
+/// Replaces an infinite cost, because the models of NLopt need finite numbers.
 constexpr double hopeless = 1e30;
 
 /// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all knobs; remembers the best.
@@ -105,7 +105,8 @@ nlopt::algorithm algorithm_of(TuneMethod method)
 Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, const TuneOptions& options)
 {
     if (box.low.size() != start.size() || box.high.size() != start.size() || options.max_evaluations < 1) {
-        throw std::invalid_argument("continuous search: bounds and start need one number a knob, and one evaluation at least");
+        throw std::invalid_argument(
+            "continuous search: bounds and start need one number per knob, and max_evaluations must be at least 1");
     }
     std::vector<double> unit;
     for (std::size_t k = 0; k < start.size(); ++k) {

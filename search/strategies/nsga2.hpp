@@ -4,8 +4,8 @@
 
 namespace prismopt {
 
-/// Evolution by layers and crowding, for two objectives.
-/// Source: Deb, Pratap, Agarwal, Meyarivan, IEEE Trans. Evol. Comput. 6 (2002) 182-197; what differs is in genetic.hpp.
+/// Evolution with non-dominated sorting and crowding distance, for two objectives.
+/// Source: Deb, Pratap, Agarwal, Meyarivan, IEEE Trans. Evol. Comput. 6 (2002) 182-197; differences are described in genetic.hpp.
 class Nsga2 final : public Genetic {
 public:
     /// The space must outlive the search.

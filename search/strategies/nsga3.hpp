@@ -4,8 +4,8 @@
 
 namespace prismopt {
 
-/// Evolution by layers and niches along reference directions, for many objectives.
-/// Source: Deb, Jain, IEEE Trans. Evol. Comput. 18 (2014) 577-601; what differs is in genetic.hpp.
+/// Evolution with non-dominated sorting and niches along reference directions, for many objectives.
+/// Source: Deb, Jain, IEEE Trans. Evol. Comput. 18 (2014) 577-601; differences are described in genetic.hpp.
 class Nsga3 final : public Genetic {
 public:
     /// The space must outlive the search.

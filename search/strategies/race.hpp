@@ -1,6 +1,6 @@
 #pragma once
 
-/// Successive halving on common random numbers: what is not confidently dominated climbs the rungs.
+/// Successive halving with common random numbers: points that are not confidently dominated advance to the next rung.
 
 #include "search/ranking.hpp"
 #include "search/strategy.hpp"
@@ -15,30 +15,30 @@ namespace prismopt {
 
 struct RaceOptions {
     int top_rung = 2;
-    double least_share = 0.25;    // of a rung that climbs whatever the noise, the best by layer
-    std::size_t least_kept = 16;  // points that climb at least, while there are as many: a short list, not one winner
-    double most_share = 0.5;      // of a rung that climbs at most, the first layer aside
-    double margins = 2.0;         // standard errors of a difference by which a point must be worse to stay behind
+    double least_share = 0.25;    // of a rung that advances regardless of noise, the best by front
+    std::size_t least_kept = 16;  // minimum number of points that advance, if there are as many: a short list, not one winner
+    double most_share = 0.5;      // of a rung that advances at most, apart from the first front
+    double margins = 2.0;         // standard errors of a difference by which a point must be worse to be dropped
 };
 
-/// Candidates share their draws, so what most of an estimate's error moves all of them alike, and the intervals of single
-/// estimates say little of comparisons. The error of a comparison is read from the race itself: by how much the values of the
-/// points that climbed changed between two rungs, beyond the change that all of them share.
+/// Candidates share their draws, so most of the error of an estimate is common to all of them, and the intervals of single
+/// estimates say little about comparisons. The error of a comparison is estimated from the race itself: from the changes of the
+/// values of advancing points between two rungs, beyond the change that they share.
 class Race {
 public:
     explicit Race(RaceOptions options) : options_(options) {}
 
-    /// Entrants come at rung 1, each once; later rungs as `next` asked for them.
+    /// Adds an evaluation: each point once at rung 1, later rungs as `next` requested them.
     void add(const Evaluation& evaluation);
 
-    /// What is to climb by one rung now, given all that was asked before; empty: the race is over.
+    /// Points that advance by one rung now, once all earlier requests are answered; empty if the race is over.
     std::vector<PointRequest> next();
 
-    /// The points that no other dominates by value, of those at the highest rung that was reached; in index order.
+    /// The non-dominated points among those at the highest rung reached, in index order.
     std::vector<std::uint64_t> front() const;
 
     std::size_t size() const { return runners_.size(); }
-    /// Of these, at the highest rung or left behind.
+    /// Number of points at the highest rung or dropped.
     std::size_t settled() const;
     bool over() const { return over_; }
 
@@ -55,7 +55,7 @@ private:
 
     RaceOptions options_;
     std::map<std::uint64_t, Runner> runners_;  // by index
-    int rung_ = 1;                             // that is being judged
+    int rung_ = 1;                             // in progress
     bool first_group_asked_ = false;
     std::vector<std::uint64_t> order_;  // points of this rung, best first
     std::size_t raised_ = 0;            // of order_

@@ -33,7 +33,7 @@ std::optional<std::vector<Request>> Racing::ask()
     return requests;
 }
 
-/// Whole layers of bounds, the best first, until there are enough.
+/// Whole fronts of lower bounds, the best first, until there are enough points.
 std::vector<Request> Racing::entrants()
 {
     std::vector<Request> requests;
@@ -73,9 +73,9 @@ Outcome Racing::outcome() const
     outcome.confidence = goal_.confidence;
     outcome.evaluated = race_.settled();
     outcome.open = feasible - outcome.evaluated;
-    outcome.text = std::string(done ? "raced" : "incomplete: racing") + ", which proves nothing: " + grouped(feasible) +
-                   " feasible plans, " + grouped(race_.size()) + " drawn, " + grouped(race_.front().size()) + " on the front";
-    if (done && race_.size() < feasible) outcome.text += "; those with worse bounds were left out";
+    outcome.text = std::string(done ? "" : "incomplete: ") + "successive halving, without proof: " + grouped(feasible) +
+                   " feasible plans, " + grouped(race_.size()) + " evaluated, " + grouped(race_.front().size()) + " on the front";
+    if (done && race_.size() < feasible) outcome.text += "; plans with worse lower bounds were not evaluated";
     return outcome;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Racing: every feasible point is drawn a little, and what is not confidently dominated a little more, up to the highest rung.
+/// Racing: draws every feasible point at the first rung, and points that are not confidently dominated at higher rungs.
 
 #include "search/space.hpp"
 #include "search/strategies/bound_layers.hpp"
@@ -15,7 +15,7 @@
 
 namespace prismopt {
 
-/// Sweeps the space as the exact search does, then races the points with the best bounds.
+/// Sweeps the space as the exact search does, then races the points with the best lower bounds.
 class Racing final : public Strategy {
 public:
     Racing(const Space& space, const StudyGoal& goal);

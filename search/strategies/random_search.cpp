@@ -83,10 +83,9 @@ Outcome RandomSearch::outcome() const
     const bool done = race_.over();
     outcome.evaluated = race_.settled();
     outcome.open = found_ - outcome.evaluated;
-    outcome.text = std::string(done ? "sampled at random" : "incomplete: sampling at random") +
-                   ", which proves nothing: " + grouped(known_.size()) + " plans that meet the rules of the space, " +
-                   grouped(drawn_) + " drawn, " + grouped(race_.front().size()) + " on the front" +
-                   (exhausted_ ? "; no others were found" : "");
+    outcome.text = std::string(done ? "" : "incomplete: ") + "random search, without proof: " + grouped(known_.size()) +
+                   " plans that the rules of the space allow, " + grouped(drawn_) + " evaluated, " +
+                   grouped(race_.front().size()) + " on the front" + (exhausted_ ? "; no further plans were found" : "");
     return outcome;
 }
 

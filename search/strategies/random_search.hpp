@@ -1,6 +1,6 @@
 #pragma once
 
-/// Random search, the control: feasible points, each equally likely, none twice; then a race among them.
+/// Random search, as a baseline: distinct feasible points, each equally likely, then a race among them.
 
 #include "search/strategies/moves.hpp"
 #include "search/strategies/race.hpp"
@@ -33,10 +33,10 @@ private:
     Moves moves_;
     Dice dice_;
     std::unordered_set<std::uint64_t> known_;
-    std::deque<SweepRange> swept_;        // asked, not told yet
+    std::deque<SweepRange> swept_;        // requested, not answered yet
     std::deque<PointRequest> awaited_;    // the same
-    std::vector<PointRequest> feasible_;  // told feasible, not asked for yet
-    std::uint64_t found_ = 0;             // told feasible
+    std::vector<PointRequest> feasible_;  // found feasible, not requested yet
+    std::uint64_t found_ = 0;             // number found feasible
     std::uint64_t drawn_ = 0;
     bool exhausted_ = false;
     Race race_;

@@ -516,7 +516,7 @@ const tests = {
         const hovered = (Date.now() - hovering) / 20;
         console.log(`  ${manyEvaluations} evaluations: ready after ${loaded} ms, drawn again in ${redrawn.toFixed(0)} ms, ${hovered.toFixed(0)} ms a move of the mouse`);
         assert.ok(loaded < 10_000 && redrawn < 3000 && hovered < 500, "too slow");
-        assert.match(await page.locator("#timeline-note").textContent(), /does not read the scenario/);
+        assert.match(await page.locator("#timeline-note").textContent(), /cannot read the scenario/);
         await close(page);
     },
 };

@@ -69,7 +69,7 @@ class BadScenario(CliTest):
         self.write(text[:begin] + '[workload]\nmodel = "llama3-405b"\n\n' + text[end:])
         for name in ("search", "validate"):
             errors = self.refusal(name, "study.toml")
-            miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+ \(.* %\); the nearest misses by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
+            miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+ \(.* %\); the closest plan misses by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
             self.assertRegex(plan, "tp=4 pp=4 .*recompute=full")
             self.assertRegex(errors, r"\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory\n$")
             self.assertGreater(float(miss), 1.0)
@@ -113,11 +113,11 @@ class BadOutput(CliTest):
         results.write_bytes(b"precious")
         for ranks in (0, 2):
             errors = self.refusal("search", self.toml, ranks=ranks, timeout=30)  # the default name is that of the scenario
-            self.assertRegex(errors, r"prismopt: study\.h5 exists and is kept; name another file with --out, replace it with --force\n")
-            self.assertEqual(errors.count("is kept"), 1)
+            self.assertRegex(errors, r"prismopt: study\.h5 already exists; name another file with --out, or overwrite it with --force\n")
+            self.assertEqual(errors.count("already exists"), 1)
         journal.write_bytes(b"precious too")
         errors = self.refusal("search", self.toml, timeout=30)
-        self.assertRegex(errors, r"study\.h5 exists and is kept; .* --force, or continue it with prismopt resume\n")
+        self.assertRegex(errors, r"study\.h5 already exists; .* --force, or continue the search with prismopt resume\n")
         # Neither does a wrong scenario with --force cost anything.
         self.scenario("wrong.toml", headroom="2")
         self.refusal("search", "wrong.toml", "--out", "study.h5", "--force")
@@ -134,7 +134,7 @@ class BadOutput(CliTest):
         os.mkfifo(self.folder / "pipe.h5")
         for name in ("link.h5", "pipe.h5"):
             errors = self.refusal("search", "study.toml", "--out", name, "--force", timeout=30)
-            self.assertRegex(errors, rf"{name} is no regular file and is kept; name another file with --out\n")
+            self.assertRegex(errors, rf"{name} is not a regular file and is not overwritten; name another file with --out\n")
 
     def test_two_searches_do_not_share_a_file(self):
         self.scenario("study.toml", rungs=ENDLESS)
@@ -185,8 +185,8 @@ class BadCommandLine(CliTest):
             (["search", small, "--max-time", "soon"], r'--max-time soon does not begin with a number \(needs a duration\); write for example "55 min"'),
             (["search", small, "--max-time", "55"], r'--max-time 55 has no unit \(needs a duration\); write "55 min"'),
             (["search", small, "--max-time", "5 GB"], r"--max-time 5 GB has the wrong unit .*"),
-            (["search", small, "--max-time=-5 min"], r'--max-time -5 min leaves no time to work; write for example "55 min"'),
-            (["search", small, "--max-time", "0 s"], r"--max-time 0 s leaves no time to work; .*"),
+            (["search", small, "--max-time=-5 min"], r'--max-time -5 min is not positive; write for example "55 min"'),
+            (["search", small, "--max-time", "0 s"], r"--max-time 0 s is not positive; .*"),
         ):
             self.assert_refused(arguments, message)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -199,10 +199,10 @@ class BadCommandLine(CliTest):
     def test_designs(self):
         for design, message in (
             ("tq=2", r"--design: unknown name 'tq'; names are gpus tp cp pp ep etp order crossing microbatch schedule v group .* shard_gpus"),
-            ("tp=two", r"--design: tp=two is not a whole number from 1; write for example tp=8"),
+            ("tp=two", r"--design: tp=two is not a whole number of at least 1; write for example tp=8"),
             ("schedule=zigzag", r"--design: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v"),
             ("gpus=64 tp=3 pp=7", r"--design: tp\*pp = 21 does not divide gpus=64; change one of them"),
-            ("gpus=128", r"--design: gpus=128 is more than the cluster's 64; name at most that many"),
+            ("gpus=128", r"--design: gpus=128 is more than the cluster's 64; use at most that many"),
         ):
             self.assert_refused(["predict", support.SMALL, "--json", "--design", design], message)
 
@@ -229,7 +229,7 @@ class BadCommandLine(CliTest):
         self.assert_refused(["report", "good.h5", "--csv", "none/front.csv"],
                             r"--csv none/front\.csv cannot be written \(No such file or directory\); name a file in a folder .*")
         self.assert_refused(["report", "good.h5", "--csv", "./good.h5"],
-                            r"--csv \./good\.h5 is what this command reads, which would be lost; name another file")
+                            r"--csv \./good\.h5 is an input of this command and would be overwritten; name another file")
         self.assertEqual((self.folder / "good.h5").read_bytes(), good)
 
     def test_no_command(self):

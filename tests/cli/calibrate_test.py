@@ -92,9 +92,9 @@ class Calibrate(CliTest):
 
     def test_without_outages_the_result_says_what_to_do(self):
         self.write(operations(40), "ops.csv")
-        self.assertIn("# No list of outages: nothing is known of [reliability]", self.output("calibrate", "ops.csv"))
+        self.assertIn("# Without a list of outages, [reliability] is not fitted", self.output("calibrate", "ops.csv"))
         self.write(OUTAGES, "outages.csv")
-        self.assertNotIn("No list", self.output("calibrate", "ops.csv", "outages.csv", "--nodes", 40))
+        self.assertNotIn("Without a list", self.output("calibrate", "ops.csv", "outages.csv", "--nodes", 40))
 
     def test_steps_that_lack_operations_are_told(self):
         lines = operations(60).splitlines(keepends=True)
@@ -136,8 +136,8 @@ class Calibrate(CliTest):
         self.write("".join(lines), "ops.csv")
         told = self.run_program("calibrate", "ops.csv")
         self.assertEqual(told.returncode, support.DONE)
-        self.assertRegex(told.stderr, r"1 rows with negative duration are left out, the first in line 11")
-        self.assertRegex(told.stderr, r"1 rows with duration of more than a day are left out, the first in line 21")
+        self.assertRegex(told.stderr, r"1 rows with negative duration are skipped, the first in line 11")
+        self.assertRegex(told.stderr, r"1 rows with duration of more than a day are skipped, the first in line 21")
 
     def test_times_of_collectives_and_benchmarks_that_cannot_be_are_left_out(self):
         draw = random.Random(7)
@@ -154,12 +154,12 @@ class Calibrate(CliTest):
                                ("1e99", "more than a day"), ("-3", "negative duration")):
             law, said = law_with(absurd)
             self.assertEqual(law, good)
-            self.assertRegex(said, rf"nccl.csv: 1 rows with .*{reason}.* are left out, the first in line 102")
+            self.assertRegex(said, rf"nccl.csv: 1 rows with .*{reason}.* are skipped, the first in line 102")
         self.write("gpu,perf\n" + "".join(f"g{i},{100 * draw.lognormvariate(0, 0.02):.3f}\n" for i in range(50)) + "x,1e30\n",
                    "gpus.csv")
-        self.assertRegex(self.run_program("calibrate", "gpus.csv").stderr, r"more than a day are left out, the first in line 52")
+        self.assertRegex(self.run_program("calibrate", "gpus.csv").stderr, r"more than a day are skipped, the first in line 52")
         self.write("gpu,perf\n1,1e30\n", "gpus.csv")
-        self.assertIn("no measurement is left", self.refusal("calibrate", "gpus.csv"))
+        self.assertIn("no valid measurement is left", self.refusal("calibrate", "gpus.csv"))
 
     def test_a_clock_that_was_set_back_between_steps_is_told(self):
         def started(at):
@@ -188,7 +188,7 @@ class Calibrate(CliTest):
         lines[10] = ",".join([*fields[:5], "", *fields[6:]])
         self.write("".join(lines), "ops.csv")
         self.assertRegex(self.run_program("calibrate", "ops.csv").stderr,
-                         r"ops.csv:11: 1 of \d+ forward-compute have no microbatch, .* give each its mb_id")
+                         r"ops.csv:11: 1 of \d+ forward-compute have no microbatch, .* give each an mb_id")
 
     def test_bad_input_is_refused_with_its_line(self):
         good = operations(60)
@@ -207,7 +207,7 @@ class Calibrate(CliTest):
                         (line.rsplit(",", 1)[0] + f",{5 * float(line.rsplit(',', 1)[1]):.1f}\n" for line in good.splitlines()[1:]))
         self.refused(good + later, "two jobs")
         self.write(re.sub(r",([\d.]+)\n", r",-\1\n", good), "ops.csv")
-        self.assertIn("no operation is left", self.refusal("calibrate", "ops.csv"))
+        self.assertIn("no valid operation is left", self.refusal("calibrate", "ops.csv"))
         self.assertIn("hpc-2024", self.refusal("calibrate", "ops.csv", "--profile", "nonsense"))
         self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
 
@@ -232,7 +232,7 @@ class Calibrate(CliTest):
                    for step in range(4) for k in range(20)]
         self.write(json.dumps({"traceEvents": events}), "trace.json")
         told = self.run_program("calibrate", "trace.json").stderr
-        self.assertRegex(told, r"20 rows with a kernel before the first step are left out, the first in kernel 1\n")
+        self.assertRegex(told, r"20 rows with a kernel before the first step are skipped, the first in kernel 1\n")
         self.assertNotRegex(told, r"(line|kernel) 0\b")
 
     def test_outages_need_to_know_of_how_many_nodes(self):

@@ -16,7 +16,7 @@ class Compare(CliTest):
         self.assertRegex(text, r"hypervolume in the box of all fronts: A 0\.\d+ B 0\.\d+ \([+-]\d+\.\d+ %\)")
         self.assertTrue((self.folder / "both.html").read_text().startswith("<!DOCTYPE html>"))
         before = (self.folder / "all.h5").read_bytes()
-        self.assertIn("would be lost", self.refusal("compare", "all.h5", "fewer.h5", "--html", "all.h5"))
+        self.assertIn("would be overwritten", self.refusal("compare", "all.h5", "fewer.h5", "--html", "all.h5"))
         self.assertEqual((self.folder / "all.h5").read_bytes(), before)
 
     def test_a_fleet_beside_known_nodes_is_warned_of(self):
@@ -32,7 +32,7 @@ class Compare(CliTest):
         self.output("search", support.SMALL, "--out", "three.h5")
         self.output("search", self.scenario(minimise='["cost", "step_time_p99"]'), "--out", "two.h5")
         message = self.refusal("compare", "three.h5", "two.h5")
-        self.assertIn("fronts of different objectives do not compare; add --common", message)
+        self.assertIn("fronts with different objectives cannot be compared; add --common", message)
         text = self.output("compare", "three.h5", "two.h5", "--common")
         self.assertRegex(text, r"(?m)^cost, USD ")
         self.assertNotIn("step_time_p99, s", text)
@@ -61,7 +61,7 @@ class Compare(CliTest):
 
     def test_one_file_is_not_enough(self):
         self.output("search", support.SMALL, "--out", "one.h5")
-        self.assertIn("two results files or more", self.refusal("compare", "one.h5"))
+        self.assertIn("needs 2 to 26 results files", self.refusal("compare", "one.h5"))
 
 
 if __name__ == "__main__":

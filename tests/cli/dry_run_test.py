@@ -12,9 +12,9 @@ class DryRun(CliTest):
     def test_counts_as_validate_does(self):
         toml = self.scenario()
         text = self.output("search", toml, "--dry-run")
-        self.assertRegex(text, r"small: all plans looked at\nSpace: 284 plans, 272 feasible \(95.8 %\); infeasible:\n")
+        self.assertRegex(text, r"small: all plans checked\nSpace: 284 plans, 272 feasible \(95.8 %\); infeasible:\n")
         self.assertIn(self.output("validate", toml).split("\n", 1)[1], text)
-        self.assertRegex(text, r"strategy exact: 648 combinations of values can each be looked at")
+        self.assertRegex(text, r"strategy exact: 648 combinations of values can all be checked")
         self.assertRegex(text, r"expected: [\d.e-]+ core-hours to [\d.e-]+ core-hours")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["study.toml"])
 
@@ -25,7 +25,7 @@ class DryRun(CliTest):
     def test_of_another_strategy(self):
         text = self.output("search", self.scenario(), "--dry-run", "--strategy", "racing", "--max-evaluations", 100, ranks=2)
         self.assertRegex(text, r"strategy racing\n")
-        self.assertRegex(text, r"(?m)^100 plans drawn to the first rung")
+        self.assertRegex(text, r"(?m)^100 plans evaluated at the first rung")
 
     def test_expects_what_each_strategy_draws(self):
         """By rehearsal; how plans scatter about their bounds is taken from a dozen, so within a factor of three."""
@@ -33,7 +33,7 @@ class DryRun(CliTest):
         for strategy in ("exact", "racing", "nsga2", "random"):
             with self.subTest(strategy):
                 text = self.output("search", toml, "--dry-run", "--strategy", strategy)
-                found = re.search(r"(?m)^(\d+) plans drawn to the first rung, (\d+) to the top rung, a front of (\d+) confirmed: ([\d.e+]+) draws", text)
+                found = re.search(r"(?m)^(\d+) plans evaluated at the first rung, (\d+) at the top rung, a front of (\d+) confirmed: ([\d.e+]+) draws", text)
                 self.assertIsNotNone(found, text)
                 self.output("search", toml, "--out", "study.h5", "--force", "--strategy", strategy)
                 with support.h5py.File(self.folder / "study.h5") as file:
@@ -48,7 +48,7 @@ class DryRun(CliTest):
     def test_a_ladder_too_short_to_exclude_anything_is_told(self):
         small = pathlib.Path(support.SMALL).read_text()
         self.write(re.sub(r"(?m)^rungs = .*$", "rungs = [{ fleets = 64, steps = 2 }, { fleets = 128, steps = 2 }]", small))
-        self.assertRegex(self.output("search", "study.toml", "--dry-run"), r"has 128 fleets, too few .* give it \d+ or more\n272 plans drawn")
+        self.assertRegex(self.output("search", "study.toml", "--dry-run"), r"has 128 fleets, too few .* use \d+ fleets or more\n272 plans evaluated")
         self.assertNotIn("too few", self.output("search", self.scenario(), "--dry-run"))
 
     def test_a_default_ladder_suits_the_objectives(self):
@@ -57,11 +57,11 @@ class DryRun(CliTest):
         toml.write_text(re.sub(r"(?m)^rungs = .*$", "", toml.read_text()))
         text = self.output("search", toml, "--dry-run")
         self.assertNotIn("too few", text)
-        fleets = int(re.search(r"the last rung draws (\d+) fleets, .* among 272 feasible plans", text)[1])
+        fleets = int(re.search(r"the last rung uses (\d+) fleets, .* on 272 feasible plans", text)[1])
         self.assertGreater(fleets, 2048)
         found = self.run_program("search", toml, "--out", "study.h5")
         self.assertEqual(found.returncode, support.DONE, found.stderr)
-        self.assertIn(f"the last rung draws {fleets} fleets", found.stderr)
+        self.assertIn(f"the last rung uses {fleets} fleets", found.stderr)
         with support.h5py.File(self.folder / "study.h5") as file:
             self.assertGreater(int(file["study"].attrs["pruned"]), 0)
             self.assertEqual(int(file["evaluations/draws"][()].max()), 2 * fleets)
@@ -96,13 +96,13 @@ class DryRun(CliTest):
         toml = self.large(headroom=0.999)
         text = self.output("search", toml, "--dry-run")
         self.assertNotIn("none of the", text)
-        found = re.search(r"no feasible plan among ([\d,]+) sampled; .* below ([\d.e-]+) %", text)
+        found = re.search(r"no feasible plan among ([\d,]+) sampled; less than ([\d.e-]+) %", text)
         self.assertGreater(int(found[1].replace(",", "")), 1000)
         self.assertLess(float(found[2]), 10)
 
     def test_refuses_what_it_does_not_know(self):
         self.assertRegex(self.refusal("search", self.scenario(), "--strategy", "best"), r"--strategy best is unknown; choose from: auto, nlopt, exact, racing, nsga2, nsga3, random")
-        self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 draws no plan")
+        self.assertRegex(self.refusal("search", "study.toml", "--max-evaluations", "0"), r"--max-evaluations 0 is less than 1")
 
 
 if __name__ == "__main__":

@@ -52,9 +52,9 @@ class Export(CliTest):
         self.assertRegex(text, r"search sharding = ")
         self.assertIn("did you mean 'megatron'?", self.refusal("export", "small.h5", "--target", "megatro"))
         self.assertIn("needs a --target", self.refusal("export", "small.h5"))
-        self.assertIn("--point 999999 is not in this space", self.refusal("export", "small.h5", "--target", "json", "--point", "999999"))
+        self.assertIn("--point 999999 is out of range", self.refusal("export", "small.h5", "--target", "json", "--point", "999999"))
         self.assertIn("--phase 2", self.refusal("export", "small.h5", "--target", "json", "--phase", "2"))
-        self.assertIn("say where with --out", self.refusal("export", "small.h5", "--target", "slurm"))
+        self.assertIn("writes 2 files; name the first with --out", self.refusal("export", "small.h5", "--target", "slurm"))
 
     def test_files_of_one_export_do_not_overwrite_each_other(self):
         for name in ("one.sbatch", "two.sbatch"):
@@ -62,9 +62,9 @@ class Export(CliTest):
         self.assertTrue((self.folder / "one.ranks.csv").exists() and (self.folder / "two.ranks.csv").exists())
         (self.folder / "link.ranks.csv").write_text("mine")
         (self.folder / "link.sbatch").symlink_to("link.ranks.csv")
-        self.assertIn("only one would be left", self.refusal("export", "small.h5", "--target", "slurm", "--out", "link.sbatch"))
+        self.assertIn("name the same file", self.refusal("export", "small.h5", "--target", "slurm", "--out", "link.sbatch"))
         self.assertEqual((self.folder / "link.ranks.csv").read_text(), "mine")
-        self.assertIn("is no file", self.refusal("export", "small.h5", "--target", "slurm", "--out", "/dev/null"))
+        self.assertIn("is not a regular file", self.refusal("export", "small.h5", "--target", "slurm", "--out", "/dev/null"))
 
     def test_hardware_that_was_tuned_is_told(self):
         knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nrange = ["12.5 GB/s", "50 GB/s"]\n' \
@@ -83,7 +83,7 @@ class Export(CliTest):
 
     def test_results_are_not_overwritten(self):
         before = (self.folder / "small.h5").read_bytes()
-        self.assertIn("would be lost", self.refusal("export", "small.h5", "--target", "json", "--out", "small.h5"))
+        self.assertIn("would be overwritten", self.refusal("export", "small.h5", "--target", "json", "--out", "small.h5"))
         self.assertEqual((self.folder / "small.h5").read_bytes(), before)
 
 

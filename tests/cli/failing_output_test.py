@@ -38,7 +38,7 @@ class FailingOutput(CliTest):
             with self.subTest(arguments), open("/dev/full", "w") as full:
                 told = self.run_with(*arguments, stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(told.returncode, FAILURE)
-                self.assertIn("standard output cannot be written; check", told.stderr)
+                self.assertIn("cannot write to standard output; check", told.stderr)
 
     def test_no_file_takes_the_place_of_a_closed_stream(self):
         found = self.run_with("search", support.SMALL, "--out", "small.h5", prepare=closed(0, 2), stdout=subprocess.PIPE)

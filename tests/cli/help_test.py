@@ -129,8 +129,8 @@ class Init(CliTest):
         self.output("init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024, "--out", "my.toml")
         found = self.run_program("search", "my.toml", "--out", "my.h5")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertNotIn("too few for upper limits", found.stderr)
-        self.assertRegex(found.stdout, r"proved complete: [\d,]+ feasible plans, [\d,]{5,} excluded by their bound")
+        self.assertNotIn("too few for upper confidence limits", found.stderr)
+        self.assertRegex(found.stdout, r"proved complete: [\d,]+ feasible plans, [\d,]{5,} excluded by their lower bounds")
 
     def test_it_says_what_it_needs(self):
         self.assertIn("needs --workload", self.refusal("init"))
@@ -139,8 +139,8 @@ class Init(CliTest):
         for option in ("--tokens", "--global-batch", "--sequence-length", "--gpus"):
             for value in ("0", "-5"):
                 given = {"--workload": "llama3-8b", "--gpus": "64", option: value}
-                self.assertIn(f"{option} {value} is not above 0", self.refusal("init", *(word for pair in given.items() for word in pair)))
-        self.assertIn("these options make no scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
+                self.assertIn(f"{option} {value} is not positive", self.refusal("init", *(word for pair in given.items() for word in pair)))
+        self.assertIn("these options do not give a valid scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
         self.assertIn("does not fill whole nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
 
     def test_tokens_take_si_suffixes(self):
@@ -151,7 +151,7 @@ class Init(CliTest):
 
     def test_files_are_kept(self):
         kept = self.write("mine", "mine.toml")
-        self.assertIn("exists and is kept", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))
+        self.assertIn("already exists and is not overwritten", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "mine.toml"))
         self.assertEqual(kept.read_text(), "mine")
 
 

@@ -42,8 +42,8 @@ class Merge(CliTest):
         self.assertEqual(self.front("again.h5"), self.front("whole.h5"))
         self.assertRegex(self.refusal("merge", "--out", "twice.h5", "--part", parts[0], parts[0]),
                          r"two of the files contain part 1 of 3: parts must not overlap")
-        self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 exists and is kept")
-        self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is what this command reads")
+        self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 already exists")
+        self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is an input of this command")
 
     def search_parts(self, toml, parts, *more):
         """Names of the results of all parts."""
@@ -107,7 +107,7 @@ class Merge(CliTest):
         self.search("exact.h5", "--part", "2/3")
         found = self.run_program("search", self.toml, "--out", "auto.h5", "--part", "2/3")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertRegex(found.stderr, r"strategy exact: parts can be merged where each of their combinations is looked at, and bounds")
+        self.assertRegex(found.stderr, r"strategy exact: parts can be merged if all their combinations are checked, and lower bounds")
         self.assert_same_results("auto.h5", "exact.h5")
 
     def test_refuses_what_does_not_belong_together(self):
@@ -115,10 +115,10 @@ class Merge(CliTest):
         self.search("2.h5", "--part", "2/2", "--seed", "5")
         self.assertRegex(self.refusal("merge", "--out", "merged.h5", "--part", "1.h5", "2.h5"), r"another study .*seed differs")
         self.assertRegex(self.refusal("merge", "--out", "merged.h5"), r"needs --out FILE and --part")
-        self.assertRegex(self.refusal("search", self.toml, "--part", "3/2"), r"--part 3/2 is no part")
+        self.assertRegex(self.refusal("search", self.toml, "--part", "3/2"), r"--part 3/2 is not K/N")
         for name in ("nlopt", "nsga2", "nsga3", "random"):
             self.assertRegex(self.refusal("search", self.toml, "--part", "1/2", "--strategy", name),
-                             rf"--part needs a strategy .*, and {name} does not; add --strategy auto, exact or racing")
+                             rf"--part needs a strategy .*, and {name} does not; use --strategy auto, exact or racing")
 
 
 if __name__ == "__main__":

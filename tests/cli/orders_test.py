@@ -51,7 +51,7 @@ class Orders(CliTest):
         for schedule, held, why in (("1f1b", 4, "zb_h1, zb_h2, zb_v, v_half, v_min), not 1f1b"),
                                     ("zb_h1", 0, "needs at least 1"), ("zb_v v=2", 1, "raise the limit")):
             self.assertIn(why, self.refusal(*self.arguments(schedule), "--search-order", held))
-        self.assertIn("leave one out", self.refusal(*self.arguments("zb_h1"), "--search-order", 4, "--orders", "orders.csv"))
+        self.assertIn("give only one of them", self.refusal(*self.arguments("zb_h1"), "--search-order", 4, "--orders", "orders.csv"))
 
     def test_refuses_what_cannot_run(self):
         path = self.folder / "orders.csv"

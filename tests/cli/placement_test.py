@@ -78,8 +78,8 @@ class Placement(CliTest):
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
-        self.assertIn("not all nodes are known", refusal("--seat-nodes", self.folder / "seats.csv"))
-        self.assertIn("not all nodes are known", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
         self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp",
                                                               code=support.INFEASIBLE))
 
@@ -96,7 +96,7 @@ class Placement(CliTest):
     def test_scale_curve_says_what_it_leaves_out(self):
         design = "gpus=32 tp=1 pp=1 microbatch=2 schedule=1f1b recompute=none"  # 65,536 replicas are too many
         text = self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128)
-        self.assertRegex(text, r"(?m)^  65536 left out: too many replicas .*\n   64k\+ .*published: PRISM.*\n 131072 left out: ")
+        self.assertRegex(text, r"(?m)^  65536 skipped: too many replicas .*\n   64k\+ .*published: PRISM.*\n 131072 skipped: ")
         curve = json.loads(self.output("predict", support.SMALL, "--design", design, "--scale-curve", "--draws", 128, "--json"))
         self.assertEqual([size["gpus"] for size in curve["left_out"]], [65536, 131072])
 

@@ -69,7 +69,7 @@ class Predict(CliTest):
         p = self.predict(DESIGN, "--draws", 128)
         self.assertIsNone(p["training_time_s"]["p99_high"])  # of 64 fleets
         self.assertGreater(p["training_time_s"]["p99"], 0)
-        self.assertIn("no 95 % interval: too few draws", self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128))
+        self.assertIn("no 95 % confidence interval: too few draws", self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128))
 
     def test_the_seed_decides(self):
         first = self.predict(DESIGN, "--seed", 5)
@@ -122,7 +122,7 @@ schedule = "gpipe"
         productive = first["productive_time_s"] + later["productive_time_s"]
         self.assertAlmostEqual(productive, p["ettr"] * p["training_time_s"]["mean"], delta=1e-9 * productive)
         self.assertTrue(p["run"]["checkpoints_written"])
-        self.assertIn("phase 2: 2048 tokens a sequence", self.output(*predict))
+        self.assertIn("phase 2: 2048 tokens per sequence", self.output(*predict))
         # An interval between the longest phase and the run: neither phase lasts until its first checkpoint.
         interval = 0.5 * (max(first["productive_time_s"], later["productive_time_s"]) + productive)
         rare = (self.folder / "study.toml").read_text().replace('"10 min"', f'"{interval:.0f} s"')
@@ -136,7 +136,7 @@ schedule = "gpipe"
         before = toml.read_text()
         for option in ("write-orders", "seat-nodes", "timeline"):
             errors = self.refusal("predict", "study.toml", f"--{option}", "./study.toml")
-            self.assertIn(f"--{option} ./study.toml is what this command reads, which would be lost", errors)
+            self.assertIn(f"--{option} ./study.toml is an input of this command and would be overwritten", errors)
         self.assertEqual(toml.read_text(), before)
 
     def test_under_mpirun_it_is_told_once(self):
@@ -153,7 +153,7 @@ schedule = "gpipe"
         for steps, warned in ((1, True), (2, False)):
             self.write(re.sub(r"(?m)^(confirm = .*steps = )\d+", rf"\g<1>{steps}", small))
             told = self.run_program("predict", "study.toml", "--design", DESIGN)
-            self.assertEqual("one step a fleet" in told.stderr, warned, told.stderr)
+            self.assertEqual("one step per fleet" in told.stderr, warned, told.stderr)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Reports(CliTest):
 
     def test_outputs_do_not_overwrite_each_other(self):
         self.output("search", support.SMALL)
-        self.assertIn("only one would be left", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
+        self.assertIn("name the same file", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
         self.assertFalse((self.folder / "x").exists())
         self.assertIn("/dev/stdout", self.refusal("report", "small.h5", "--csv", "-"))
         self.assertFalse((self.folder / "-").exists())
@@ -57,19 +57,19 @@ class Reports(CliTest):
         page = ("report", "small.h5", "--html", "page.html", "--sensitivity", "effects.json")
         self.assertIn("cannot be read", self.refusal(*page))
         self.write('{"design": 3}', "effects.json")
-        self.assertIn("is not what sensitivity --json writes", self.refusal(*page))
+        self.assertIn("is not an output of sensitivity --json", self.refusal(*page))
         of = ("sensitivity", support.SMALL, "--draws", "128", "--pairs", "0", "--only", "gemm", "--json", "--design")
         self.write(self.output(*of, "gpus=64 tp=4 pp=4 schedule=1f1b"), "effects.json")
-        self.assertIn("is of a plan that is not on the front", self.refusal(*page))
+        self.assertIn("describes a plan that is not on the front", self.refusal(*page))
         design = json.loads(self.output("export", "small.h5", "--target", "json"))["design"]
         self.write(self.output(*of, design), "effects.json")
         self.output(*page)
         self.assertIn("faster_percent", (self.folder / "page.html").read_text())
         self.write(self.output(*of, design, "--seed", "2"), "effects.json")
-        self.assertIn("is of another scenario or seed than these results", self.refusal(*page))
+        self.assertIn("belongs to another scenario or seed than these results", self.refusal(*page))
         other = ("sensitivity", self.scenario("other.toml", tokens="2e10"), *of[2:], design)
         self.write(self.output(*other), "effects.json")
-        self.assertIn("is of another scenario or seed than these results", self.refusal(*page))
+        self.assertIn("belongs to another scenario or seed than these results", self.refusal(*page))
 
     def test_sensitivities_are_not_of_studies_of_hardware(self):
         knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nvalues = ["25 GB/s", "50 GB/s"]\n'
@@ -79,7 +79,7 @@ class Reports(CliTest):
         self.write(self.output("sensitivity", "knob.toml", "--design", "gpus=64 tp=1 pp=1 schedule=1f1b", "--draws", "128", "--pairs", "0",
                                "--only", "gemm", "--json"), "effects.json")
         text = self.refusal("report", "knob.h5", "--html", "page.html", "--sensitivity", "effects.json")
-        self.assertIn("and search that scenario", text)
+        self.assertIn("write the plan's hardware into [cluster]", text)
         self.assertNotIn("write one with", text)
 
     def test_results_are_told_as_they_are(self):

@@ -78,11 +78,11 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
 
     def test_text_and_plot(self):
         text = self.output(*self.call("--svg", "tornado.svg", "--faster", "20", "--pairs", "2"))
-        for part in ("Without the variance of", "Kernels 20 % faster", "Hardware 20 % better", "p99 by unit", "Pairs: p99 ms"):
+        for part in ("Without the variance of", "Kernels 20 % faster", "Hardware 20 % better", "p99 per unit", "Pairs: p99 ms"):
             self.assertIn(part, text)
         picture = xml.etree.ElementTree.parse(self.folder / "tornado.svg").getroot()
         labels = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-        for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change of the step's p99, % (95 % limits)"):
+        for label in ("gemm, no variance", "gemm, faster", "cluster.bandwidth, better", "change in p99 step time, % (95 % confidence interval)"):
             self.assertIn(label, labels)
 
     def test_a_class_holds_all_within_it(self):
@@ -103,16 +103,16 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
 
     def test_refusals(self):
         for options, message in (
-                (("--only", "gem"), r"--only gem is no class of kernels.*\(did you mean 'gemm'\?\); choose from gemm, grouped_gemm, "),
+                (("--only", "gem"), r"--only gem is not a kernel class.*\(did you mean 'gemm'\?\); choose from gemm, grouped_gemm, "),
                 (("--only", "site"), r"--only names nothing that varies"),
                 (("--draws", "1"), r"--draws 1 is not between 128 and 10000000; write for example --draws 4096"),
-                (("--faster", "0"), r"--faster 0 is not a per cent above 0"),
-                (("--faster", "nan"), r"--faster nan is not a per cent above 0"),
+                (("--faster", "0"), r"--faster 0 is not a percentage above 0"),
+                (("--faster", "nan"), r"--faster nan is not a percentage above 0"),
                 (("--pairs", "-1"), r"--pairs -1 is not between 0 and 10"),
                 (("--svg", "none/t.svg"), r"--svg none/t.svg cannot be written")):
             with self.subTest(options):
                 self.assertRegex(self.refusal(*self.call(*options)), "^prismopt: " + message)
-        for design, code, message in (("gpus=32 tp=3", support.WRONG_INPUT, "tp"), (DESIGN + " v=2", support.INFEASIBLE, "cannot run: .*schedule"),):
+        for design, code, message in (("gpus=32 tp=3", support.WRONG_INPUT, "tp"), (DESIGN + " v=2", support.INFEASIBLE, "infeasible: .*schedule"),):
             with self.subTest(design):
                 self.assertRegex(self.refusal("sensitivity", support.SMALL, "--design", design, code=code), message)
 

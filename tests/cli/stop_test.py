@@ -244,7 +244,7 @@ class Stop(CliTest):
                 self.assertRegex(self.output("inspect", "study.h5.journal"), rf" {answers - lost} answers, .*damaged: record \d+ at byte {bad[0][0]} ")
                 finished = self.run_program("resume", "study.h5", "--max-time", "0.05 s")  # writes nothing over what is good
                 self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
-                self.assertIn(f"{answers - lost} answers are used", finished.stderr)
+                self.assertIn(f"{answers - lost} answers are reused", finished.stderr)
                 self.output("resume", "study.h5", ranks=2)
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
@@ -261,7 +261,7 @@ class Stop(CliTest):
                 self.assertRegex(self.output("inspect", "study.h5.journal"), r"damaged: record \d+ at byte \d+ is ")
                 finished = self.run_program("resume", "study.h5")
                 self.assertEqual(finished.returncode, DONE, finished.stderr)
-                self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; \d+ answers are used")
+                self.assertRegex(finished.stderr, r"study\.h5\.journal: record \d+ at byte \d+ is .*; \d+ answers are reused")
                 self.assertEqual(self.contents("study.h5"), Stop.reference)
 
     def test_records_that_were_appended_again_are_left_out(self):
@@ -283,7 +283,7 @@ class Stop(CliTest):
         for ranks in (0, 2):
             self.journal.write_bytes(forged)
             errors = self.refusal("resume", "study.h5", ranks=ranks)
-            self.assertRegex(errors, rf"study\.h5\.journal: the record at byte {records_of(whole)[3][0]} is no answer to what the study asks")
+            self.assertRegex(errors, rf"study\.h5\.journal: the record at byte {records_of(whole)[3][0]} does not answer request")
             self.assertEqual(self.journal.read_bytes(), forged)
 
     def tuned(self, **changes):
@@ -324,7 +324,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         self.assertEqual(self.contents("study.h5"), self.contents("whole.h5"))
 
     def steps_of_tuning(self):
-        found = re.search(r"(\d+) steps of tuning, 0 answers, .*undamaged", self.output("inspect", "study.h5.journal"))
+        found = re.search(r"(\d+) tuning steps, 0 answers, .*undamaged", self.output("inspect", "study.h5.journal"))
         self.assertIsNotNone(found)
         return int(found[1])
 
@@ -333,8 +333,8 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         text = self.tuned(confirm="{ fleets = 960000, steps = 2 }").read_text()
         toml = self.write(text.replace("tune_fleets = 1280", "tune_fleets = 64"), "tuned.toml")
         errors = self.stopped_while_confirming("search", toml, "--out", "study.h5")
-        self.assertRegex(errors, r"(?s)tuned \d+ kinds of hardware in .*stopped by SIGUSR1.*before the front was confirmed")
-        self.assertRegex(self.output("inspect", "study.h5.journal"), r": \d+ steps of tuning, [1-9]\d* answers, .*undamaged")
+        self.assertRegex(errors, r"(?s)tuned \d+ hardware variants in .*stopped by SIGUSR1.*before the front was confirmed")
+        self.assertRegex(self.output("inspect", "study.h5.journal"), r": \d+ tuning steps, [1-9]\d* answers, .*undamaged")
         errors = self.stopped_while_confirming("resume", "study.h5")
         self.assertRegex(errors, r"stopped by SIGUSR1.*before the front was confirmed")
         self.assertNotIn("tuned", errors)
@@ -355,7 +355,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
     def test_a_refused_tuning_leaves_no_journal(self):
         toml = self.tuned()
         self.write(toml.read_text().replace("gpus = [16, 32, 64]", "gpus = [2]"), "tuned.toml")
-        self.assertRegex(self.refusal("search", toml, "--out", "study.h5"), "no plan is feasible on any of the hardware")
+        self.assertRegex(self.refusal("search", toml, "--out", "study.h5"), "no plan is feasible on any hardware variant")
         self.assertFalse(self.journal.exists())
 
     def test_a_damaged_header_has_a_copy(self):
@@ -392,7 +392,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
             self.assertEqual(self.journal.read_bytes(), others)
         # A search never touches the journal that is there, whatever its scenario.
         other = self.scenario("other.toml", tokens="2e10")
-        self.assertRegex(self.refusal("search", other, "--out", "study.h5"), "study.h5.journal exists and is kept; .*prismopt resume")
+        self.assertRegex(self.refusal("search", other, "--out", "study.h5"), "study.h5.journal already exists; .*prismopt resume")
         self.assertEqual(self.journal.read_bytes(), others)
         self.output("search", other, "--out", "study.h5", "--force")
         self.assertFalse(self.journal.exists())
@@ -408,7 +408,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
                 results = (self.folder / "study.h5").read_bytes()
                 for file, ranks in (("study.h5", 0), ("study.h5.journal", 2)):
                     errors = self.refusal("resume", file, ranks=ranks)
-                    self.assertIn(f"study.h5.journal and study.h5 are of different studies: their {why}", errors)
+                    self.assertIn(f"study.h5.journal and study.h5 belong to different studies: their {why}", errors)
                     self.assertIn("to continue the journal, move study.h5 elsewhere and resume again", errors)
                     self.assertEqual((self.folder / "study.h5").read_bytes(), results)
                     self.assertEqual(self.journal.read_bytes(), journal)
@@ -421,14 +421,14 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
         for file, ranks in (("done.h5", 0), ("done.h5.journal", 0), ("done.h5", 2)):
             finished = self.run_program("resume", file, ranks=ranks)
             self.assertEqual(finished.returncode, DONE, finished.stderr)
-            self.assertRegex(finished.stderr, r"done\.h5: the search has finished.*prismopt report done\.h5")
+            self.assertRegex(finished.stderr, r"done\.h5: the search is complete.*prismopt report done\.h5")
         self.assertEqual((self.folder / "done.h5").read_bytes(), before)
 
     def test_resume_of_nothing(self):
-        self.assertRegex(self.refusal("resume", "none.h5"), r"none\.h5: nothing to resume: there is neither .*none\.h5\.journal; give")
+        self.assertRegex(self.refusal("resume", "none.h5"), r"none\.h5: nothing to resume: neither .*none\.h5\.journal exists; give")
         self.output("search", self.toml, "--out", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
         self.journal.unlink()
-        self.assertIn("its journal study.h5.journal is not there", self.refusal("resume", "study.h5"))
+        self.assertIn("its journal study.h5.journal is missing", self.refusal("resume", "study.h5"))
 
     def slow_sweep(self):
         """The bounds of a part of this space take a minute: steps have tens of thousands of microbatches."""
@@ -481,7 +481,7 @@ price = { per = "10 GB/s", cost = "0.05 USD/h" }
             self.write(content, name)
             for ranks in (0, 2):
                 errors = self.refusal("resume", name, ranks=ranks)
-                self.assertRegex(errors, rf"(?s)nothing to resume: {name}.*give the --out of a search that was stopped")
+                self.assertRegex(errors, rf"(?s)nothing to resume: {name}.*give the --out file of a stopped search")
                 self.assertNotIn("has ended", errors)
         with support.h5py.File(self.folder / "other.h5", "w") as other:
             other["x"] = 1.0

@@ -64,7 +64,7 @@ class Timeline(CliTest):
             run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN, "--timeline", self.folder / "step.json",
                                    f"--draw={draw}")
             self.assertEqual(run.returncode, support.WRONG_INPUT)
-            self.assertIn("not one of the 128 draws", run.stderr)
+            self.assertIn("out of range: there are 128 draws", run.stderr)
         run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN, "--draw", 0)
         self.assertEqual(run.returncode, support.WRONG_INPUT)
         self.assertIn("add --timeline", run.stderr)
@@ -74,7 +74,7 @@ class Timeline(CliTest):
             path = self.folder / "none.json"
             run = self.run_program("predict", support.SMALL, "--draws", 64, "--design", DESIGN + "schedule=zb_v v=3", option, path)
             self.assertEqual(run.returncode, support.INFEASIBLE)
-            self.assertIn("the plan cannot run: schedule not defined", run.stderr)
+            self.assertIn("the plan is infeasible: schedule not defined", run.stderr)
             self.assertIn("infeasible: schedule not defined", run.stdout)
             self.assertFalse(path.exists())
 

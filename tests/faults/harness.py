@@ -184,7 +184,7 @@ def difference(found, expected):
 
 def strategies(setup, folder):
     text = " ".join(run(setup, folder, "search", "--help").out.split())
-    names = re.search(r"how to search: ([a-z0-9, ]+?)(?: --|$)", text)[1]
+    names = re.search(r"search strategy: ([a-z0-9, ]+?)(?: --|$)", text)[1]
     return [name for name in names.replace(",", " ").split() if name != "auto"]  # auto is one of the others
 
 

@@ -221,7 +221,7 @@ TEST(Auto, SaysWhy)
 {
     const Noisy noisy;
     StudyGoal goal = noisy.goal();
-    EXPECT_THAT(make_strategy("auto", noisy.space, goal).why, HasSubstr("1,617 combinations of values can each be looked at"));
+    EXPECT_THAT(make_strategy("auto", noisy.space, goal).why, HasSubstr("1,617 combinations of values can all be checked"));
     EXPECT_EQ(make_strategy("exact", noisy.space, goal).why, "");
     goal.bounded = {false, false};
     EXPECT_EQ(make_strategy("auto", noisy.space, goal).name, "racing");
@@ -248,7 +248,7 @@ TEST(Auto, GoesThroughAPart)
     goal.parts = 3;
     const ChosenStrategy chosen = make_strategy("auto", space, goal);
     EXPECT_EQ(chosen.name, "exact");
-    EXPECT_THAT(chosen.why, HasSubstr("each of their combinations is looked at"));
+    EXPECT_THAT(chosen.why, HasSubstr("if all their combinations are checked"));
     goal.bounded = {false, false};
     EXPECT_EQ(make_strategy("auto", space, goal).name, "racing");
 }

@@ -94,9 +94,8 @@ TEST(ScaleCurve, EndsWithAKnownCluster)
     EXPECT_TRUE(curve.nodes_known);
     const std::string text = scale_curve_text(curve);
     EXPECT_NE(text.find("this cluster"), std::string::npos);
-    EXPECT_NE(text.find("\n  65536 left out: the cluster whose nodes are known has 24 GPUs\n   64k+ "), std::string::npos)
-        << text;
-    EXPECT_NE(text.find("\n 131072 left out: "), std::string::npos);
+    EXPECT_NE(text.find("\n  65536 skipped: the cluster with known nodes has only 24 GPUs\n   64k+ "), std::string::npos) << text;
+    EXPECT_NE(text.find("\n 131072 skipped: "), std::string::npos);
 }
 
 TEST(ScaleCurve, EverySizeIsThereOrSaysWhyNot)
@@ -110,7 +109,7 @@ TEST(ScaleCurve, EverySizeIsThereOrSaysWhyNot)
     EXPECT_EQ(curve.left_out.front().gpus, 8);
     EXPECT_EQ(curve.left_out.back().gpus, 131072);
     for (const ScaleLeftOut& size : curve.left_out) {
-        EXPECT_EQ(size.why, "no whole number of replicas of tp*cp*pp = 6 GPUs");
+        EXPECT_EQ(size.why, "not a multiple of the tp*cp*pp = 6 GPUs of a replica");
     }
 }
 

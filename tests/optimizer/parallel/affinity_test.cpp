@@ -30,9 +30,10 @@ TEST(PlacementAdvice, IsEmptyWhenEachThreadHasAProcessor)
 
 TEST(PlacementAdvice, NamesThePinningAndItsRemedies)
 {
-    EXPECT_EQ(binding_advice({one_core, two_cores, 1, 2}),
-              "this rank may use 1 of 2 cores but runs 2 threads: mpirun pinned it; start it as `mpirun --bind-to none ...` or "
-              "`mpirun --map-by slot:PE=2 ...`, under Slurm `srun --cpus-per-task=2 ...`");
+    EXPECT_EQ(
+        binding_advice({one_core, two_cores, 1, 2}),
+        "this rank may use 1 of 2 cores but runs 2 threads: mpirun set this binding; start it as `mpirun --bind-to none ...` or "
+        "`mpirun --map-by slot:PE=2 ...`, under Slurm `srun --cpus-per-task=2 ...`");
 }
 
 TEST(PlacementAdvice, KeepsSeveralRanksApart)
@@ -44,20 +45,20 @@ TEST(PlacementAdvice, KeepsSeveralRanksApart)
 TEST(PlacementAdvice, BlamesMpirunOnlyWhereItRan)
 {
     EXPECT_THAT(binding_advice({one_core, two_cores, 0, 2}),
-                AllOf(HasSubstr("its launcher pinned it"), HasSubstr("cpus-per-task=2")));
+                AllOf(HasSubstr("its launcher set this binding"), HasSubstr("cpus-per-task=2")));
 }
 
 TEST(PlacementAdvice, SuggestsFewerThreadsWhereThereAreNoMoreCores)
 {
     EXPECT_EQ(binding_advice({two_cores, two_cores, 0, 8}),
-              "this rank runs 8 threads on 2 cores, so they take turns; set OMP_NUM_THREADS=2");
+              "this rank runs 8 threads on 2 cores, which oversubscribes them; set OMP_NUM_THREADS=2");
     EXPECT_THAT(binding_advice({one_core, two_cores, 2, 2}), HasSubstr("OMP_NUM_THREADS=1"));
 }
 
 TEST(PlacementAdvice, NoticesIdleCoresBesidePinnedRanks)
 {
     EXPECT_THAT(binding_advice({one_core, two_cores, 1, 1}),
-                AllOf(HasSubstr("pinned 1 rank to one core each and 1 of 2 cores idle"), HasSubstr("--bind-to none"),
+                AllOf(HasSubstr("bound 1 rank to one core each and leaves 1 of 2 cores idle"), HasSubstr("--bind-to none"),
                       HasSubstr("PE=2")));
     EXPECT_THAT(binding_advice({{2, 1}, sixty_four_cores, 2, 2}), AllOf(HasSubstr("62 of 64 cores idle"), HasSubstr("PE=32")));
 }

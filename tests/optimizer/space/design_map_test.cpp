@@ -530,9 +530,9 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
         return "accepted";
     };
     EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp pp ep etp order"));
-    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a whole number from 1; write for example tp=8"));
-    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number from 1"));
-    EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number from 0"));
+    EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a whole number of at least 1; write for example tp=8"));
+    EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number of at least 1"));
+    EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number of at least 0"));
     EXPECT_THAT(complaint("tp=-2"), HasSubstr("tp=-2 is not"));
     EXPECT_THAT(complaint("tp=2x"), HasSubstr("tp=2x is not"));
     EXPECT_THAT(complaint("tp=99999999999"), HasSubstr("tp=99999999999 is not"));
