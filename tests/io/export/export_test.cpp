@@ -333,7 +333,7 @@ TEST(Torchtitan, RefusesWhatItDoesNotHave)
     EXPECT_THAT(why, HasSubstr("stages outermost"));
     Launch launch = for_torchtitan();
     launch.plan.schedule = Schedule::v_half;
-    EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("in a V"));
+    EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("needs a V"));
     launch.plan.schedule = Schedule::dualpipe;
     EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("dualpipe_v"));
 }

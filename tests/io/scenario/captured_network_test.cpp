@@ -272,7 +272,7 @@ TEST_F(CapturedScenario, TextHoldsAnyName)
 
 TEST_F(CapturedScenario, RefusalsNameTheFile)
 {
-    EXPECT_THAT(refused("captured = \"net.json\""), HasSubstr("study.toml:5: captured = \"net.json\" is not a file ("));
+    EXPECT_THAT(refused("captured = \"net.json\""), HasSubstr("study.toml:5: captured = \"net.json\" does not exist ("));
     EXPECT_THAT(refused("captured = \"\""), HasSubstr("study.toml:5: captured"));
     EXPECT_THAT(refused("captured = 5"), HasSubstr("study.toml:5: captured = 5"));
     write("cut.json", stored("gpt").substr(0, 1000));

@@ -44,7 +44,7 @@ TEST(LayoutText, IsRefusedWithTheReason)
 {
     const auto why = [](std::string_view text) { return std::get<std::string>(parse_layout(text)); };
     EXPECT_EQ(why("Etx|L"), "'x' is not one of its letters: E embedding, t layer, L loss head, | next chunk");
-    EXPECT_EQ(why("Et||tL"), "chunk 1 of its 3 has no layer");
+    EXPECT_EQ(why("Et||tL"), "chunk 1 of 3 has no layer");
     EXPECT_EQ(why("Et|t*|L"), "a * is not followed by a number");
     EXPECT_EQ(why("Et|((t|)*2)*2L"), "its parentheses do not match or are nested");
     EXPECT_EQ(why("Et|t)*2L"), "its parentheses do not match or are nested");
