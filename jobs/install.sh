@@ -26,7 +26,7 @@ packages=(
     python3 python3-h5py python3-xarray python3-h5netcdf python3-jsonschema
     clang-format dpkg-dev
 )
-tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck python3-torch)
+tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck codespell python3-torch)
 
 other_systems() {
     cat >&2 <<TEXT

@@ -4,11 +4,12 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...]]
+usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --words [FILE...]]
 
   --format  fails where clang-format would change a file
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of build/release, on FILE... or on all sources
+  --words   prints lines of FILE..., or of all guides, with words of tests/words.txt, and spellings that codespell doubts; fails on none
 TEXT
 }
 
@@ -40,6 +41,24 @@ case ${1:-} in
         sed -E 's/ -Winvalid-pch -include [^ ]*cmake_pch[^ ]*//' "$commands" > build/tidy/compile_commands.json
         printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/tidy --quiet
         echo "lint.sh: clang-tidy has no complaint about ${#files[@]} files"
+        ;;
+    --words)
+        shift
+        if [[ $# -gt 0 ]]; then
+            pages=("$@")
+        else
+            mapfile -t pages < <(git ls-files '*.md')
+        fi
+        while IFS=$'\t' read -r words instead; do
+            if [[ -n $words && $words != \#* ]]; then
+                grep -nE --with-filename "$words" "${pages[@]}" | sed "s|\$|   [write: $instead]|" || true
+            fi
+        done < tests/words.txt
+        if command -v codespell > /dev/null; then
+            codespell "${pages[@]}" || true
+        else
+            echo "lint.sh: codespell is missing, so spellings are not checked; bash jobs/install.sh --all installs it"
+        fi
         ;;
     -h | --help) usage ;;
     *)
