@@ -208,10 +208,6 @@ private:
     CallTimes times_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the
 /// backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
 double paired_passes(const ParallelPlan& plan, int batch)

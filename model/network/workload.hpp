@@ -8,6 +8,7 @@
 #include "model/plan/layout.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <vector>
@@ -103,9 +104,8 @@ struct Workload {
         bool fuses = true;
         for_blocks([&fuses](const BlockDescription& block) {
             std::visit(
-                [&fuses](const auto& own) {
-                    if constexpr (
-                        requires { own.positions; } || requires { own.key_value_rank; }) {
+                [&fuses]<class Kind>(const Kind& own) {
+                    if constexpr (requires { requires std::same_as<decltype(own.kernel), AttentionKernel>; }) {
                         fuses = fuses && own.kernel == AttentionKernel::flash;
                     }
                 },
