@@ -112,7 +112,10 @@ def made_inputs(module, texts):
         kind = getattr(torch, match["type"], None) if match else None
         if not isinstance(kind, torch.dtype):
             raise CannotCapture(f"--input '{text}' is no type and shape; write 'int64[1, 2048]' or 'x: float32[1, 3, 224, 224]'")
-        tensor = torch.empty([int(size) for size in match["shape"].split(",") if size.strip()], dtype=kind, device="meta")
+        shape = [int(size) for size in match["shape"].split(",") if size.strip()]
+        if 0 in shape:
+            raise CannotCapture(f"--input '{text}' has a dimension of 0; give the sizes of a real input")
+        tensor = torch.empty(shape, dtype=kind, device="meta")
         if match["name"]:
             names[match["name"]] = tensor
         elif names:
@@ -174,6 +177,9 @@ def described(options, recorder):
     if not tensors or not tensors[0][1].shape:
         raise CannotCapture("the first input must be a tensor whose first dimension counts samples")
     first = tensors[0][1]
+    for name, count in (("samples", options.samples), ("tokens", options.tokens)):
+        if count is not None and count < 1:
+            raise CannotCapture(f"--{name} {count} is not positive; leave it out for the first dimensions of the first input")
     samples = options.samples or first.shape[0]
     tokens = options.tokens or (first.shape[1] if first.dim() == 2 and not first.dtype.is_floating_point else 1)
     layers = layer_paths(model, options.layers)
@@ -250,7 +256,11 @@ def main(arguments):
         print(f"capture_network.py: {error}", file=sys.stderr)
         return 2
     path = pathlib.Path(options.out or f"{network['name']}.json")
-    path.write_text(to_json(network), encoding="utf-8")
+    try:
+        path.write_text(to_json(network), encoding="utf-8")
+    except OSError as error:
+        print(f"capture_network.py: cannot write {path} ({error.strerror}); name another file with --out", file=sys.stderr)
+        return 2
     print(summary(network, path))
     return 0
 

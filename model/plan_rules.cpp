@@ -149,6 +149,13 @@ const std::array rules{
                                    "tp*cp*pp = " + std::to_string(replica) + " must divide the GPUs" +
                                        (c.phase.own.gpus > 0 ? " = " + std::to_string(c.phase.own.gpus) : "")};
              }},
+    // Tensors that skip levels of a U-Net would have to cross stages.
+    PlanRule{Reason::skips_and_stages, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
+             [](const Case& c) { return c.plan.pp == 1 || c.workload.find<ResidualConvolutionBlock>() == nullptr; },
+             [](const Case& c) {
+                 return Infeasible{Reason::skips_and_stages,
+                                   pairs({{"pp", c.plan.pp}}) + " for a network with residual_convolution blocks"};
+             }},
     PlanRule{Reason::shards_and_replicas, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.gradient_gpus() % c.plan.sharding_gpus() == 0; },
              [](const Case& c) {
@@ -168,6 +175,17 @@ const std::array rules{
                  return Infeasible{Reason::experts_and_gpus,
                                    pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + shared_out(c.workload) +
                                        " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs per stage"};
+             }},
+    // Updates of rows are not exchanged between replicas of a table.
+    PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+             [](const Case& c) {
+                 return c.workload.find<TablesBlock>() == nullptr || c.plan.dp == 0 ||
+                        static_cast<std::int64_t>(c.plan.ep) * c.plan.etp == context_gpus(c.plan) * c.plan.dp;
+             },
+             [](const Case& c) {
+                 return Infeasible{Reason::tables_and_gpus, pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) +
+                                                                ", but embedding tables need ep*etp = tp*cp*dp = " +
+                                                                std::to_string(context_gpus(c.plan) * c.plan.dp)};
              }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },

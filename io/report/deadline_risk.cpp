@@ -42,7 +42,11 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
                         probability_beyond(deadline.si / model_high, training.quantiles)};
 }
 
-std::string probability_text(double probability) { return fmt::format("{:.2g} %", 100.0 * probability); }
+std::string probability_text(double probability)
+{
+    constexpr double two_digits_end = 0.995;  // where two digits would be written as 1e+02
+    return fmt::format("{:.{}g} %", 100.0 * probability, probability < two_digits_end ? 2 : 3);
+}
 
 std::string deadline_risk_text(const DeadlineRisk& risk)
 {

@@ -394,7 +394,12 @@ CapturedNetwork parse_captured_network(const std::string& text, const std::strin
         throw InputError(fmt::format("{}: the file contains a number that is too large; {}", path, again));
     }
     const Node root(value, "", path);
-    return Reader(root).network();
+    CapturedNetwork captured = Reader(root).network();
+    const auto empty = [](const LayerKind& kind) { return kind.operators.empty(); };
+    if (std::all_of(captured.network.kinds.begin(), captured.network.kinds.end(), empty)) {
+        throw InputError(fmt::format("{}: the network has no operators; capture a network that computes something", path));
+    }
+    return captured;
 }
 
 std::string with_captured_network(const std::string& text, const std::string& path)

@@ -111,14 +111,8 @@ struct Routing {
     double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
     double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
 
-    /// Returns the tokens of the most loaded GPU over the mean.
+    /// Returns the tokens of the most loaded GPU over the mean, on any number of GPUs.
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
-    /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load (model/distribution/chain_law.hpp).
-    Surplus surplus() const
-    {
-        const bool drops = capacity > 0.0 && imbalance > 1.0;
-        return {1.0 - 1.0 / kept(), drops ? (capacity - 1.0) / (imbalance - 1.0) : Surplus::no_limit};
-    }
 };
 
 /// Tokens of one microbatch on one GPU.
@@ -147,12 +141,21 @@ struct Extent {
         return result;
     }
 
+    /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep times the mean on one of them.
+    double load(const Routing& r) const { return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep))); }
+    /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load (model/distribution/chain_law.hpp).
+    Surplus surplus(const Routing& r) const
+    {
+        const bool drops = r.capacity > 0.0 && r.imbalance > 1.0;
+        return {1.0 - 1.0 / load(r), drops ? (r.capacity - 1.0) / (r.imbalance - 1.0) : Surplus::no_limit};
+    }
+
     /// Tokens that one GPU routes.
     double own() const { return tokens / tp; }
     /// Token copies that one GPU sends.
     double copies(const Routing& r) const { return own() * r.active; }
     /// Token copies on the most loaded GPU, gathered over the GPUs that share an expert.
-    double fullest(const Routing& r) const { return copies(r) * r.kept() * shape.etp; }
+    double fullest(const Routing& r) const { return copies(r) * load(r) * shape.etp; }
     double local_experts(const Routing& r) const { return r.experts / shape.ep; }
 
     /// Returns the elements of a tensor on one GPU.

@@ -183,13 +183,16 @@ private:
         part.input_bytes = stream_bytes(kind) / shape_.tp;
         part.needs_gradient = kind.backward;
         const auto bytes = [&](const Kept& kept) { return 2.0 * times_.width() * kept.numbers + kept.bytes; };
-        const Kept all = kept_of(kind, shape_, Recompute::none);
+        // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
+        LayerKind trained = kind;
+        trained.backward = true;
+        const Kept all = kept_of(trained, shape_, Recompute::none);
         const double whole = bytes(all);
         part.saved_bytes = !kind.backward                      ? 0.0
                            : recompute == Recompute::full      ? stream_bytes(kind) / Extent(shape_).sequence_split
                            : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
                                                                : whole;
-        part.held_bytes = 2.0 * times_.width() * all.held_numbers;
+        part.held_bytes = kind.backward ? 2.0 * times_.width() * all.held_numbers : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
         part.workspace_bytes =
             (recompute == Recompute::full ? whole : whole - part.saved_bytes) + all.workspace + 2.0 * stream_bytes(kind);

@@ -42,6 +42,10 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
     if (own.chunks > 0) {
         take_chunks(plan, own.chunks);
     }
+    // What the phase says of pipelines is of plans that have one there.
+    if (plan.pp == 1 && (own.schedule || own.chunks > 0) && needs_stages(plan.schedule)) {
+        take_schedule(plan, Schedule::one_f_one_b);
+    }
     plan.recompute = own.recompute.value_or(plan.recompute);
     const int replica = plan.tp * plan.cp * plan.pp;
     plan.dp = gpus % replica == 0 ? gpus / replica : 0;

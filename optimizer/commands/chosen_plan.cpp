@@ -4,6 +4,7 @@
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/nearest.hpp"
+#include "optimizer/commands/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -50,6 +51,9 @@ std::string take_hardware_words(std::string& design, const Scenario& scenario)
 
 ChosenPlan by_design(Scenario scenario, std::string design)
 {
+    if (!scenario.older_keys.empty()) {
+        log_warning(scenario.older_keys);
+    }
     const Scenario as_written = scenario;
     ChosenPlan chosen{std::move(scenario), {}, {}, gpu_price_text(as_written)};
     if (!as_written.knobs.empty()) {

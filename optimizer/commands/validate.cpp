@@ -1,4 +1,5 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/log.hpp"
 
 #include "io/report/space_counts.hpp"
 #include "io/scenario/scenario.hpp"
@@ -53,6 +54,9 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     const Pause pause = stop_after(*values, call);
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
+    if (!scenario.older_keys.empty()) {
+        log_warning(scenario.older_keys);
+    }
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     const Count count = count_in(model, spread_ranges(size, most_counted), pause);

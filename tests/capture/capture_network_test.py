@@ -242,6 +242,9 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(finished.returncode, 2)
         self.assertIn("capture_network.py: cannot import no_such_module", finished.stderr)
         self.assertIn("PYTHONPATH", finished.stderr)
+        finished = self.run_program(f"{HERE / 'networks.py'}:GPT", "--input", "int64[1, 8]", "--out", "no/folder/gpt.json")
+        self.assertEqual(finished.returncode, 2, finished.stderr)
+        self.assertIn("cannot write no/folder/gpt.json", finished.stderr)
 
     def test_refusals_say_what_to_do(self):
         gpt = "networks:GPT"
@@ -259,6 +262,9 @@ class CommandLine(unittest.TestCase):
                       self.refusal("networks:DLRM", "--input", "dense: float32[1, 13]", "--input", "int64[1, 3, 5]"))
         self.assertIn("missing a required argument: 'indices'", self.refusal("networks:DLRM", "--input", "float32[1, 13]"))
         self.assertIn("stops in bottom.0", self.refusal("networks:DLRM", "--input", "float32[1, 14]", "--input", "int64[1, 3, 5]"))
+        self.assertIn("has a dimension of 0", self.refusal(gpt, "--input", "int64[1, 0]"))
+        self.assertIn("--samples -3 is not positive", self.refusal(gpt, "--input", "int64[1, 8]", "--samples", "-3"))
+        self.assertIn("--tokens 0 is not positive", self.refusal(gpt, "--input", "int64[1, 8]", "--tokens", "0"))
         self.assertIn("matches no module", self.refusal(gpt, "--layers", "layers.*"))
         self.assertIn("makes a dict", self.refusal("networks:example_inputs"))
         for how in ("condition", "mask", "nonzero"):

@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--sanitized", type=pathlib.Path, help="build folder of the programs that read mutated inputs (build/dev, where it has them; else as --build)")
     parser.add_argument("--share", type=float, default=1.0, help="share of the cases, 0.1 for a tenth (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at once (one per core)")
-    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the table there, as Markdown")
+    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the table there, as Markdown; rows of parts that this run leaves out stay")
     parser.add_argument("--mpirun", default="mpirun")
     chosen = parser.parse_args()
     unknown = [part for part in chosen.parts if part not in PARTS]
@@ -48,19 +48,33 @@ def table(rows):
     return "\n".join(lines)
 
 
+def kept_lines(path, titles):
+    """Rows, and lines below them, of parts that an earlier run recorded and this one did not repeat."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    own = [f"| {title} |" for title in titles] + [f"- {title}: " for title in titles]
+    kept = [line for line in lines if line.startswith(("| ", "- ")) and not line.startswith(("| part |", *own))]
+    return [line for line in kept if line.startswith("| ")], [line for line in kept if line.startswith("- ")]
+
+
 def record(path, chosen, rows):
+    """Writes the rows of this run, and keeps those of other parts: each says when and with which program it was measured."""
     version = subprocess.run([chosen.build / "prismopt", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    words = " ".join(["python3 tests/faults/faults.py", *sys.argv[1:]])
-    notes = [f"- {title}: {note}" for title, _, tally, _ in rows for note in tally.notes]
-    violations = [f"- {violation}" for _, _, tally, _ in rows for violation in tally.violations[:20]]
+    run = f"{datetime.date.today()}, {version}, {chosen.jobs} cases at once on {os.cpu_count()} cores"
+    head, rule, *new = table(rows).splitlines()
+    titles = [title for title, *_ in rows]
+    kept, notes = kept_lines(path, titles)
+    notes += [f"- {title}: {note}" for title, _, tally, _ in rows for note in tally.notes]
+    notes += [f"- {title}: violation: {violation}" for title, _, tally, _ in rows for violation in tally.violations[:20]]
+    order = [f"| {module.TITLE} |" for module in PARTS.values()]
+    body = sorted([*kept, *(f"{row} {run} |" for row in new)], key=lambda row: next(i for i, title in enumerate(order) if row.startswith(title)))
     path.write_text("\n".join([
         "# Fault tests", "",
-        f"Written by `{words}` on {datetime.date.today()} with {version}, {chosen.jobs} cases at once on {os.cpu_count()} cores.",
+        f"Written by `python3 tests/faults/faults.py [PART...] --sanitized build/dev --record {path}`: each row is the last run of that part.",
         "Seeds are fixed. What each part does: its file in `tests/faults/`. `ctest --preset long` runs a tenth of each, "
-        "`tests/run.sh --all` all.", "", table(rows), "",
+        "`tests/run.sh --all` all.", "", f"{head} run |", f"{rule}---|", *body, "",
         "Longest case: the longest command, start of MPI included. A violation is a crash (signal or abort), a hang (ten seconds more than "
         "undisturbed), a result that differs from the undisturbed one, lost answers, or a failure without a message.", "",
-        *(["## Details", "", *notes, ""] if notes else []), *(["## Violations", "", *violations, ""] if violations else [])]))
+        *(["## Details", "", *notes, ""] if notes else [])]))
 
 
 def main():
@@ -77,9 +91,9 @@ def main():
         cases, tally = PARTS[part].test(setup)
         rows.append((PARTS[part].TITLE, cases, tally, time.monotonic() - started))
         print(table(rows[-1:]), flush=True)
+        if chosen.record:
+            record(chosen.record, chosen, rows[-1:])
     print(table(rows))
-    if chosen.record:
-        record(chosen.record, chosen, rows)
     return 1 if any(tally.violations for _, _, tally, _ in rows) else 0
 
 

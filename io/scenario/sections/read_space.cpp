@@ -416,6 +416,10 @@ void read_networks(Table& table, Scenario& scenario)
     for (const Value& value : list->list(networks_example)) {
         scenario.workloads.push_back(network_named(value, own));
         const std::string& name = scenario.workloads.back().name;
+        if (scenario.workloads.back().task != scenario.workloads.front().task) {
+            value.fail(
+                {"has another task than the first", "training and inference cannot be compared", "search them separately"});
+        }
         if (std::find(knob.choices.begin(), knob.choices.end(), name) != knob.choices.end()) {
             value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
         }

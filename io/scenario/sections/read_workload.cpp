@@ -464,6 +464,24 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
     return w;
 }
 
+/// Refuses layers of the file that neither the sequence nor the prediction module has.
+void refuse_unused_layers(Table& table, const Workload& w)
+{
+    const auto layers = table.find("layer");
+    if (!layers) {
+        return;
+    }
+    Table defined = layers->table("layer.dense = { blocks = [...] }");
+    for (const std::string& name : defined.keys()) {
+        const auto uses = [&](const LayerRun& run) { return w.kinds[run.kind].name == name; };
+        if (std::none_of(w.sequence.begin(), w.sequence.end(), uses) &&
+            std::none_of(w.prediction.begin(), w.prediction.end(), uses)) {
+            defined.find(name)->fail({"is not used", "neither sequence, pattern nor prediction contains this layer",
+                                      "correct its name, add it to the sequence, or remove it"});
+        }
+    }
+}
+
 Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
@@ -473,6 +491,15 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
             ->fail({"has no effect", "adapters are added to frozen layers only", "write frozen = true in layer.NAME"});
     }
     read_prediction(table, w);
+    refuse_unused_layers(table, w);
+    if (w.vocabulary == 0) {
+        for (const char* key : {"predictions", "positions", "tied_embedding", "frozen_ends"}) {
+            if (const auto value = table.find(key); value && (!w.captured)) {
+                value->fail({"has no effect", "the network has no vocabulary, so it has neither embedding nor output head",
+                             "give vocabulary, or remove the key"});
+            }
+        }
+    }
     return w;
 }
 
@@ -596,6 +623,10 @@ std::vector<Workload> read_networks(Table table)
             value.fail({fmt::format("is called \"{}\"", name), "reports and --design need names of one word",
                         "choose a name without spaces or ="});
         }
+        const std::vector<std::string> catalog = catalog_workloads();
+        if (std::find(catalog.begin(), catalog.end(), name) != catalog.end()) {
+            value.fail({fmt::format("is called \"{}\"", name), "the catalog has a network of that name", "choose another name"});
+        }
         networks.push_back(read_workload(std::move(own)));
         networks.back().name = name;
     }
@@ -604,7 +635,7 @@ std::vector<Workload> read_networks(Table table)
 
 std::string older_keys_text(Table table)
 {
-    const auto older = older_key(table);
+    const auto older = older_key(table, table.find("model") ? "layers" : "");
     return older ? fmt::format(
                        "line {}: [workload] uses keys such as layers, heads and feed_forward, which are deprecated and will be "
                        "removed in the next release; write layer.NAME = {{ blocks = [...] }} and sequence (docs/networks.md)",

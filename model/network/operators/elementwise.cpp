@@ -5,13 +5,13 @@ namespace prismopt {
 void Elementwise::forward(const Extent& e, Calls& calls) const
 {
     calls.traffic(forward_bytes * e.numbers(place, width, routing), roof, launches, fuses,
-                  place == Place::routed ? routing.surplus() : Surplus{});
+                  place == Place::routed ? e.surplus(routing) : Surplus{});
 }
 
 void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
     calls.traffic(backward_bytes * e.numbers(place, width, routing), roof, launches, fuses,
-                  place == Place::routed ? routing.surplus() : Surplus{});
+                  place == Place::routed ? e.surplus(routing) : Surplus{});
 }
 
 Parameters Elementwise::parameters(const Extent& e) const

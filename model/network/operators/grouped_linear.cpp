@@ -13,9 +13,9 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
                   .n = n,
                   .k = k,
                   .flops = flops,
-                  .needed_flops = flops / routing.kept(),  // of the mean, not the fullest
+                  .needed_flops = flops / e.load(routing),  // of the mean, not the fullest
                   .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts,
-                  .surplus = routing.surplus()});
+                  .surplus = e.surplus(routing)});
 }
 
 void GroupedLinear::forward(const Extent& e, Calls& calls) const

@@ -11,7 +11,7 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
     const Meeting meeting = members > e.shape.tp * e.shape.cp ? Meeting::experts
                             : members > e.shape.tp            ? Meeting::context
                                                               : Meeting::tensor;
-    const double bytes = 2.0 * e.copies(routing) * routing.kept() * width;
+    const double bytes = 2.0 * e.copies(routing) * e.load(routing) * width;
     if (group == Group::experts) {
         calls.collective({.way = CollectiveCall::Way::tokens,
                           .kind = Collective::all_to_all,
@@ -23,13 +23,13 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
                           .beside = e.shape.expert_overlap == ExpertOverlap::shared_experts
                                         ? CollectiveCall::Beside::shared_experts
                                         : CollectiveCall::Beside::nothing,
-                          .surplus = routing.surplus()});
+                          .surplus = e.surplus(routing)});
     } else if (e.shape.etp > 1) {
         calls.collective({.kind = Collective::all_gather,
                           .bytes = bytes * e.shape.etp,
                           .group = {e.shape.etp, 1},
                           .members = meeting,
-                          .surplus = routing.surplus()});
+                          .surplus = e.surplus(routing)});
     }
 }
 

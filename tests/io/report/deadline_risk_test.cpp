@@ -41,5 +41,13 @@ TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)
     EXPECT_FALSE(deadline_risk({}, Seconds{60.0}, 0.8, 1.25));
 }
 
+TEST(DeadlineRisk, ProbabilitiesHaveTwoDigitsUpToCertainty)
+{
+    EXPECT_EQ(probability_text(0.0039), "0.39 %");
+    EXPECT_EQ(probability_text(0.943), "94 %");
+    EXPECT_EQ(probability_text(0.9993), "99.9 %");
+    EXPECT_EQ(probability_text(1.0), "100 %");
+}
+
 }  // namespace
 }  // namespace prismopt

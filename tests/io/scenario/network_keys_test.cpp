@@ -133,6 +133,20 @@ TEST(NetworkKeys, RefusalsOfSequences)
                 HasSubstr("parallel = true needs blocks with a norm and a residual connection"));
 }
 
+/// What a file says and nothing would follow from.
+TEST(NetworkKeys, WithoutEffectAreRefused)
+{
+    const std::string mlp = "{ block = \"mlp\", inner = 512 }";
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\n" + layer("Dense", attention)), HasSubstr("is not used"));
+    EXPECT_THAT(refusal(ends + layer("a", attention) + layer("b", mlp) + "pattern = \"a\""), HasSubstr("is not used"));
+    const std::string bare = "hidden = 4096\nnormalisation = \"rms_norm\"\n" + layer("a", attention) + "pattern = \"aa\"\n";
+    EXPECT_EQ(refusal(bare), "accepted");
+    for (const char* key : {"positions = 256", "tied_embedding = true", "frozen_ends = true"}) {
+        EXPECT_THAT(refusal(bare + key), HasSubstr("has no effect")) << key;
+    }
+    EXPECT_THAT(refusal(bare + "predictions = 1\nprediction = { layer = \"a\" }"), HasSubstr("has no effect"));
+}
+
 /// The load of experts as a distribution, about the mean that `imbalance` gives.
 TEST(NetworkKeys, ImbalanceVariesWhereItIsAboveOne)
 {

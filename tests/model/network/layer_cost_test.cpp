@@ -352,7 +352,8 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
 TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
 {
     Transformer w = mixture();
-    const LayerShape shape{4096, 1, 1, true, Recompute::none};
+    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    shape.ep = 8;
     const auto forward = [&] { return layer_costs(w, shape, products_only()).kinds.front().forward.compute_s; };
     const double even = forward();
     w.experts.imbalance = 2.0;
@@ -360,6 +361,12 @@ TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
     EXPECT_GT(uneven, 1.3 * even);
     w.experts.capacity = 1.0;
     EXPECT_NEAR(forward(), even, 1e-3 * even);
+    // One GPU with all experts has all tokens, however they are routed.
+    w.experts.capacity = 0.0;
+    shape.ep = 1;
+    const double uneven_alone = forward();
+    w.experts.imbalance = 1.0;
+    EXPECT_EQ(uneven_alone, forward());
 }
 
 /// Dense layers come first, and have the costs of a dense network's.

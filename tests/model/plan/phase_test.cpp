@@ -58,5 +58,19 @@ TEST(Phase, OnOneStageHasNoPipeline)
     EXPECT_EQ(in_phase({Schedule::gpipe, 1}, {.pp = 1}), (Pipeline{Schedule::gpipe, 1}));
 }
 
+/// Chunks and schedules that a phase names are of plans that have stages there.
+TEST(Phase, OfPlansWithOneStageKeepsThem)
+{
+    ParallelPlan whole{.dp = 8};
+    for (const PhasePlan& own :
+         {PhasePlan{.chunks = 2}, PhasePlan{.schedule = interleaved}, PhasePlan{.schedule = Schedule::zb_v}}) {
+        Phase phase{1e9, 1024, 64};
+        phase.own = own;
+        const ParallelPlan here = plan_in_phase(whole, phase);
+        EXPECT_EQ(here.schedule, plain);
+        EXPECT_EQ(here.chunks, 1);
+    }
+}
+
 }  // namespace
 }  // namespace prismopt

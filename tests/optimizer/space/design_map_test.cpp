@@ -367,6 +367,20 @@ TEST(DesignMap, ContextsShareASequenceOnlyInBlocksThatCan)
     EXPECT_EQ(why(plan), "");
 }
 
+TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
+{
+    Scenario scenario = mixed();
+    scenario.cluster.gpus = 24;
+    const auto why = [&scenario](const char* network, const ParallelPlan& plan) {
+        const auto problem = structural_problem(plan, {scenario.phases.front()}, catalog_workload(network), scenario.cluster);
+        return problem ? problem->text() : "";
+    };
+    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}), HasSubstr("embedding tables need ep*etp = tp*cp*dp: ep=1, etp=1"));
+    EXPECT_EQ(why("dlrm-dcnv2", {.dp = 8, .ep = 8}), "");
+    EXPECT_THAT(why("sdxl-unet", {.pp = 2, .dp = 4}), HasSubstr("skip connections cross stages: pp=2"));
+    EXPECT_EQ(why("sdxl-unet", {.dp = 8}), "");
+}
+
 TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
 {
     Scenario scenario = mixed();
