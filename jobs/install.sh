@@ -10,7 +10,8 @@ usage: bash jobs/install.sh [--browser] [--all]
 Installs the Debian packages that prismopt needs, as root or through sudo.
   --browser  also Chromium and what drives it, for the tests of HTML reports
   --all      also that, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; pagmo, the
-             yardstick of jobs/search_quality_study; and PyTorch, for jobs/capture_network.py (1 GB)
+             yardstick of jobs/search_quality_study; matplotlib, for jobs/failure_study and jobs/sensitivity_study; and
+             PyTorch, for jobs/capture_network.py (1 GB)
 TEXT
 }
 
@@ -26,7 +27,7 @@ packages=(
     python3 python3-h5py python3-xarray python3-h5netcdf python3-jsonschema
     clang-format dpkg-dev
 )
-tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck codespell python3-torch)
+tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck codespell python3-matplotlib python3-torch)
 
 other_systems() {
     cat >&2 <<TEXT
