@@ -64,7 +64,7 @@ TEST_F(MeasuredRunsOf, SeriesOfStepsCountByTheirMedian)
     EXPECT_EQ(runs.runs[1].cluster.stack.name, "megatron-lm-local");
     EXPECT_EQ(runs.runs[0].workload.vocabulary, 28'996);
     ASSERT_EQ(runs.skipped.size(), 1U);
-    EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoders"));
+    EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoder"));
 }
 
 TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
