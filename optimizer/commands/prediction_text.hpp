@@ -4,7 +4,7 @@
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/nodes/seat_nodes.hpp"
 

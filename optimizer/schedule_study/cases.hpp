@@ -3,7 +3,7 @@
 /// Pipelines and cases of the schedule study.
 
 #include "model/base/estimate.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 
 #include "model/hardware/collective.hpp"
 #include "tests/support/example_problem.hpp"

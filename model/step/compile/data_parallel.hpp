@@ -7,8 +7,8 @@
 #include "model/hardware/hardware.hpp"
 #include "model/plan/placement.hpp"
 #include "model/plan/plan.hpp"
+#include "model/step/compile/memory.hpp"
 #include "model/step/graph/exchange.hpp"
-#include "model/step/graph/memory.hpp"
 
 namespace prismopt {
 
@@ -26,7 +26,9 @@ struct ExchangeTime {
 /// inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
-    DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {});
+    DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+                 const OptimizerSettings& optimizer = {});
+    DataParallel(const ParallelPlan& plan, const Cluster& cluster) : DataParallel(plan, place(plan, cluster), cluster) {}
 
     /// Returns the reduction beside and after the last backward pass of a chunk. `last`: the chunk is the last of its stage, so
     /// that no other reduction follows.

@@ -1,4 +1,4 @@
-#include "model/step/graph/data_parallel.hpp"
+#include "model/step/compile/data_parallel.hpp"
 
 #include <gtest/gtest.h>
 

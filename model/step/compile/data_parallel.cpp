@@ -1,4 +1,4 @@
-#include "model/step/graph/data_parallel.hpp"
+#include "model/step/compile/data_parallel.hpp"
 
 #include <algorithm>
 
@@ -21,10 +21,10 @@ Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 
 }  // namespace
 
-DataParallel::DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer)
+DataParallel::DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+                           const OptimizerSettings& optimizer)
     : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes))
 {
-    const Placement placement = place(plan, cluster);
     replicas_ = gradient_group(plan, placement);
     sharded_ = split(replicas_, std::min(plan.sharding_gpus(), plan.gradient_gpus())).local;
     const int experts = plan.ep * plan.etp;

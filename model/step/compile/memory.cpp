@@ -1,4 +1,4 @@
-#include "model/step/graph/memory.hpp"
+#include "model/step/compile/memory.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "model/step/graph/balanced_layout.hpp"
+#include "model/step/compile/balanced_layout.hpp"
 
-#include "model/step/graph/memory.hpp"
+#include "model/step/compile/memory.hpp"
 
 #include <algorithm>
 #include <array>
