@@ -95,15 +95,14 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
 
 Json space(const Results& results)
 {
-    Json json{{"raw_tuples", results.raw_tuples}, {"feasible", results.feasible}, {"rejected", Json::array()}};
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    Json json{{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", counts.feasible},
+              {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", Json::array()}};
     for (const Rejected& rejected : results.rejected) {
         if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
             json["rejected"].push_back({{"reason", rejected.reason}, {"count", rejected.count}, {"nearest", rejected.nearest}});
         }
     }
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    json["looked_at"] = counts.looked_at;
-    json["plans"] = counts.plans;
     return json;
 }
 

@@ -320,9 +320,8 @@ std::string tally(const Results& results)
     return fmt::format(
         "of {} combinations of values: {} not plans of their own, {} infeasible, {} excluded by their lower bounds, {} "
         "evaluated, {} open, {} not examined\n",
-        grouped(results.raw_tuples), grouped(counts.looked_at - counts.plans), grouped(counts.plans - counts.feasible),
-        grouped(outcome.pruned), grouped(outcome.evaluated), grouped(outcome.open),
-        grouped(results.raw_tuples - counts.looked_at));
+        grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible), grouped(outcome.pruned),
+        grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined));
 }
 
 std::string objective_names(const Results& results)

@@ -40,7 +40,7 @@ TEST(ReportPage, HoldsTheStudy)
     EXPECT_TRUE(study["front"][0]["estimates"]["cost"][2].is_null());  // an infinite limit
     EXPECT_EQ(study["trust"]["seed"], "18446744073709551615");
     EXPECT_EQ(study["trust"]["draws"], 2176);
-    EXPECT_EQ(study["space"]["looked_at"], 32);
+    EXPECT_EQ(study["space"]["examined"], 32);
     EXPECT_TRUE(data["check_model"]["sources"][0]["rank_correlation"].is_null());
     EXPECT_EQ(data["program"], "prismopt 1.2.3");
     EXPECT_THAT(page, HasSubstr("Licensed to the Apache Software Foundation"));
