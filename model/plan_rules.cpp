@@ -195,7 +195,9 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::batch_and_replicas,
                                    "dp*microbatch = " + std::to_string(sequences_at_once(c.plan)) +
-                                       " must divide global_batch = " + std::to_string(c.phase.global_batch)};
+                                       " must divide global_batch = " + std::to_string(c.phase.global_batch) +
+                                       (c.phase.own.gpus > 0 ? " of the phase on " + std::to_string(c.phase.own.gpus) + " GPUs"
+                                                             : "")};
              }},
     PlanRule{Reason::schedule_undefined, place_of(&ParallelPlan::group), place_of(&ParallelPlan::group),
              [](const Case& c) { return schedule_defined(c.plan, c.phase); },
