@@ -278,7 +278,7 @@ Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataP
 }
 
 ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Program> program, const Parts& parts,
-                           const LayerCosts& costs, const Setting& setting)
+                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
 {
     const Cluster& cluster = setting.cluster;
     ExecutionGraph graph;
@@ -303,7 +303,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     graph.first_slot.resize(parts.count());
     graph.reduction.resize(parts.count());
     graph.gathering.resize(parts.count());
-    const DataParallel exchange(plan, cluster, setting.workload.optimizer);
+    const DataParallel exchange(plan, cluster, optimizer);
     graph.exchange_tier = setting.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
     std::vector<Updated> updated(plan.pp);
     const bool splits = graph.passes() > static_cast<int>(Pass::weight_gradient);
@@ -349,7 +349,7 @@ ExecutionGraph build_graph(const ParallelPlan& plan, std::shared_ptr<const Progr
     }
     hold_for_circuits(parts, cluster, graph);
     for (const Updated& own : updated) {
-        graph.optimizer_s.push_back(static_cast<float>(own.seconds(setting.workload.optimizer, plan.offload, cluster)));
+        graph.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer, plan.offload, cluster)));
     }
     if (plan.post_validation == PostValidation::on) {
         graph.ahead_s = idle_before(graph);
@@ -424,7 +424,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
-    result.graph = build_graph(plan, compiled, parts, layer, setting_);
+    result.graph = build_graph(plan, compiled, parts, layer, optimizer, setting_);
     if (purpose == CompileFor::sampling) {
         add_noise(parts, barrier_widths(plan), waits_for_chunks(plan, setting_.cluster), chains_, result.graph);
     }
