@@ -248,6 +248,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     of.space = scenario.space;
+    of.network = network_size(scenario.workload, scenario.phases.front().sequence);
     of.hardware = chosen.hardware;
     of.price = chosen.price;
     const std::vector<double>& factors = scenario.cluster.node_factors;
@@ -281,7 +282,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const CompiledPlan compiled =
             compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
         of.stages = stages_of(compiled);
-        of.layout = layout_text(compiled.chunks);
+        of.layout = layout_text(compiled.chunks, model.problem.workload.predictions);
         write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

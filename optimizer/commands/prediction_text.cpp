@@ -252,6 +252,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
                         {"reason", p.infeasible ? p.infeasible->text() : ""},
                         {"design", design_text(of.plan, of.space)},
+                        {"network", network_json(of.network)},
                         {"draws", p.draws}};
     if (!of.hardware.empty()) {
         json["hardware"] = of.hardware;
@@ -318,6 +319,7 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.hardware.empty()) {
         fmt::print("variant {}\n", of.hardware);
     }
+    fmt::print("{}", network_text(of.network));
     if (p.infeasible) {
         fmt::print("infeasible: {}\n", p.infeasible->text());
         return;

@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/log.hpp"
 
+#include "io/report/network_size.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/space_estimate.hpp"
@@ -86,6 +87,9 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         if (sample && sample->plans.empty()) {
             json["feasible_share_below"] = sample->share_below();
         }
+        for (const Workload* network : networks(scenario)) {
+            json["networks"].push_back(network_json(network_size(*network, scenario.phases.front().sequence)));
+        }
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : archive.rejected()) {
             if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
@@ -95,7 +99,11 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", json.dump(2));
         return exit_done;
     }
-    fmt::print("{}: valid\n{}", scenario.path, space_text(size, archive.feasible(), archive.rejected()));
+    fmt::print("{}: valid\n", scenario.path);
+    for (const Workload* network : networks(scenario)) {
+        fmt::print("{}", network_text(network_size(*network, scenario.phases.front().sequence)));
+    }
+    fmt::print("{}", space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {
         fmt::print("{}\n", sample->plans.empty() ? none_found_text(*sample)
                                                  : fmt::format("about {:.3g} plans are feasible", sample->feasible.value));

@@ -81,7 +81,7 @@ class Predict(CliTest):
 
     def test_infeasible_is_a_value(self):
         for design, reason in (
-            ("gpus=32 tp=32", "tp does not divide the heads: "),
+            ("gpus=32 tp=32", "tp does not divide a block: "),
             ("gpus=48", "global batch not divisible by dp*microbatch: "),
             ("v=2 schedule=1f1b", "schedule not defined: 1f1b has one chunk per stage; set v=1 or use interleaved"),
             ("gpus=64 tp=4 pp=16", "fewer layers than chunks: "),

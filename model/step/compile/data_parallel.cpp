@@ -6,8 +6,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr double parameter_message = 2.0;  // 16-bit parameters are gathered
-
 bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
 
 Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
@@ -23,7 +21,8 @@ Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 
 DataParallel::DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
                            const OptimizerSettings& optimizer)
-    : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes))
+    : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes)),
+      parameter_message_(optimizer.parameter_bytes())
 {
     replicas_ = gradient_group(plan, placement);
     sharded_ = split(replicas_, std::min(plan.sharding_gpus(), plan.gradient_gpus())).local;
@@ -84,11 +83,11 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
         return {};
     }
     if (layerwise(plan_)) {
-        return {static_cast<float>(time(Collective::all_gather, parameter_message, own, layers).seconds / std::max(1, layers))};
+        return {static_cast<float>(time(Collective::all_gather, parameter_message_, own, layers).seconds / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
     const double compute_s = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
-    return in_buckets(Collective::all_gather, parameter_message, own, layers, compute_s);
+    return in_buckets(Collective::all_gather, parameter_message_, own, layers, compute_s);
 }
 
 double DataParallel::updated(const Parameters& own) const

@@ -48,7 +48,8 @@ private:
 
     const ParallelPlan& plan_;
     const Cluster& cluster_;
-    double gradient_message_;  // bytes per element
+    double gradient_message_;   // bytes per element
+    double parameter_message_;  // same
     Group replicas_;
     Group sharded_;
     Group expert_replicas_;

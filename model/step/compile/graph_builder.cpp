@@ -98,8 +98,8 @@ Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataP
 class GraphBuilder {
 public:
     GraphBuilder(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                 const LayerCosts& costs, const Setting& setting)
-        : placed_(placed), chunks_(chunks), costs_(costs), setting_(setting), cluster_(setting.cluster)
+                 const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
+        : placed_(placed), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting), cluster_(setting.cluster)
     {
         graph_.program = std::move(program);
         graph_.placement = placed.placement;
@@ -190,8 +190,7 @@ private:
     /// Collectives of data parallelism, and the updates between them.
     void set_exchanges()
     {
-        const OptimizerSettings& optimizer = setting_.workload.optimizer;
-        const DataParallel exchange(placed_.plan, placed_.placement, cluster_, optimizer);
+        const DataParallel exchange(placed_.plan, placed_.placement, cluster_, optimizer_);
         graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
         std::vector<Updated> updated(graph_.stages());
@@ -207,7 +206,7 @@ private:
             graph_.gathering.push_back(exchange.gathering(own, forward, layers));
         }
         for (const Updated& own : updated) {
-            graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer, placed_.plan.offload, cluster_)));
+            graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
         }
     }
 
@@ -263,6 +262,7 @@ private:
     const PlacedPlan& placed_;
     const PlacedChunks& chunks_;
     const LayerCosts& costs_;
+    const OptimizerSettings& optimizer_;
     const Setting& setting_;
     const Cluster& cluster_;
     ExecutionGraph graph_;
@@ -271,9 +271,9 @@ private:
 }  // namespace
 
 ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                           const LayerCosts& costs, const Setting& setting)
+                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
 {
-    return GraphBuilder(placed, std::move(program), chunks, costs, setting).build();
+    return GraphBuilder(placed, std::move(program), chunks, costs, optimizer, setting).build();
 }
 
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,

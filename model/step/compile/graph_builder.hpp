@@ -13,9 +13,10 @@
 
 namespace prismopt {
 
-/// Returns the graph with the means of all durations. `costs`: those that `chunks` were made from.
+/// Returns the graph with the means of all durations. `costs`: those that `chunks` were made from; `optimizer`: the
+/// network's.
 ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                           const LayerCosts& costs, const Setting& setting);
+                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting);
 
 /// Composes the distributions of the graph's durations.
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,

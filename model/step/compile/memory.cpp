@@ -8,11 +8,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr double parameter_bytes = 2.0;
-// Of sharded tables: 32-bit numbers, changed row by row as gradients come. Their optimizer has one number a row (row-wise Adagrad,
-// torchrec), which is left out: at most 2 % of rows of 64 and more.
-constexpr double table_bytes = 4.0;
-
 /// Numbers that one GPU holds of a state that the plan's sharding level divides, or not.
 class ShareOfStates {
 public:
@@ -105,7 +100,7 @@ struct OfChunks {
         own.all -= std::exchange(own.rows, 0.0);
         const Parameters trained = own.trained();
         const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
-        return {Bytes{parameter_bytes * share.of(own, Sharding::zero3, gathered) + table_bytes * parameters.rows},
+        return {Bytes{optimizer.parameter_bytes() * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
                 Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
                 Bytes{state_bytes(optimizer, trained) * updated},
                 Bytes{activations},

@@ -35,7 +35,7 @@ private:
     bool both_ends_;
 };
 
-/// Returns the memory per GPU of each stage, [stage]: 2 bytes per parameter, gradients and states as the optimizer holds them.
+/// Returns the memory per GPU of each stage, [stage]: parameters, gradients and states in the optimizer's number types.
 /// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
 /// except those of the layer in work and the next one; states of routed experts are divided by the GPUs that hold the same
 /// experts. Offloaded states are in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari

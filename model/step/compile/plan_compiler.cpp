@@ -86,7 +86,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
-    result.graph = build_graph(placed, program, chunks, layer, setting_);
+    result.graph = build_graph(placed, program, chunks, layer, optimizer, setting_);
     if (purpose == CompileFor::sampling) {
         add_distributions(placed, chunks, setting_.cluster, chains_, result.graph);
     }

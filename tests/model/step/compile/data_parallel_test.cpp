@@ -52,6 +52,26 @@ TEST(DataParallel, WithoutOverlapAllIsExposed)
     EXPECT_DOUBLE_EQ(DataParallel(zero1, c).updated(own), 1e9 / 8.0);
 }
 
+/// 32-bit parameters and their gradients are sent as they are, unless the user reduces in another type.
+TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
+{
+    const Cluster c = cluster();
+    PassCost pass;
+    const ChunkPass chunk = lasting(pass, 1.0);
+    const ParallelPlan zero1 = plan_of(Sharding::zero1, DataParallelOverlap::off);
+    OptimizerSettings wide{.parameters = NumberType::fp32};
+    EXPECT_NEAR(DataParallel(zero1, c, wide).gathering(own, chunk, 10).exposed(), 4e9 * one_way, single_precision);
+    Cluster reduces_in_16_bits = c;
+    reduces_in_16_bits.stack.gradient_bytes = 2.0;
+    const auto sent = [&](const OptimizerSettings& optimizer) {
+        return DataParallel(zero1, reduces_in_16_bits, optimizer).reduction(own, chunk, 10, true).exposed();
+    };
+    EXPECT_NEAR(sent({}), 2e9 * one_way, single_precision);
+    EXPECT_NEAR(sent(wide), 4e9 * one_way, single_precision);
+    wide.reduction = NumberType::bf16;
+    EXPECT_NEAR(sent(wide), 2e9 * one_way, single_precision);
+}
+
 /// Of ten buckets nine go beside the pass: a pass long enough leaves one, a short one hides its own length of them.
 TEST(DataParallel, BucketsHideBehindTheLastPass)
 {

@@ -19,7 +19,8 @@ ParallelPlan plan_of(Schedule schedule, int pp, int v, int dp)
     return plan;
 }
 
-MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int microbatches)
+MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int microbatches,
+                    const OptimizerSettings& optimizer = {})
 {
     costs.layers.assign(layers, 0);
     const auto program =
@@ -31,7 +32,7 @@ MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int 
     }
     Accelerator accelerator;
     accelerator.memory_reserved = Bytes{3e9};
-    return fullest(memory_by_stage(*program, chunks, plan, accelerator, OptimizerSettings{}));
+    return fullest(memory_by_stage(*program, chunks, plan, accelerator, optimizer));
 }
 
 /// Layers that save one byte, so that bytes count layers times microbatches. Parameters as given.
@@ -92,6 +93,34 @@ TEST(Memory, CountsTheBytesOfAParameter)
     const MemoryUse whole = memory_of(counting(1e6), 16, plan, 8);
     EXPECT_DOUBLE_EQ(whole.optimizer_state.si, 12.0 * 4e6);
     EXPECT_DOUBLE_EQ(whole.total().si, 18.0 * 4e6 + whole.activations.si + 3e9);
+}
+
+/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md); with 16-bit parameters 6 + 12/d.
+TEST(Memory, FollowsThePrecision)
+{
+    const auto per_parameter = [](Precision precision, int dp) {
+        Workload w = workload_of(gpt(2, 1024, 16));
+        w.precision = precision;
+        const MemoryUse use = memory_of(counting(1e6), 1, plan_of(Schedule::one_f_one_b, 1, 1, dp), 8, network_of(w).optimizer);
+        return (use.parameters + use.gradients + use.optimizer_state).si / 1e6;
+    };
+    for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 1), 16.0);
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 8), 8.0 + 8.0 / 8.0);
+    }
+    for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::nvfp4}) {
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 8), 6.0 + 12.0 / 8.0);
+    }
+}
+
+/// Rows of tables have the type of their block, and neither gradients nor moments.
+TEST(Memory, HoldsTablesInTheirType)
+{
+    LayerCosts costs = counting();
+    costs.kinds.front().parameters = {.all = 1e6, .rows = 1e6, .row_bytes = 2e6};
+    const MemoryUse use = memory_of(costs, 3, plan_of(Schedule::one_f_one_b, 1, 1, 1), 1);
+    EXPECT_DOUBLE_EQ(use.parameters.si, 3.0 * 2e6);
+    EXPECT_DOUBLE_EQ(use.gradients.si + use.optimizer_state.si, 0.0);
 }
 
 /// All parameters of the network on one GPU; a tied embedding is there once.
