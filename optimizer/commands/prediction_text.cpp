@@ -303,6 +303,7 @@ nlohmann::json to_json(const PlanPrediction& of)
         json["seats"] = {{"file", of.seats->path},
                          {"given_step_p99_s", seated.given_p99_s},
                          {"seated_step_p99_s", seated.least_p99_s},
+                         {"worst_step_p99_s", seated.worst_p99_s},
                          {"step_p99_bound_s", seated.bound_p99_s},
                          {"exact", seated.exact},
                          {"ended_by_budget", seated.cut},

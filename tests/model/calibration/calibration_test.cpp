@@ -6,7 +6,7 @@
 #include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/samples.hpp"
 #include "model/calibration/fit/slow_gpus.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
+#include "tests/support/synthetic_job.hpp"
 #include "model/calibration/trace/waiting.hpp"
 
 #include <gtest/gtest.h>
