@@ -277,10 +277,10 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
     rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
     read_objectives(rows, results.evaluations, results.objectives);
     for (const ObjectiveInfo& objective : results.objectives) {
-        Allowed bound = allowed_of(objective);
-        bound.least = -infinity;  // none
-        rows.column<double>(objective_column(objective.name) + "_bound", bound,
-                            [](EvaluatedPoint& p, double bound) { p.bounds.push_back(bound); });
+        Allowed allowed = allowed_of(objective);
+        allowed.least = -infinity;  // none
+        rows.column<double>(objective_column(objective.name) + "_bound", allowed,
+                            [](EvaluatedPoint& p, double value) { p.bounds.push_back(value); });
     }
     for (EvaluatedPoint& point : results.evaluations) {
         if (std::all_of(point.bounds.begin(), point.bounds.end(), [](double bound) { return std::isnan(bound); })) {

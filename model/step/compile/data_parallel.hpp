@@ -27,8 +27,11 @@ struct ExchangeTime {
 class DataParallel {
 public:
     DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
-                 const OptimizerSettings& optimizer = {});
-    DataParallel(const ParallelPlan& plan, const Cluster& cluster) : DataParallel(plan, place(plan, cluster), cluster) {}
+                 const OptimizerSettings& optimizer);
+    DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {})
+        : DataParallel(plan, place(plan, cluster), cluster, optimizer)
+    {
+    }
 
     /// Returns the reduction beside and after the last backward pass of a chunk. `last`: the chunk is the last of its stage, so
     /// that no other reduction follows.

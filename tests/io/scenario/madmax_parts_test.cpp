@@ -5,7 +5,7 @@
 #include "model/hardware/collective.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/network/network.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <gtest/gtest.h>
