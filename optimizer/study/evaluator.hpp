@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,12 @@ private:
     HardwareBench bench_;
     Pause pause_;
 };
+
+/// Largest number of points that one work item draws together.
+inline constexpr std::size_t most_item_points = 16;
+/// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
+using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
+DrawGroup draw_group(const StudyModel& model, std::uint64_t point);
 
 /// Rank 0: splits requests into items and merges the results in the order of the requests.
 class Evaluator {
