@@ -20,7 +20,7 @@ class Reports(CliTest):
         self.assertEqual(counts["feasible"] + counts["not_plans"] + sum(counts["rejected"].values()), counts["combinations"])
         self.assertNotIn(0, counts["rejected"].values())
         text = self.output("validate", support.SMALL)
-        self.assertRegex(text, rf"small\.toml: valid\nSpace: {counts['combinations']} combinations of values: {counts['feasible']} feasible plans \(")
+        self.assertRegex(text, rf"small\.toml: valid\nnetwork .*\nSpace: {counts['combinations']} combinations of values: {counts['feasible']} feasible plans \(")
         told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
         self.assertEqual(told, counts["rejected"])
         self.assertRegex(text, rf" {counts['not_plans']} not plans of their own \(")
@@ -36,7 +36,7 @@ class Reports(CliTest):
         all_counts = [counts["feasible"], counts["not_plans"], *counts["rejected"].values()]
         self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
         text = self.output("validate", toml)
-        self.assertRegex(text, rf"valid\nSpace: {raw} combinations of values, of which \d+ were examined: \d+ feasible plans")
+        self.assertRegex(text, rf"valid\nnetwork .*\nSpace: {raw} combinations of values, of which \d+ were examined: \d+ feasible plans")
         self.assertRegex(text, r"in the whole space: about [\d.e+]+ feasible plans\n")
 
     def test_outputs_do_not_overwrite_each_other(self):
@@ -85,7 +85,8 @@ class Reports(CliTest):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
         report = self.output("report", "small.h5", "--csv", "front.csv")
-        self.assertIn(self.output("validate", support.SMALL).split("\n", 1)[1], report)
+        counted = self.output("validate", support.SMALL)
+        self.assertIn(counted[counted.index("Space: "):], report)
         self.assertTrue(printed.startswith(report))
         counts = json.loads(self.output("validate", support.SMALL, "--json"))
         with h5py.File(self.folder / "small.h5") as file:
