@@ -69,24 +69,6 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
 
 /// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which share
 /// their draws.
-/// Student's t with one degree of freedom is wide; a time is not negative.
-TEST(Predictor, LimitsOfTimesAreNotNegative)
-{
-    Variability v;
-    v.gpu = {LogNormal{0.8}, {}, 20.0, "test"};
-    const Problem problem = example_problem(v, 4, widths);
-    Predictor predictor(problem);
-    int clamped = 0;
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Prediction p = predict(predictor, 2, 2, seed);
-        for (const Estimate& e : {p.step.mean, p.training.mean, p.cost_usd}) {
-            EXPECT_TRUE(e.low >= 0.0 || std::isinf(e.low)) << e.low;
-            clamped += e.low == 0.0 ? 1 : 0;
-        }
-    }
-    EXPECT_GT(clamped, 0);
-}
-
 TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
 {
     for (const std::size_t phases : {1UL, 2UL}) {
