@@ -48,8 +48,14 @@ Json to_json(const LawFit& fit)
 
 Json to_json(const CauseFit& cause)
 {
-    return {{"name", cause.name},       {"count", cause.count},       {"per_node_day", cause.per_node_day}, {"low", cause.low},
-            {"high", cause.high},       {"gap_cv", cause.gap_cv},     {"clustered", cause.clustered},       {"repair_s", cause.repair_s},
+    return {{"name", cause.name},
+            {"count", cause.count},
+            {"per_node_day", cause.per_node_day},
+            {"low", cause.low},
+            {"high", cause.high},
+            {"gap_cv", cause.gap_cv},
+            {"clustered", cause.clustered},
+            {"repair_s", cause.repair_s},
             {"repair_cv", cause.repair_cv}};
 }
 

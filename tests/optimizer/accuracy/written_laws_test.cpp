@@ -34,7 +34,8 @@ std::vector<KnownLaw> known_laws(const SyntheticJob& job)
 
 bool written(const Calibration& calibration, const std::string& key)
 {
-    return std::any_of(calibration.laws.begin(), calibration.laws.end(), [&](const CalibratedLaw& law) { return law.key == key; });
+    return std::any_of(calibration.laws.begin(), calibration.laws.end(),
+                       [&](const CalibratedLaw& law) { return law.key == key; });
 }
 
 double cv_of(const Law& law) { return LawQuantile(law).moments().cv(); }
@@ -69,7 +70,8 @@ TEST(WrittenLaws, have_the_variance_of_the_job)
             }
         }
         for (const KernelClass kernel : {KernelClass::p2p, KernelClass::dp_collective}) {
-            EXPECT_NEAR(cv_of(residual_law(read, kernel)), cv_of(jobs[i].communication), 0.12 * cv_of(jobs[i].communication)) << i;
+            EXPECT_NEAR(cv_of(residual_law(read, kernel)), cv_of(jobs[i].communication), 0.12 * cv_of(jobs[i].communication))
+                << i;
         }
         EXPECT_FALSE(written(calibration, "node")) << i;
         EXPECT_FALSE(written(calibration, "residual.elementwise")) << i;
