@@ -1,4 +1,4 @@
-#include "io/traces/csv_stream.hpp"
+#include "io/measured/csv_stream.hpp"
 
 #include "io/scenario/scenario.hpp"
 
@@ -10,6 +10,7 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace prismopt {
 
@@ -45,7 +46,7 @@ public:
     void finish()
     {
         check(csv_fini(&parser_, on_field, on_end, this) == 0);
-        if (columns_ == 0) {
+        if (columns_ == 0 && reader_.start) {
             throw InputError(path_ + ": is empty; give a table with a header line");
         }
     }
@@ -83,7 +84,7 @@ private:
 
     void take(std::string_view field)
     {
-        if (field.size() > longest_field || binary(field)) {
+        if (reader_.start && (field.size() > longest_field || binary(field))) {
             refuse("is not text; give a table of comma-separated values, or a JSON trace");
         }
         text_.append(field);
@@ -105,7 +106,9 @@ private:
             fields_.push_back(std::string_view(text_).substr(begin, stop - begin));
             begin = stop;
         }
-        if (fields_.size() > 1 || !text_.empty()) {
+        if (!reader_.start) {
+            reader_.line({fields_, line_});
+        } else if (fields_.size() > 1 || !text_.empty()) {
             give();
         }
         text_.clear();
@@ -145,13 +148,18 @@ private:
 
 }  // namespace
 
-void read_table(TraceStream& stream, const std::string& path, const TableReader& reader)
+void read_table(const std::function<std::string_view()>& next, const std::string& path, const TableReader& reader)
 {
     Lines lines(path, reader);
-    for (std::string_view bytes = stream.next(); !bytes.empty(); bytes = stream.next()) {
+    for (std::string_view bytes = next(); !bytes.empty(); bytes = next()) {
         lines.read(bytes);
     }
     lines.finish();
+}
+
+void read_table(std::string_view text, const std::string& path, const TableReader& reader)
+{
+    read_table([&text] { return std::exchange(text, {}); }, path, reader);
 }
 
 int column(const std::vector<std::string>& header, const std::vector<std::string_view>& names)
