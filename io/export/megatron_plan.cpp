@@ -188,30 +188,41 @@ std::string unexported_of(const ExpertsBlock& e)
 {
     return e.latent > 0 ? "latent experts" : e.shared_gate ? "a gate of shared experts" : unexported_of(e.activation);
 }
-/// Other blocks are none of Megatron's GPT.
-template <class Kind>
-std::string unexported_of(const Kind& /*block*/)
-{
-    return std::string(Kind::name);
-}
-
-/// What of a layer is not that of Megatron's GPT: attention, then an MLP or experts, in one width.
-std::string unexported_of(const LayerDescription& layer)
+/// What of a layer's blocks is not that of Megatron's GPT, which has attention, MLPs and experts.
+std::string unexported_block(const LayerDescription& layer)
 {
     for (const BlockDescription& block : layer.blocks) {
-        if (const std::string lacking = std::visit([](const auto& own) { return unexported_of(own); }, block); !lacking.empty()) {
-            return fmt::format("{} ({})", lacking, block_text(layer, block));
+        const auto lacking = std::visit(
+            []<class Kind>(const Kind& own) -> std::optional<std::string> {
+                if constexpr (requires { unexported_of(own); }) {
+                    return unexported_of(own);
+                } else {
+                    return std::nullopt;  // all of it
+                }
+            },
+            block);
+        if (!lacking) {
+            return block_text(layer, block);
+        }
+        if (!lacking->empty()) {
+            return fmt::format("{} of {}", *lacking, block_text(layer, block));
         }
     }
+    return "";
+}
+
+/// Its layers are attention, then an MLP or experts, in one width.
+std::string unexported_layer(const LayerDescription& layer)
+{
     const auto is = [&layer]<class... Kinds>(std::size_t place) {
         return layer.blocks.size() == 2 && (std::holds_alternative<Kinds>(layer.blocks[place]) || ...);
     };
     if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) || !is.operator()<MlpBlock, ExpertsBlock>(1)) {
-        return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts", layer.name);
+        return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
     }
-    return layer.parallel                            ? fmt::format("parallel blocks (layer \"{}\")", layer.name)
-           : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length (layer \"{}\")", layer.name)
-           : layer.frozen                            ? fmt::format("frozen layers (layer \"{}\")", layer.name)
+    return layer.parallel                            ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
+           : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length of layer \"{}\"", layer.name)
+           : layer.frozen                            ? fmt::format("frozen layers such as \"{}\"", layer.name)
                                                      : "";
 }
 
@@ -267,9 +278,11 @@ std::string unexported(const Workload& w)
     if (const std::string ends = unexported_ends(w); !ends.empty()) {
         return ends;
     }
-    for (const LayerDescription& layer : w.kinds) {
-        if (std::string lacking = unexported_of(layer); !lacking.empty()) {
-            return lacking;
+    for (const auto of : {unexported_block, unexported_layer}) {
+        for (const LayerDescription& layer : w.kinds) {
+            if (std::string lacking = of(layer); !lacking.empty()) {
+                return lacking;
+            }
         }
     }
     const std::string difference = unexported_difference(w);
@@ -283,7 +296,7 @@ std::string network(const TrainedPlan& of)
     }
     constexpr auto remedy = "write the arguments by hand and take the plan from --target json";
     if (const std::string lacking = unexported(of.workload); !lacking.empty()) {
-        return fmt::format("{} is not exported; {}", lacking, remedy);
+        return fmt::format("{} cannot be exported; {}", lacking, remedy);
     }
     return of.workload.optimizer == OptimizerSettings{}
                ? ""

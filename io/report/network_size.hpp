@@ -14,9 +14,10 @@ struct NetworkSize {
     std::string name;
     double parameters = 0.0;
     double active = 0.0;  // that one token uses
-    double flops = 0.0;   // per unit, forward and backward if it is trained
-    std::string unit;     // "token"; "sample" where the network has no vocabulary
-    int sequence = 0;     // tokens
+    double trained = 0.0;
+    double flops = 0.0;  // per unit, forward and backward if it is trained
+    std::string unit;    // "token"; "sample" where the network has no vocabulary
+    int sequence = 0;    // tokens
     WorkloadTask task = WorkloadTask::training;
 };
 

@@ -222,6 +222,16 @@ double active_parameters_of(const Network& network)
     return parameters_of(network) - idle;
 }
 
+double trained_parameters_of(const Network& network)
+{
+    double frozen = 0.0;
+    network.for_kinds([&](const LayerKind& kind, int count) {
+        const Parameters own = parameters_of(kind, whole(1));
+        frozen += count * (own.frozen + own.frozen_expert - (own.frozen > 0.0 ? own.tied : 0.0));
+    });
+    return parameters_of(network) - frozen;
+}
+
 double model_flops_per_sequence(const Network& network, int sequence)
 {
     double sum = 0.0;

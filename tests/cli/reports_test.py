@@ -21,6 +21,10 @@ class Reports(CliTest):
         self.assertNotIn(0, counts["rejected"].values())
         text = self.output("validate", support.SMALL)
         self.assertRegex(text, rf"small\.toml: valid\nnetwork .*\nSpace: {counts['combinations']} combinations of values: {counts['feasible']} feasible plans \(")
+        network, = counts["networks"]
+        self.assertIn(f"network {network['name']}: {network['parameters']:.4g} parameters; {network['flops_per_token']:.4g} FLOPs per token", text)
+        predicted = json.loads(self.output("predict", support.SMALL, "--design", "gpus=16", "--draws", "256", "--json"))
+        self.assertEqual(predicted["network"], network)
         told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
         self.assertEqual(told, counts["rejected"])
         self.assertRegex(text, rf" {counts['not_plans']} not plans of their own \(")

@@ -241,18 +241,18 @@ TEST(Megatron, NamesWhatOfTheNetworkItLacks)
     };
     EXPECT_EQ(why([](Workload&) {}), "");
     EXPECT_THAT(with_block(0, Mamba2Block{.heads = 128, .head = 64}),
-                HasSubstr("mamba2 (block \"mamba2\" in layer \"dense\") is not"));
-    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .window = 512}), HasSubstr("a window (block \"attention\""));
-    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .context = 77}), HasSubstr("cross attention (block"));
+                HasSubstr("block \"mamba2\" in layer \"dense\" cannot be exported"));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .window = 512}), HasSubstr("a window of block \"attention\""));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .context = 77}), HasSubstr("cross attention of block"));
     EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .causal = false}), HasSubstr("without a causal mask"));
-    EXPECT_THAT(with_block(1, MlpBlock{4096, Activation::geglu}), HasSubstr("activation geglu (block \"mlp\""));
+    EXPECT_THAT(with_block(1, MlpBlock{4096, Activation::geglu}), HasSubstr("activation geglu of block \"mlp\""));
     EXPECT_THAT(with_block(1, ExpertsBlock{.count = 8, .active = 2, .inner = 512, .latent = 64}), HasSubstr("latent experts"));
     EXPECT_THAT(why([](Workload& w) { w.kinds.front().blocks.pop_back(); }),
                 HasSubstr("layer \"dense\", which is not attention followed"));
-    EXPECT_THAT(why([](Workload& w) { w.kinds.front().frozen = true; }), HasSubstr("frozen layers (layer \"dense\")"));
-    EXPECT_THAT(why([](Workload& w) { w.kinds.front().parallel = true; }), HasSubstr("parallel blocks (layer \"dense\")"));
-    EXPECT_THAT(why([](Workload& w) { w.norms = NormPlace::sandwich; }), HasSubstr("norms = \"sandwich\" is not"));
-    EXPECT_THAT(why([](Workload& w) { w.task = WorkloadTask::inference; }), HasSubstr("task = \"inference\" is not"));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().frozen = true; }), HasSubstr("frozen layers such as \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().parallel = true; }), HasSubstr("parallel blocks of layer \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.norms = NormPlace::sandwich; }), HasSubstr("norms = \"sandwich\" cannot"));
+    EXPECT_THAT(why([](Workload& w) { w.task = WorkloadTask::inference; }), HasSubstr("task = \"inference\" cannot"));
     EXPECT_THAT(why([](Workload& w) { w.optimizer.kind = Optimizer::muon; }), HasSubstr("only AdamW"));
     EXPECT_THAT(why([](Workload& w) {
                     LayerDescription wider = w.kinds.front();
@@ -260,7 +260,7 @@ TEST(Megatron, NamesWhatOfTheNetworkItLacks)
                     wider.blocks[1] = MlpBlock{4096, Activation::swiglu};
                     w.kinds.push_back(wider);
                 }),
-                HasSubstr("block \"mlp\" in layer \"wide\" that differs from that of layer \"dense\" is not"));
+                HasSubstr("block \"mlp\" in layer \"wide\" that differs from that of layer \"dense\" cannot"));
 }
 
 TEST(Megatron, ListsTheLayersWithExperts)
