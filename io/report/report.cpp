@@ -316,7 +316,7 @@ std::string tally(const Results& results)
     const Outcome& outcome = results.study.outcome;
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
     return fmt::format(
-        "of {} combinations of values: {} not plans of their own, {} infeasible, {} excluded by their lower bounds, {} "
+        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower bounds, {} "
         "evaluated, {} open, {} not examined\n",
         grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible), grouped(outcome.pruned),
         grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined));

@@ -33,7 +33,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const
                     counts.examined < combinations ? fmt::format(", of which {} were examined", counts.examined) : "",
                     with_share(counts.feasible, "feasible plans"));
     text += counts.infeasible > 0 ? ", " + with_share(counts.infeasible, "infeasible") : "";
-    text += counts.not_plans > 0 ? ", " + with_share(counts.not_plans, "not plans of their own") : "";
+    text += counts.not_plans > 0 ? ", " + with_share(counts.not_plans, "duplicate or undefined") : "";
     constexpr std::size_t reason_column = 3;
     std::vector<std::vector<std::string>> rows;
     for (const Rejected& reason : rejected) {
@@ -43,7 +43,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const
     }
     text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
     if (counts.not_plans > 0) {
-        text += "  not plans of their own: they duplicate another plan, or have no defined schedule\n";
+        text += "  duplicate or undefined: another name of the same plan, or a schedule that its values do not define\n";
     }
     return text;
 }

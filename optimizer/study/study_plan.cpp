@@ -142,7 +142,7 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
     }
     if (counts.infeasible > 0 && counts.not_plans > 0) {
         text +=
-            fmt::format("\n  not plans of their own, because they duplicate another plan or have no defined schedule: {} ({})",
+            fmt::format("\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
                         counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {

@@ -27,7 +27,7 @@ class Reports(CliTest):
         self.assertEqual(predicted["network"], network)
         told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
         self.assertEqual(told, counts["rejected"])
-        self.assertRegex(text, rf" {counts['not_plans']} not plans of their own \(")
+        self.assertRegex(text, rf" {counts['not_plans']} duplicate or undefined \(")
 
     def test_validate_estimates_a_large_space(self):
         """By places spread over it; tests of the dry run compare its own estimate with this one."""

@@ -87,7 +87,7 @@ class Stop(CliTest):
             self.assertEqual(front["draws"][()].tolist(), [drawn[point] for point in front["evaluation"][()]])
             self.assertTrue(all(0 < low < 1 < high for low, high in zip(front["model_low"][()], front["model_high"][()])))
             self.assertEqual(len(front["evaluation"]) > 0, max(drawn.values(), default=0) > 0)
-        counts = (f"of {grouped(infeasible + unseen + sum(found.values()))} combinations of values: {grouped(no_plans)} not plans of their own, "
+        counts = (f"of {grouped(infeasible + unseen + sum(found.values()))} combinations of values: {grouped(no_plans)} duplicate or undefined, "
                   f"{grouped(infeasible - no_plans)} infeasible, {found['pruned']} excluded by their lower bounds, {found['evaluated']} evaluated, {found['open']} open, {unseen} not examined")
         self.assertIn(counts, self.output("inspect", "study.h5"))
         self.output("report", "study.h5", "--csv", "front.csv")

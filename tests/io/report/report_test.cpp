@@ -165,7 +165,7 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     results.study.outcome = {
         .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1};
     const std::string counts =
-        "of 40 combinations of values: 0 not plans of their own, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
+        "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
         "open, 8 not examined\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
     EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));
