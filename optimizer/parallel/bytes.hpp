@@ -66,7 +66,14 @@ private:
         }
         return *this;
     }
-    void append(std::span<const std::byte> raw) { bytes_.insert(bytes_.end(), raw.begin(), raw.end()); }
+    void append(std::span<const std::byte> raw)
+    {
+        const std::size_t before = bytes_.size();
+        bytes_.resize(before + raw.size());
+        if (!raw.empty()) {
+            std::memcpy(bytes_.data() + before, raw.data(), raw.size());
+        }
+    }
 
     Message bytes_;
 };
