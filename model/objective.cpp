@@ -14,7 +14,7 @@ Estimate lost_share(const Prediction& p)
     const double productive = p.ettr * p.training.mean.value;
     const auto at = [productive](double time) { return time > productive ? 1.0 - productive / time : 0.0; };
     const Estimate& t = p.training.mean;
-    return {at(t.value), at(t.low), at(t.high), at(t.safe_low), at(t.safe_high)};
+    return {at(t.value), at(t.low), at(t.high), at(t.simultaneous_low), at(t.simultaneous_high)};
 }
 
 /// p99 over p50 from the limits of both, which is more than their joint spread.
@@ -24,7 +24,8 @@ Estimate tail_ratio(const TimeDistribution& d)
         return below > 0.0 ? above / below : std::numeric_limits<double>::infinity();
     };
     return {ratio(d.p99.value, d.p50.value), std::max(0.0, d.p99.low / d.p50.high), ratio(d.p99.high, d.p50.low),
-            std::max(0.0, d.p99.safe_low / d.p50.safe_high), ratio(d.p99.safe_high, d.p50.safe_low)};
+            std::max(0.0, d.p99.simultaneous_low / d.p50.simultaneous_high),
+            ratio(d.p99.simultaneous_high, d.p50.simultaneous_low)};
 }
 
 // A median may lie below the mean, so the noise-free step does not bound it.

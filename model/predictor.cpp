@@ -26,7 +26,7 @@ constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 /// A time is not negative, whatever its error: a supported lower limit is at least zero.
 Estimate of_time(Estimate e)
 {
-    for (double* low : {&e.low, &e.safe_low}) {
+    for (double* low : {&e.low, &e.simultaneous_low}) {
         *low = std::isfinite(*low) ? std::max(0.0, *low) : *low;
     }
     return e;
@@ -60,7 +60,7 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
         return std::hypot(value - e.value, error);
     };
     return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
-                    e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)});
+                    e.value - limit(e.simultaneous_low, confidence.safe), e.value + limit(e.simultaneous_high, confidence.safe)});
 }
 
 }  // namespace
@@ -93,10 +93,10 @@ FailureModel Predictor::failures(const ParallelPlan& plan) const
                          {nodes_used(plan, problem_.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
 }
 
-std::vector<RunPart> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
-                                      const std::vector<double>& share) const
+std::vector<RunSegment> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                                         const std::vector<double>& share) const
 {
-    std::vector<RunPart> parts;
+    std::vector<RunSegment> parts;
     std::vector<double> shares;
     for (std::size_t phase = 0; phase < share.size(); ++phase) {
         const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
@@ -145,8 +145,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     for (double& share : phase_s) {
         share /= productive_s;
     }
-    const std::vector<RunPart> run = parts(plan, {productive_s}, phase_s);
-    for (const RunPart& part : run) {
+    const std::vector<RunSegment> run = parts(plan, {productive_s}, phase_s);
+    for (const RunSegment& part : run) {
         if (auto refusal = run_problem(part.model, productive_s)) {
             return *refusal;
         }
@@ -159,7 +159,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
     double trained_gpu_s = 0.0;
-    for (const RunPart& part : run) {
+    for (const RunSegment& part : run) {
         trained_gpu_s += part.gpus * part.productive_s.front();
     }
     const double held_gpu_s = held * bound.training_s;
@@ -203,7 +203,7 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
 {
     ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
-    const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
     return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;
 }
 
@@ -265,7 +265,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
     drift(productive, problem_, options);
-    const std::vector<RunPart> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
     const Histories histories =
         sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;

@@ -74,8 +74,8 @@ private:
     TimeDistribution step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const;
     FailureModel failures(const ParallelPlan& plan) const;
     /// Joins consecutive phases on equally many GPUs to parts. `share[phase]`: fraction of the productive time.
-    std::vector<RunPart> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
-                               const std::vector<double>& share) const;
+    std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
+                                  const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;
 
     const Problem& problem_;

@@ -41,10 +41,10 @@ void share_out_losses(const Prediction& result, RunOutlook& run)
 }
 
 /// Mean GPU-seconds in which GPUs compute: the work, and what of it is done again.
-double training_gpu_s(std::span<const RunPart> parts, const Histories& histories)
+double training_gpu_s(std::span<const RunSegment> parts, const Histories& histories)
 {
     double seconds = 0.0;
-    for (const RunPart& part : parts) {
+    for (const RunSegment& part : parts) {
         double sum = 0.0;
         for (const double productive : part.productive_s) {
             sum += productive;
@@ -90,8 +90,8 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
     return std::nullopt;
 }
 
-RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
-                   const Confidence& confidence)
+RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, const Histories& histories,
+                   const Prediction& result, const Confidence& confidence)
 {
     RunOutlook run;
     const FailureModel& model = parts.front().model;
@@ -103,7 +103,7 @@ RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const
     const double rate = model.rate();
     run.mean_time_between_failures_s = rate > 0.0 ? 1.0 / rate : std::numeric_limits<double>::infinity();
     run.interval_s = model.interval_s;
-    run.writes_checkpoints = std::any_of(parts.begin(), parts.end(), [](const RunPart& part) {
+    run.writes_checkpoints = std::any_of(parts.begin(), parts.end(), [](const RunSegment& part) {
         return *std::max_element(part.productive_s.begin(), part.productive_s.end()) > part.model.interval_s;
     });
     run.young_s = interval_by(IntervalRule::young, model);

@@ -23,7 +23,7 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
 
 /// Returns the outlook of a run. `result` must have GPUs, training time and ETTR. Rates and intervals are those of the run's
 /// first part.
-RunOutlook outlook(const Problem& problem, std::span<const RunPart> parts, const Histories& histories, const Prediction& result,
-                   const Confidence& confidence);
+RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, const Histories& histories,
+                   const Prediction& result, const Confidence& confidence);
 
 }  // namespace prismopt

@@ -38,7 +38,7 @@ void check_constraints(const std::vector<Constraint>& constraints, std::size_t a
 }
 
 /// Constraints in the order they are checked: those of depth d are `checks[first[d]]` to `checks[first[d + 1] - 1]`.
-struct Schedule {
+struct CheckOrder {
     struct Check {
         const Constraint* constraint;
         std::size_t counter;  // position in the list of reasons
@@ -48,16 +48,16 @@ struct Schedule {
     std::vector<Rejected> reasons;  // one for each different reason, in order of the constraints
 };
 
-Schedule make_schedule(const std::vector<Constraint>& constraints, std::size_t axes)
+CheckOrder make_schedule(const std::vector<Constraint>& constraints, std::size_t axes)
 {
-    Schedule schedule;
+    CheckOrder schedule;
     for (const Constraint& constraint : constraints) {
         const auto known = std::find_if(schedule.reasons.begin(), schedule.reasons.end(),
                                         [&](const Rejected& rejected) { return rejected.reason == constraint.reason; });
         schedule.checks.push_back({&constraint, static_cast<std::size_t>(known - schedule.reasons.begin())});
         if (known == schedule.reasons.end()) schedule.reasons.push_back({.reason = constraint.reason, .nearest = {}});
     }
-    std::stable_sort(schedule.checks.begin(), schedule.checks.end(), [](const Schedule::Check& a, const Schedule::Check& b) {
+    std::stable_sort(schedule.checks.begin(), schedule.checks.end(), [](const CheckOrder::Check& a, const CheckOrder::Check& b) {
         return a.constraint->depth < b.constraint->depth;
     });
     schedule.first.assign(axes + 2, 0);
@@ -135,14 +135,14 @@ std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
         throw std::out_of_range("range " + std::to_string(begin) + " to " + std::to_string(end) + " is not inside the " +
                                 std::to_string(size_) + " tuples of the space");
     }
-    Schedule schedule = make_schedule(constraints_, axes_.size());
+    CheckOrder schedule = make_schedule(constraints_, axes_.size());
     if (begin == end) return schedule.reasons;
 
     Point tuple = point(begin);
     const std::size_t axes = tuple.size();
     std::size_t allowed = 0;  // the constraints on this many leading axes are known to hold
     for (std::uint64_t index = begin; index < end;) {
-        const Schedule::Check* violated = nullptr;
+        const CheckOrder::Check* violated = nullptr;
         while (allowed < axes && violated == nullptr) {
             ++allowed;
             for (std::size_t c = schedule.first[allowed]; c < schedule.first[allowed + 1]; ++c) {

@@ -31,11 +31,11 @@ void describe(const Hdf5Object& dataset, const Description& description)
 }
 
 /// A group whose columns share the dimension called as its scale.
-class Table {
+class Columns {
 public:
     template <class T>
-    Table(const Hdf5Object& group, const std::string& dimension, const std::vector<T>& coordinates,
-          const Description& description)
+    Columns(const Hdf5Object& group, const std::string& dimension, const std::vector<T>& coordinates,
+            const Description& description)
         : group_(group), dimension_(dimension)
     {
         describe(group_.create_scale(dimension, coordinates), description);
@@ -148,7 +148,7 @@ void write_space(const Hdf5Object& group, const Results& results)
     for (const Rejected& rejected : results.rejected) {
         reasons.push_back(rejected.reason);
     }
-    const Table table(group, "rejected", reasons, {"", "why combinations of values are infeasible"});
+    const Columns table(group, "rejected", reasons, {"", "why combinations of values are infeasible"});
     table.column<std::uint64_t>("rejected_count", results.rejected, [](const Rejected& r) { return r.count; },
                                 {"1", "combinations rejected"});
     table.column<double>("rejected_miss", results.rejected, [](const Rejected& r) { return r.miss; },
@@ -158,7 +158,7 @@ void write_space(const Hdf5Object& group, const Results& results)
 }
 
 template <class Row>
-void write_axes(const Table& table, const std::vector<Axis>& axes, const std::vector<Row>& rows)
+void write_axes(const Columns& table, const std::vector<Axis>& axes, const std::vector<Row>& rows)
 {
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const auto numbers = numeric_labels(axes[a]);
@@ -172,7 +172,7 @@ void write_axes(const Table& table, const std::vector<Axis>& axes, const std::ve
 
 /// Rows without objectives hold NaN.
 template <class Row>
-void write_objectives(const Table& table, const std::vector<ObjectiveInfo>& objectives, const std::vector<Row>& rows)
+void write_objectives(const Columns& table, const std::vector<ObjectiveInfo>& objectives, const std::vector<Row>& rows)
 {
     for (std::size_t k = 0; k < objectives.size(); ++k) {
         const auto of = [k](const Row& row) { return row.objectives.empty() ? Estimate::exact(absent) : row.objectives.at(k); };
@@ -191,7 +191,7 @@ void write_evaluations(const Hdf5Object& group, const Results& results)
         ids.push_back(point.index);
     }
     group.set_list("objectives", names);
-    const Table table(group, "evaluation", ids, {"1", "raw tuple index of a feasible point"});
+    const Columns table(group, "evaluation", ids, {"1", "raw tuple index of a feasible point"});
     write_axes(table, results.axes, results.evaluations);
     table.column<std::int32_t>("rung", results.evaluations, [](const EvaluatedPoint& p) { return p.rung; },
                                {"1", "fidelity rung reached; 0: only bounded"});
@@ -210,7 +210,7 @@ void write_front(const Hdf5Object& group, const Results& results)
 {
     const std::vector<FrontPoint>& front = results.front;
     group.set<std::int8_t>("provisional", results.provisional ? 1 : 0);
-    const Table table(group, "front", positions(front.size()), {"1", "position in the front, in order of the first objective"});
+    const Columns table(group, "front", positions(front.size()), {"1", "position in the front, in order of the first objective"});
     table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; }, {"1", "raw tuple index"});
     write_axes(table, results.axes, front);
     const Hdf5Object dominated =
@@ -250,7 +250,7 @@ void write_front(const Hdf5Object& group, const Results& results)
 
 void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& progress)
 {
-    const Table table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
+    const Columns table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
     table.column<std::uint64_t>("evaluations", progress, [](const ProgressPoint& p) { return p.evaluations; },
                                 {"1", "evaluations so far"});
     table.column<std::uint64_t>("draws", progress, [](const ProgressPoint& p) { return p.draws; }, {"1", "step draws so far"});
@@ -267,7 +267,7 @@ void write_ranks(const Hdf5Object& group, const Results& results)
     for (const RankWork& work : results.ranks) {
         ranks.push_back(work.rank);
     }
-    const Table table(group, "rank", ranks, {"1", "MPI rank"});
+    const Columns table(group, "rank", ranks, {"1", "MPI rank"});
     table.column<std::uint64_t>("items", results.ranks, [](const RankWork& w) { return w.items; }, {"1", "work items done"});
     table.column<double>("busy", results.ranks, [](const RankWork& w) { return w.busy_s; }, {"s", "wall-clock time at work"});
     table.column<double>("idle", results.ranks, [](const RankWork& w) { return w.idle_s; },

@@ -96,8 +96,8 @@ public:
             if (!absent && !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
-            estimate.safe_low = -infinity;  // the safe limits are not in the file: nothing is claimed
-            estimate.safe_high = infinity;
+            estimate.simultaneous_low = -infinity;  // the safe limits are not in the file: nothing is claimed
+            estimate.simultaneous_high = infinity;
         }
     }
 

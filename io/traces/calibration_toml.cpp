@@ -51,7 +51,7 @@ struct FamilyText {
     {
         std::string text = "family = \"mixture\", parts = [";
         for (std::size_t i = 0; i < f.parts.size(); ++i) {
-            const MixturePart& part = f.parts[i];
+            const MixtureComponent& part = f.parts[i];
             text += fmt::format("{}{{ weight = {:.9g}, at = {:.6g}, {} }}", i == 0 ? "" : ", ", part.weight, part.at,
                                 std::visit(*this, part.family));
         }

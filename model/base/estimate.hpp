@@ -9,15 +9,15 @@
 
 namespace prismopt {
 
-/// Estimate with two confidence intervals. `low`, `high`: the reported interval (95 %). `safe_low`, `safe_high`: simultaneous
+/// Estimate with two confidence intervals. `low`, `high`: the reported interval (95 %). `simultaneous_low`, `simultaneous_high`: simultaneous
 /// confidence limits for all candidates of a study, used to exclude candidates; infinite if the draws cannot support one. Exact
 /// values have all five equal.
 struct Estimate {
     double value = 0.0;
     double low = 0.0;
     double high = 0.0;
-    double safe_low = 0.0;
-    double safe_high = 0.0;
+    double simultaneous_low = 0.0;
+    double simultaneous_high = 0.0;
 
     static Estimate exact(double value) { return {value, value, value, value, value}; }
 };
@@ -25,7 +25,7 @@ struct Estimate {
 /// Converts an estimate to another unit; factor > 0.
 constexpr Estimate operator*(double factor, const Estimate& e)
 {
-    return {factor * e.value, factor * e.low, factor * e.high, factor * e.safe_low, factor * e.safe_high};
+    return {factor * e.value, factor * e.low, factor * e.high, factor * e.simultaneous_low, factor * e.simultaneous_high};
 }
 
 /// Two-sided confidence levels of an Estimate.

@@ -82,7 +82,7 @@ Estimate jackknife_estimate(double of_all, std::span<const double> pseudo_values
     }
     const Estimate mean = mean_estimate(pseudo_values, {}, confidence);
     const double shift = of_all - mean.value;  // the jackknife's own idea of the bias: not counted, only the scatter is
-    return {of_all, mean.low + shift, mean.high + shift, mean.safe_low + shift, mean.safe_high + shift};
+    return {of_all, mean.low + shift, mean.high + shift, mean.simultaneous_low + shift, mean.simultaneous_high + shift};
 }
 
 }  // namespace prismopt

@@ -241,13 +241,13 @@ GridDistribution ChainDistributions::messages(const std::vector<Exposed>& expose
     std::vector<Term> terms;
     for (const Exposed& message : exposed) {
         const KernelDistribution& first = distribution_of(message.parts.front().kind);
-        const auto as_first = [&](const Exposed::Part& part) { return distribution_of(part.kind) == first; };
+        const auto as_first = [&](const Exposed::Share& part) { return distribution_of(part.kind) == first; };
         if (std::all_of(message.parts.begin() + 1, message.parts.end(), as_first)) {
             terms.push_back({&first, message.seconds});
             continue;
         }
         std::vector<KernelDistribution::Share> shares;
-        for (const Exposed::Part& part : message.parts) {
+        for (const Exposed::Share& part : message.parts) {
             shares.push_back({part.share, &distribution_of(part.kind)});
         }
         terms.push_back({&together.emplace_back(KernelDistribution::of_one_draw(shares)), message.seconds});

@@ -49,10 +49,10 @@ struct Empirical {
     std::vector<double> values;
 };
 
-struct MixturePart;
+struct MixtureComponent;
 /// Mixture distribution. The weights of the parts sum to one.
 struct Mixture {
-    std::vector<MixturePart> parts;
+    std::vector<MixtureComponent> parts;
 };
 /// `core` up to its quantile with `probability` above it, and a generalized Pareto distribution from there on (peaks over
 /// threshold): shape as of extreme values, scale in the core's unit. A core of one part is that family.
@@ -66,7 +66,7 @@ struct ParetoTail {
 using Family = std::variant<Constant, Normal, LogNormal, Gamma, Weibull, ShiftedGamma, StudentT, GeneralizedExtremeValue,
                             Empirical, Mixture, ParetoTail>;
 
-struct MixturePart {
+struct MixtureComponent {
     double weight = 1.0;
     double at = 1.0;  // place of the part's unit: 1.5 for a mode that is 50 % slower
     Family family;

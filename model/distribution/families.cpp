@@ -210,16 +210,16 @@ FamilyFunctions of(const Empirical& distribution)
 /// P(X <= x) is the weighted sum of the parts'; the quantile inverts it, between the least and the largest of the parts' own.
 FamilyFunctions of(const Mixture& distribution)
 {
-    struct Part {
+    struct Component {
         double weight;
         double at;
         FamilyFunctions functions;
     };
     require(!distribution.parts.empty(), "at least one component of a mixture");
-    auto parts = std::make_shared<std::vector<Part>>();
+    auto parts = std::make_shared<std::vector<Component>>();
     std::vector<double> knots;
     double total = 0.0;
-    for (const MixturePart& part : distribution.parts) {
+    for (const MixtureComponent& part : distribution.parts) {
         require(part.weight >= 0.0 && part.at > 0.0, "mixture components with a nonnegative weight and a positive location");
         total += part.weight;
         if (part.weight > 0.0) {
@@ -232,7 +232,7 @@ FamilyFunctions of(const Mixture& distribution)
     require(std::abs(total - 1.0) < 1e-9, "mixture weights that sum to one");
     const auto probability = [parts](double x, bool upper) {
         double sum = 0.0;
-        for (const Part& part : *parts) {
+        for (const Component& part : *parts) {
             sum += part.weight * part.functions.probability(x / part.at, upper);
         }
         return sum;
@@ -240,7 +240,7 @@ FamilyFunctions of(const Mixture& distribution)
     const auto quantile = [parts, probability](double p, bool upper) {
         double low = infinite;
         double high = -infinite;
-        for (const Part& part : *parts) {
+        for (const Component& part : *parts) {
             const double value = part.at * part.functions.quantile(p, upper);
             low = std::min(low, value);
             high = std::max(high, value);

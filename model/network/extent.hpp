@@ -60,9 +60,9 @@ public:
     }
     friend Width operator+(Width a, const Width& b)
     {
-        for (const Part& part : b.parts_) {
+        for (const ColumnGroups& part : b.parts_) {
             if (part.groups > 0.0) {
-                *std::find_if(a.parts_.begin(), a.parts_.end(), [](const Part& own) { return own.groups == 0.0; }) = part;
+                *std::find_if(a.parts_.begin(), a.parts_.end(), [](const ColumnGroups& own) { return own.groups == 0.0; }) = part;
             }
         }
         return a;
@@ -73,18 +73,18 @@ public:
     double local(double members) const
     {
         double columns = 0.0;
-        for (const Part& part : parts_) {
+        for (const ColumnGroups& part : parts_) {
             columns += part.groups > 0.0 ? std::max(1.0, part.groups / members) * part.size : 0.0;
         }
         return step_ > 0.0 && members > 1.0 ? step_ * std::ceil(columns / step_) : columns;
     }
 
 private:
-    struct Part {
+    struct ColumnGroups {
         double groups = 0.0;
         double size = 1.0;
     };
-    std::array<Part, 4> parts_{};
+    std::array<ColumnGroups, 4> parts_{};
     double step_ = 0.0;
 };
 

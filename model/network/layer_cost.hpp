@@ -26,11 +26,11 @@ using Segment = std::vector<Kernel>;
 
 /// Exposed part of one collective, or of several beside the same compute, which share one draw.
 struct Exposed {
-    struct Part {
+    struct Share {
         KernelClass kind;
         double share;  // of the time; shares sum to one
     };
-    using Parts = boost::container::static_vector<Part, 3>;
+    using Parts = boost::container::static_vector<Share, 3>;
 
     double seconds = 0.0;
     Parts parts;
@@ -71,16 +71,16 @@ struct PartCost {
 
 /// A pass over a chunk: its parts with their counts. Refers to costs that must outlive it.
 struct ChunkPass {
-    struct Part {
+    struct CountedPass {
         const PassCost* cost;
         int count;
     };
-    boost::container::small_vector<Part, 4> parts;
+    boost::container::small_vector<CountedPass, 4> parts;
     const ChunkPass* beside = nullptr;  // pass of another chunk that runs as one with this
 
     ChunkPass() = default;
     ChunkPass(const PassCost& cost, int count) : parts{{&cost, count}} {}
-    ChunkPass(std::initializer_list<Part> list) : parts(list) {}
+    ChunkPass(std::initializer_list<CountedPass> list) : parts(list) {}
 
     double compute_s() const;
     double communication_s() const;
@@ -89,7 +89,7 @@ struct ChunkPass {
     template <class Visit>
     void for_parts(Visit&& visit) const
     {
-        for (const Part& part : parts) {
+        for (const CountedPass& part : parts) {
             visit(part.count, *part.cost);
         }
         if (beside != nullptr) {

@@ -11,7 +11,8 @@ void take_schedule(ParallelPlan& plan, Schedule schedule)
     plan.schedule = schedule;
     plan.group = 0;
     plan.post_validation = PostValidation::off;
-    plan.chunks = chunks_of(schedule) > 0 ? chunks_of(schedule) : std::max(2, plan.chunks);
+    const int chunks = facts_of(schedule).chunks;
+    plan.chunks = chunks > 0 ? chunks : std::max(2, plan.chunks);
 }
 
 void take_chunks(ParallelPlan& plan, int chunks)
@@ -43,7 +44,7 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
         take_chunks(plan, own.chunks);
     }
     // What the phase says of pipelines is of plans that have one there.
-    if (plan.pp == 1 && (own.schedule || own.chunks > 0) && needs_stages(plan.schedule)) {
+    if (plan.pp == 1 && (own.schedule || own.chunks > 0) && !facts_of(plan.schedule).one_stage) {
         take_schedule(plan, Schedule::one_f_one_b);
     }
     plan.recompute = own.recompute.value_or(plan.recompute);

@@ -2,32 +2,13 @@
 
 namespace prismopt {
 
-int chunks_of(Schedule schedule)
+bool runs_chunks(Schedule schedule, int chunks)
 {
-    switch (schedule) {
-        case Schedule::gpipe:
-        case Schedule::one_f_one_b:
-        case Schedule::zb_h1:
-        case Schedule::zb_h2: return 1;
-        case Schedule::zb_v:
-        case Schedule::v_half:
-        case Schedule::v_min:
-        case Schedule::dualpipe:
-        case Schedule::dualpipe_v: return 2;
-        case Schedule::interleaved: break;
-    }
-    return 0;
+    const int own = facts_of(schedule).chunks;
+    return own > 0 ? chunks == own : chunks > 1;
 }
 
-bool runs_chunks(Schedule schedule, int chunks) { return chunks_of(schedule) > 0 ? chunks == chunks_of(schedule) : chunks > 1; }
-
-bool needs_stages(Schedule schedule) { return schedule != Schedule::gpipe && schedule != Schedule::one_f_one_b; }
-
-int network_parts(Schedule schedule, int stages, int chunks)
-{
-    // Both chunks of a stage belong to different copies of the network.
-    return schedule == Schedule::dualpipe ? stages : stages * chunks;
-}
+int network_parts(Schedule schedule, int stages, int chunks) { return stages * chunks / facts_of(schedule).model_copies; }
 
 std::string category(Reason reason, int phase)
 {

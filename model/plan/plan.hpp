@@ -5,30 +5,51 @@
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace prismopt {
 
 enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v };
-template <>
-inline constexpr auto names_of<Schedule> = std::to_array<Named<Schedule>>({{Schedule::gpipe, "gpipe"},
-                                                                           {Schedule::one_f_one_b, "1f1b"},
-                                                                           {Schedule::interleaved, "interleaved"},
-                                                                           {Schedule::zb_h1, "zb_h1"},
-                                                                           {Schedule::zb_h2, "zb_h2"},
-                                                                           {Schedule::zb_v, "zb_v"},
-                                                                           {Schedule::v_half, "v_half"},
-                                                                           {Schedule::v_min, "v_min"},
-                                                                           {Schedule::dualpipe, "dualpipe"},
-                                                                           {Schedule::dualpipe_v, "dualpipe_v"}});
 
-/// Returns the chunks per pipeline rank for which a schedule is defined; 0: two or more.
-int chunks_of(Schedule schedule);
+/// What a plan needs to know of a pipeline schedule. Its order of tasks is in model/schedule/orders/.
+struct ScheduleFacts {
+    Schedule schedule;
+    std::string_view name;
+    int chunks;        // per pipeline rank; 0: two or more
+    bool one_stage;    // whether it is defined on one stage
+    int model_copies;  // copies of the network in a pipeline
+};
+inline constexpr auto schedule_facts = std::to_array<ScheduleFacts>({
+    {Schedule::gpipe, "gpipe", 1, true, 1},
+    {Schedule::one_f_one_b, "1f1b", 1, true, 1},
+    {Schedule::interleaved, "interleaved", 0, false, 1},
+    {Schedule::zb_h1, "zb_h1", 1, false, 1},
+    {Schedule::zb_h2, "zb_h2", 1, false, 1},
+    {Schedule::zb_v, "zb_v", 2, false, 1},
+    {Schedule::v_half, "v_half", 2, false, 1},
+    {Schedule::v_min, "v_min", 2, false, 1},
+    {Schedule::dualpipe, "dualpipe", 2, false, 2},
+    {Schedule::dualpipe_v, "dualpipe_v", 2, false, 1},
+});
+template <>
+inline constexpr auto names_of<Schedule> = [] {
+    std::array<Named<Schedule>, schedule_facts.size()> names{};
+    std::transform(schedule_facts.begin(), schedule_facts.end(), names.begin(), [](const ScheduleFacts& of) {
+        return Named<Schedule>{of.schedule, of.name};
+    });
+    return names;
+}();
+
+constexpr const ScheduleFacts& facts_of(Schedule schedule)
+{
+    return *std::find_if(schedule_facts.begin(), schedule_facts.end(),
+                         [schedule](const ScheduleFacts& of) { return of.schedule == schedule; });
+}
 /// Returns whether the schedule is defined for so many chunks per pipeline rank.
 bool runs_chunks(Schedule schedule, int chunks);
-/// Returns whether the schedule is undefined on one stage.
-bool needs_stages(Schedule schedule);
 /// Returns the number of parts into which the network is divided over `stages` of `chunks` each.
 int network_parts(Schedule schedule, int stages, int chunks);
 
@@ -167,7 +188,7 @@ struct ParallelPlan {
     bool exchanges_tokens() const { return ep > 1; }
     int gpus() const { return tp * cp * pp * dp; }
     /// Copies of the network in one pipeline: two in DualPipe.
-    int model_copies() const { return schedule == Schedule::dualpipe ? 2 : 1; }
+    int model_copies() const { return facts_of(schedule).model_copies; }
     /// GPUs over which gradients outside routed experts are reduced.
     int gradient_gpus() const { return cp * dp * model_copies(); }
     int sharding_gpus() const { return shard_gpus > 0 ? shard_gpus : gradient_gpus(); }

@@ -33,7 +33,7 @@ public:
     }
 
     /// `productive`: of the block's histories, at most 64.
-    void run(const RunPart& part, std::uint32_t number, std::span<const double> productive)
+    void run(const RunSegment& part, std::uint32_t number, std::span<const double> productive)
     {
         begin(part, number, productive);
         std::array<Words, 4> words{};
@@ -73,7 +73,7 @@ private:
     }
 
     /// Rates of nodes sum to the lane's own; draws that no part shares are keyed by the part.
-    void begin(const RunPart& part, std::uint32_t number, std::span<const double> productive)
+    void begin(const RunSegment& part, std::uint32_t number, std::span<const double> productive)
     {
         const FailureModel& model = part.model;
         std::fill_n(part_.at, lanes, number << 16);
@@ -163,7 +163,7 @@ private:
     }
 
     /// Takes the lanes that fail in this round back to a checkpoint, and draws the next gap of the cause.
-    void fail(const RunPart& part, std::uint32_t round, const Words& next)
+    void fail(const RunSegment& part, std::uint32_t round, const Words& next)
     {
         for (std::size_t t = 0; t < gap_tables_.size(); ++t) {
             look_up(*gap_tables_[t], next, draws_[t]);
@@ -247,7 +247,7 @@ private:
 
 }  // namespace
 
-Histories sample_histories(std::span<const RunPart> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
+Histories sample_histories(std::span<const RunSegment> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose)
 {
     Histories result;

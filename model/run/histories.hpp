@@ -14,7 +14,7 @@
 namespace prismopt {
 
 /// Part of a run: consecutive steps on one number of nodes.
-struct RunPart {
+struct RunSegment {
     FailureModel model;
     int gpus = 0;
     std::vector<double> productive_s;  // [history]
@@ -44,7 +44,7 @@ struct Histories {
 ///
 /// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Left
 /// out: failing spares; the loss of a copy in memory that training went back to before it is in storage.
-Histories sample_histories(std::span<const RunPart> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
+Histories sample_histories(std::span<const RunSegment> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose);
 
 }  // namespace prismopt

@@ -125,7 +125,7 @@ Estimated left_to_draw(const DrawnSample& sample, const SpaceEstimate& estimate,
         for (std::size_t k = 0; k < bound.objectives.size(); ++k) {
             std::vector<double> ratios;
             for (const DrawnSample::Plan& plan : sample.plans) {
-                ratios.push_back(plan.objectives[k].safe_high / plan.bound[k]);
+                ratios.push_back(plan.objectives[k].simultaneous_high / plan.bound[k]);
             }
             std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
             limits.back()[k] *= ratios[ratios.size() / 2];

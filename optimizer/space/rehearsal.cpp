@@ -40,8 +40,8 @@ std::size_t choice(std::uint64_t index, std::size_t of) { return static_cast<std
 /// With few fleets there are no limits.
 Estimate without_limits(Estimate estimate)
 {
-    estimate.safe_low = -infinity;
-    estimate.safe_high = infinity;
+    estimate.simultaneous_low = -infinity;
+    estimate.simultaneous_high = infinity;
     return estimate;
 }
 

@@ -88,8 +88,8 @@ std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleet
     for (const Objective* objective : objectives) {
         Estimate value = objective->value(prediction);
         if (objective->of_mean && too_few) {
-            value.safe_low = -std::numeric_limits<double>::infinity();
-            value.safe_high = std::numeric_limits<double>::infinity();
+            value.simultaneous_low = -std::numeric_limits<double>::infinity();
+            value.simultaneous_high = std::numeric_limits<double>::infinity();
         }
         values.push_back(value);
     }

@@ -158,13 +158,14 @@ void Exact::take(const Evaluation& evaluation)
     std::vector<double> high;
     for (std::size_t k = 0; k < options_.objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
-        for (const double number : {estimate.value, estimate.safe_low, estimate.safe_high}) {
+        for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
             if (std::isnan(number)) refuse_nan(evaluation.index, k);
         }
         value.push_back(estimate.value);
-        high.push_back(estimate.safe_high);
+        high.push_back(estimate.simultaneous_high);
         // A bound that is violated must not raise the lower limit above what was seen.
-        low.push_back(std::min(std::max(estimate.safe_low, feasible_.bound(candidate->place)[k]), estimate.safe_high));
+        low.push_back(
+            std::min(std::max(estimate.simultaneous_low, feasible_.bound(candidate->place)[k]), estimate.simultaneous_high));
     }
     if (candidate->rung == 0) ++evaluated_;
     candidate->rung = evaluation.rung;

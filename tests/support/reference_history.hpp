@@ -14,7 +14,7 @@ namespace prismopt {
 
 class ReferenceHistory {
 public:
-    ReferenceHistory(const std::vector<RunPart>& parts, FailureTables& tables, std::uint64_t seed, std::uint32_t history)
+    ReferenceHistory(const std::vector<RunSegment>& parts, FailureTables& tables, std::uint64_t seed, std::uint32_t history)
         : tables_(tables), seed_(seed), history_(history)
     {
         for (std::uint32_t p = 0; p < parts.size(); ++p) {

@@ -57,7 +57,7 @@ Family read_mixture(Table& table)
     double total = 0.0;
     for (const Value& value : parts.list(parts_example)) {
         Table row = value.table(distribution_example);
-        MixturePart part;
+        MixtureComponent part;
         part.weight = number(row, weight);
         if (const auto at = row.find(place.key)) {
             part.at = at->number(place.range);
@@ -72,7 +72,7 @@ Family read_mixture(Table& table)
         parts.fail({fmt::format("has weights that sum to {:.6g}", total), "the weights of a mixture must sum to 1",
                     "change a weight or add a part"});
     }
-    for (MixturePart& part : mixture.parts) {
+    for (MixtureComponent& part : mixture.parts) {
         part.weight /= total;
     }
     return mixture;
@@ -224,7 +224,7 @@ void read_cap(Table& table, Distribution& distribution)
     double slowest = distribution.slow.probability > 0.0 ? 1.0 + distribution.slow.excess : 1.0;
     if (const auto* mixture = std::get_if<Mixture>(&distribution.family)) {
         double part = 0.0;
-        for (const MixturePart& p : mixture->parts) {
+        for (const MixtureComponent& p : mixture->parts) {
             part = std::max(part, p.at);
         }
         slowest *= part;

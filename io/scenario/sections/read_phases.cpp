@@ -62,12 +62,12 @@ void check_phase(Table& table, bool first, const Phase& phase)
     const PhasePlan& own = phase.own;
     if (own.schedule && own.chunks > 0 && !runs_chunks(*own.schedule, own.chunks)) {
         const auto schedule = name(*own.schedule);
-        const int chunks = chunks_of(*own.schedule);
+        const int chunks = facts_of(*own.schedule).chunks;
         const std::string needed = chunks > 0 ? fmt::format("v = {}", chunks) : "v = 2 or more";
         table.find("v")->fail({fmt::format("contradicts schedule = \"{}\" in line {}", schedule, table.find("schedule")->line()),
                                fmt::format("{} needs {}", schedule, needed), "remove v, or change one of the two"});
     }
-    const bool pipeline = own.chunks > 1 || (own.schedule && needs_stages(*own.schedule));
+    const bool pipeline = own.chunks > 1 || (own.schedule && !facts_of(*own.schedule).one_stage);
     if (own.pp == 1 && pipeline) {
         const auto key = table.find(own.schedule ? "schedule" : "v");
         key->fail({fmt::format("contradicts pp = 1 in line {}", table.find("pp")->line()), "a single stage is not a pipeline",

@@ -62,8 +62,6 @@ std::vector<Task> repeated(const Block& block, int count)
     return order;
 }
 
-}  // namespace
-
 /// Offsets as in the authors' code (sail-sg/zero-bubble-pipeline-parallelism): half of 1F1B's activations.
 std::vector<Task> v_half(const ScheduleShape& shape, int stage)
 {
@@ -79,5 +77,18 @@ std::vector<Task> v_min(const ScheduleShape& shape, int stage)
     const int k = p % 3 == 0 ? 2 : 0;
     return repeated({stage, 2 * p - stage - 1, 2 * p + k + stage, 4 * p + k - stage - 1}, shape.microbatches);
 }
+
+/// (chunk, microbatch) held: arXiv 2405.15362, its authors' table.
+int v_half_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 2) / 2); }
+int v_min_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 4) / 3); }
+
+constexpr auto rules = std::to_array<ScheduleRule>({
+    {Schedule::v_half, ChunkMap::vee, true, v_half, v_half_held, nullptr, nullptr},
+    {Schedule::v_min, ChunkMap::vee, true, v_min, v_min_held, nullptr, nullptr},
+});
+
+}  // namespace
+
+std::span<const ScheduleRule> building_block_rules() { return rules; }
 
 }  // namespace prismopt

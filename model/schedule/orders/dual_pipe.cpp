@@ -98,8 +98,6 @@ std::vector<Task> phases(DualOrder order, int ahead, int near, int rounds, bool 
     return order.done();
 }
 
-}  // namespace
-
 std::vector<Task> dualpipe(const ScheduleShape& shape, int stage)
 {
     const int half = shape.stages / 2;
@@ -115,5 +113,51 @@ std::vector<Task> dualpipe_v(const ScheduleShape& shape, int stage)
     const int p = shape.stages;
     return phases(DualOrder(false, {0, 0}), p - stage - 1, stage, shape.microbatches - 2 * p + stage + 1, stage == p - 1);
 }
+
+std::string two_ways(const ScheduleShape& s)
+{
+    if (s.stages % 2 != 0 || s.microbatches % 2 != 0) {
+        return "dualpipe needs an even pp and an even number of microbatches, not " + std::to_string(s.stages) + " and " +
+               std::to_string(s.microbatches);
+    }
+    return s.microbatches >= 2 * s.stages ? ""
+                                          : "dualpipe needs at least 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches, not " + std::to_string(s.microbatches);
+}
+std::string two_rounds(const ScheduleShape& s)
+{
+    return s.microbatches >= 2 * s.stages ? ""
+                                          : "dualpipe_v needs at least 2 pp = " + std::to_string(2 * s.stages) +
+                                                " microbatches, not " + std::to_string(s.microbatches);
+}
+
+/// deepseek-ai/DualPipe, README: (p/2 - 1)(F&B + B - 3W), B the whole backward, of a part of the network. With unequal times a
+/// rough figure, and so not given.
+Bubble dual_bubble(int parts, const StageTimes& part)
+{
+    if (part.forward != part.input_gradient || part.forward != part.weight_gradient) {
+        return std::nullopt;
+    }
+    const double backward = part.input_gradient + part.weight_gradient;
+    return (0.5 * parts - 1.0) * (part.forward + 2.0 * backward - 3.0 * part.weight_gradient);
+}
+Bubble dualpipe_bubble(const ScheduleShape& s, const StageTimes& t) { return dual_bubble(s.stages, t); }
+Bubble dualpipe_v_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    return dual_bubble(2 * s.stages, {t.forward / 2.0, t.input_gradient / 2.0, t.weight_gradient / 2.0});
+}
+
+/// (chunk, microbatch) held: deepseek-ai/DualPipe, README; of dualpipe_v, of 2p parts.
+int dualpipe_held(const ScheduleShape& s, int) { return s.stages + 1; }
+int dualpipe_v_held(const ScheduleShape& s, int) { return 2 * s.stages + 1; }
+
+constexpr auto rules = std::to_array<ScheduleRule>({
+    {Schedule::dualpipe, ChunkMap::both_ways, false, dualpipe, dualpipe_held, dualpipe_bubble, two_ways},
+    {Schedule::dualpipe_v, ChunkMap::vee, false, dualpipe_v, dualpipe_v_held, dualpipe_v_bubble, two_rounds},
+});
+
+}  // namespace
+
+std::span<const ScheduleRule> dual_pipe_rules() { return rules; }
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 #include "model/schedule/orders/rules.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace prismopt {
 
@@ -25,8 +26,6 @@ std::vector<Task> one_forward_one_backward(int count, int warm, Forward forward,
     }
     return order;
 }
-
-}  // namespace
 
 /// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse.
 std::vector<Task> gpipe(const ScheduleShape& shape, int)
@@ -66,5 +65,51 @@ std::vector<Task> interleaved(const ScheduleShape& shape, int stage)
         count, warm, [&](int k) { return task(Pass::forward, of(k).first, of(k).second); },
         [&](int k) { return task(Pass::backward, v - 1 - of(k).first, of(k).second); });
 }
+
+int group_size(const ScheduleShape& s) { return s.group > 0 ? s.group : s.stages; }
+
+std::string whole_groups(const ScheduleShape& s)
+{
+    const std::string m = std::to_string(s.microbatches);
+    const std::string p = std::to_string(s.stages);
+    if (s.group == 0 && s.microbatches % s.stages != 0) {
+        return "interleaved needs microbatches (" + m + ") divisible by pp (" + p + "), or an explicit group";
+    }
+    if (s.group > 0 && s.group < s.stages && s.microbatches > s.group) {
+        return "interleaved with group=" + std::to_string(s.group) + " below pp (" + p + ") deadlocks with more microbatches (" +
+               m + "); raise group to " + p;
+    }
+    // Replayed for p to 8, v to 4, N from p to 2p: with a last group of p or more none deadlocks, of fewer a fifth do.
+    const int last = s.group > 0 && s.microbatches > s.group ? s.microbatches % s.group : 0;
+    if (last > 0 && last < s.stages) {
+        return "interleaved with group=" + std::to_string(s.group) + " leaves a last group of " + std::to_string(last) + " of " +
+               m + " microbatches, which deadlocks if it is below pp (" + p + "); choose another group";
+    }
+    return {};
+}
+/// Narayanan et al., SC21, section 2.2.
+Bubble flush_bubble(const ScheduleShape& s, const StageTimes& t) { return (s.stages - 1) * t.sum(); }
+Bubble interleaved_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const int n = group_size(s);  // groups that are not whole, or shorter than the pipeline, make it longer
+    return n >= s.stages && s.microbatches % n == 0 ? Bubble((s.stages - 1) * t.sum() / s.chunks) : std::nullopt;
+}
+/// (chunk, microbatch) held, from the schedules' papers.
+int all_held(const ScheduleShape& s, int) { return s.microbatches; }
+int one_f_one_b_held(const ScheduleShape& s, int stage) { return s.stages - stage; }
+int interleaved_held(const ScheduleShape& s, int stage)
+{
+    return 2 * (s.stages - stage - 1) + (s.chunks - 1) * std::min(group_size(s), s.microbatches) + 1;
+}
+
+constexpr auto rules = std::to_array<ScheduleRule>({
+    {Schedule::gpipe, ChunkMap::loops, false, gpipe, all_held, flush_bubble, nullptr},
+    {Schedule::one_f_one_b, ChunkMap::loops, false, one_f_one_b, one_f_one_b_held, flush_bubble, nullptr},
+    {Schedule::interleaved, ChunkMap::loops, false, interleaved, interleaved_held, interleaved_bubble, whole_groups},
+});
+
+}  // namespace
+
+std::span<const ScheduleRule> whole_backward_rules() { return rules; }
 
 }  // namespace prismopt

@@ -1,22 +1,27 @@
 #pragma once
 
-/// Rows of the table of schedules (model/schedule/schedule.cpp); their functions are in this folder.
+/// Rows of the schedules, by family: each file of this folder has a table.
 
 #include "model/schedule/schedule.hpp"
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
+using Bubble = std::optional<double>;  // s; empty: not known for the shape
+
 /// One schedule.
 struct ScheduleRule {
     Schedule schedule;
     ChunkMap map;
+    bool splits_backward;
     std::vector<Task> (*order)(const ScheduleShape&, int stage);
     int (*most_held)(const ScheduleShape&, int stage);
-    std::optional<double> (*bubble)(const ScheduleShape&, const StageTimes&);
-    std::string (*refusal)(const ScheduleShape&);  // reason if undefined, apart from chunks_of(); empty: defined
+    Bubble (*bubble)(const ScheduleShape&, const StageTimes&);  // null: not known
+    std::string (*refusal)(const ScheduleShape&);  // reason why it is undefined on several stages, or empty; null: it is defined
 };
 
 inline Task task(Pass pass, int chunk, int microbatch)
@@ -24,15 +29,9 @@ inline Task task(Pass pass, int chunk, int microbatch)
     return {pass, static_cast<std::uint16_t>(chunk), static_cast<std::uint16_t>(microbatch)};
 }
 
-std::vector<Task> gpipe(const ScheduleShape& shape, int stage);
-std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage);
-std::vector<Task> interleaved(const ScheduleShape& shape, int stage);
-std::vector<Task> zb_h1(const ScheduleShape& shape, int stage);
-std::vector<Task> zb_h2(const ScheduleShape& shape, int stage);
-std::vector<Task> zb_v(const ScheduleShape& shape, int stage);
-std::vector<Task> v_half(const ScheduleShape& shape, int stage);
-std::vector<Task> v_min(const ScheduleShape& shape, int stage);
-std::vector<Task> dualpipe(const ScheduleShape& shape, int stage);
-std::vector<Task> dualpipe_v(const ScheduleShape& shape, int stage);
+std::span<const ScheduleRule> whole_backward_rules();
+std::span<const ScheduleRule> zero_bubble_rules();
+std::span<const ScheduleRule> building_block_rules();
+std::span<const ScheduleRule> dual_pipe_rules();
 
 }  // namespace prismopt

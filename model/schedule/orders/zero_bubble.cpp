@@ -31,8 +31,6 @@ std::vector<Task> delayed_weights(int count, int warm, int delay)
     return order;
 }
 
-}  // namespace
-
 /// Section 2.3: stage s holds weight gradients of s microbatches back, so that all stages hold p.
 std::vector<Task> zb_h1(const ScheduleShape& shape, int stage)
 {
@@ -106,5 +104,37 @@ std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
     }
     return order;
 }
+
+/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all stages come to the steady part.
+Bubble zb_h1_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - t.weight_gradient)) : std::nullopt;
+}
+Bubble zb_h2_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);
+    return known ? Bubble((s.stages - 1) * (t.forward + t.input_gradient - 2.0 * t.weight_gradient)) : std::nullopt;
+}
+/// None with equal times: the same, section 6.
+Bubble zb_v_bubble(const ScheduleShape& s, const StageTimes& t)
+{
+    const bool equal = t.forward == t.input_gradient && t.forward == t.weight_gradient;
+    return equal && s.microbatches >= 2 * s.stages ? Bubble(0.0) : std::nullopt;
+}
+/// (chunk, microbatch) held, from the paper.
+int zb_h1_held(const ScheduleShape& s, int) { return s.stages; }
+int zb_h2_held(const ScheduleShape& s, int) { return 2 * s.stages - 1; }
+int zb_v_held(const ScheduleShape& s, int) { return 2 * s.stages; }
+
+constexpr auto rules = std::to_array<ScheduleRule>({
+    {Schedule::zb_h1, ChunkMap::loops, true, zb_h1, zb_h1_held, zb_h1_bubble, nullptr},
+    {Schedule::zb_h2, ChunkMap::loops, true, zb_h2, zb_h2_held, zb_h2_bubble, nullptr},
+    {Schedule::zb_v, ChunkMap::vee, true, zb_v, zb_v_held, zb_v_bubble, nullptr},
+});
+
+}  // namespace
+
+std::span<const ScheduleRule> zero_bubble_rules() { return rules; }
 
 }  // namespace prismopt

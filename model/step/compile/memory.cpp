@@ -87,7 +87,7 @@ struct OfChunks {
     {
         parameters += chunk.parameters();
         workspace = std::max(workspace, chunk.largest(&PartCost::workspace_bytes));
-        for (const ChunkParts::Part& one : chunk.parts) {
+        for (const ChunkParts::CountedPart& one : chunk.parts) {
             gathered = std::max(gathered, 2.0 * (one.cost->parameters.all - one.cost->parameters.rows));
         }
     }
@@ -129,7 +129,8 @@ ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
             ++parts.back().count;
             continue;
         }
-        const auto known = std::find_if(parts.begin(), parts.end(), [cost](const Part& part) { return part.cost == cost; });
+        const auto known =
+            std::find_if(parts.begin(), parts.end(), [cost](const CountedPart& part) { return part.cost == cost; });
         if (known == parts.end()) {
             parts.push_back({cost, 1});
         } else {
@@ -149,7 +150,7 @@ ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
 Parameters ChunkParts::parameters() const
 {
     Parameters all;
-    for (const Part& part : parts) {
+    for (const CountedPart& part : parts) {
         Parameters own = part.cost->parameters.times(part.count);
         // A matrix that embedding and head share is there once where one chunk holds both.
         const double again = both_ends_ ? own.tied : 0.0;
@@ -165,7 +166,7 @@ Parameters ChunkParts::parameters() const
 double ChunkParts::sum(double PartCost::*bytes) const
 {
     double all = 0.0;
-    for (const Part& part : parts) {
+    for (const CountedPart& part : parts) {
         all += part.count * part.cost->*bytes;
     }
     return all;
@@ -174,7 +175,7 @@ double ChunkParts::sum(double PartCost::*bytes) const
 double ChunkParts::largest(double PartCost::*bytes) const
 {
     double most = 0.0;
-    for (const Part& part : parts) {
+    for (const CountedPart& part : parts) {
         most = std::max(most, part.cost->*bytes);
     }
     return most;
@@ -183,7 +184,7 @@ double ChunkParts::largest(double PartCost::*bytes) const
 ChunkPass ChunkParts::pass(PassCost PartCost::*pass) const
 {
     ChunkPass result;
-    for (const Part& part : parts) {
+    for (const CountedPart& part : parts) {
         result.parts.push_back({&(part.cost->*pass), part.count});
     }
     return result;

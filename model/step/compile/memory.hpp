@@ -15,11 +15,11 @@ namespace prismopt {
 
 /// Parts of a chunk with their costs and counts.
 struct ChunkParts {
-    struct Part {
+    struct CountedPart {
         const PartCost* cost;
         int count;
     };
-    boost::container::small_vector<Part, 4> parts;
+    boost::container::small_vector<CountedPart, 4> parts;
 
     ChunkParts(const Chunk& chunk, const LayerCosts& costs);
 

@@ -20,7 +20,8 @@ namespace prismopt {
 
 bool operator==(const Estimate& a, const Estimate& b)
 {
-    return a.value == b.value && a.low == b.low && a.high == b.high && a.safe_low == b.safe_low && a.safe_high == b.safe_high;
+    return a.value == b.value && a.low == b.low && a.high == b.high && a.simultaneous_low == b.simultaneous_low &&
+           a.simultaneous_high == b.simultaneous_high;
 }
 
 namespace {

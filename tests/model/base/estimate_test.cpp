@@ -59,11 +59,11 @@ TEST(QuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
     const Estimate few = quantile_estimate(counted(64), {}, 0.99, {});
     EXPECT_EQ(few.high, infinite);
-    EXPECT_EQ(few.safe_high, infinite);
+    EXPECT_EQ(few.simultaneous_high, infinite);
     EXPECT_TRUE(std::isfinite(few.low));
     EXPECT_EQ(quantile_estimate(counted(367), {}, 0.99, {}).high, infinite);
     EXPECT_EQ(quantile_estimate(counted(368), {}, 0.99, {}).high, 368.0);
-    EXPECT_EQ(quantile_estimate(counted(368), {}, 0.99, {}).safe_high, infinite);
+    EXPECT_EQ(quantile_estimate(counted(368), {}, 0.99, {}).simultaneous_high, infinite);
 
     const Estimate five = quantile_estimate(counted(5), {}, 0.5, {});  // 2^-5 > 0.025
     EXPECT_EQ(five.low, -infinite);
@@ -80,10 +80,10 @@ TEST(Estimate, LimitsNestAroundTheValue)
             std::generate(draws.begin(), draws.end(), [&] { return normal(random); });
             for (const double p : {0.0, 0.05, 0.5, 0.95, 0.99}) {
                 const Estimate e = p == 0.0 ? mean_estimate(draws, {cluster}, {}) : quantile_estimate(draws, {cluster}, p, {});
-                EXPECT_LE(e.safe_low, e.low);
+                EXPECT_LE(e.simultaneous_low, e.low);
                 EXPECT_LE(e.low, e.value);
                 EXPECT_LE(e.value, e.high);
-                EXPECT_LE(e.high, e.safe_high);
+                EXPECT_LE(e.high, e.simultaneous_high);
             }
         }
     }
@@ -184,7 +184,7 @@ TEST(MeanEstimate, NeedsMoreDrawsOfSkewedDistributions)
             for (double& draw : draws) {
                 draw = -std::log1p(-0x1p-53 * static_cast<double>(random() >> 11));
             }
-            missed += mean_estimate(draws, {}, {0.95, level}).safe_high < 1.0 ? 1 : 0;
+            missed += mean_estimate(draws, {}, {0.95, level}).simultaneous_high < 1.0 ? 1 : 0;
         }
         return missed;
     };
@@ -211,9 +211,9 @@ TEST(Estimate, ScalesWithItsUnit)
     EXPECT_DOUBLE_EQ(hours.value, 1.0);
     EXPECT_DOUBLE_EQ(hours.low, 0.5);
     EXPECT_DOUBLE_EQ(hours.high, 2.0);
-    EXPECT_EQ(hours.safe_high, infinite);
+    EXPECT_EQ(hours.simultaneous_high, infinite);
     const Estimate exact = Estimate::exact(3.0);
-    EXPECT_EQ(exact.safe_low, 3.0);
+    EXPECT_EQ(exact.simultaneous_low, 3.0);
     EXPECT_EQ(exact.high, 3.0);
 }
 

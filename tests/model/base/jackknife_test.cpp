@@ -95,7 +95,7 @@ TEST(Jackknife, OfAMeanIsItsStandardError)
     }
     const Estimate e = jackknife_estimate(mean, pseudo_values, {});
     EXPECT_NEAR(e.low, mean_estimate(draws, {}, {}).low, 1e-12);
-    EXPECT_NEAR(e.safe_high, mean_estimate(draws, {}, {}).safe_high, 1e-12);
+    EXPECT_NEAR(e.simultaneous_high, mean_estimate(draws, {}, {}).simultaneous_high, 1e-12);
 }
 
 /// A change that is nearly alike for all draws is known better by smooth quantiles than by order statistics, whose change is that of one or

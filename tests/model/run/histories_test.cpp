@@ -90,11 +90,11 @@ std::vector<Case> cases()
     return list;
 }
 
-std::vector<RunPart> parts_of(const Case& c, std::size_t histories)
+std::vector<RunSegment> parts_of(const Case& c, std::size_t histories)
 {
-    std::vector<RunPart> parts;
+    std::vector<RunSegment> parts;
     for (const FailureModel& model : c.parts) {
-        RunPart part{model, 8, {}};
+        RunSegment part{model, 8, {}};
         for (std::size_t h = 0; h < histories; ++h) {
             part.productive_s.push_back((60.0 + 0.37 * static_cast<double>(h)) * hour);
         }
@@ -109,7 +109,7 @@ TEST_P(EachHistory, IsTheReferences)
 {
     constexpr std::size_t histories = 150;
     FailureTables tables(exponential_gaps());
-    const std::vector<RunPart> parts = parts_of(GetParam(), histories);
+    const std::vector<RunSegment> parts = parts_of(GetParam(), histories);
     const Histories fast = sample_histories(parts, 5, tables, 7, Purpose::search);
     ASSERT_EQ(fast.seconds.size(), histories);
     double failures = 0.0;
@@ -134,13 +134,13 @@ TEST_P(EachHistory, IsTheReferences)
 TEST_P(EachHistory, TimeIsWorkAndLosses)
 {
     FailureTables tables(exponential_gaps());
-    const std::vector<RunPart> parts = parts_of(GetParam(), 100);
+    const std::vector<RunSegment> parts = parts_of(GetParam(), 100);
     const Histories runs = sample_histories(parts, 5, tables, 7, Purpose::search);
     double sum = runs.checkpoint_gpu_s;
     for (const CauseLoss& loss : runs.cause) {
         sum += loss.rework_gpu_s + loss.down_gpu_s + loss.waiting_gpu_s;
     }
-    for (const RunPart& part : parts) {
+    for (const RunSegment& part : parts) {
         for (const double productive : part.productive_s) {
             sum += 8.0 * productive / 100.0;
         }
@@ -304,7 +304,7 @@ TEST(NodeRates, SpreadTheNumberOfFailures)
     FailureTables tables(exponential_gaps());
     const double running = 100 * hour;
     // Without downtime and with short intervals, time beyond the work is rework: nearly half an interval a failure.
-    const RunPart part{model, 1, std::vector<double>(histories, running)};
+    const RunSegment part{model, 1, std::vector<double>(histories, running)};
     const Histories runs = sample_histories({&part, 1}, 1, tables, 3, Purpose::search);
     const double mean = runs.cause[0].failures;
     double squares = 0.0;
@@ -352,7 +352,7 @@ TEST(Histories, GiveLlama3s54Days)
     constexpr int histories = 2000;
     FailureTables tables(exponential_gaps());
     const auto run = [&](double productive) {
-        const RunPart part{model, 16384, std::vector<double>(histories, productive)};
+        const RunSegment part{model, 16384, std::vector<double>(histories, productive)};
         return sample_histories({&part, 1}, r.causes.size(), tables, 1, Purpose::search);
     };
     const auto mean_time = [](const Histories& runs) {

@@ -140,7 +140,7 @@ TEST(NodeFaults, AreSimulatedAsMeasured)
     const auto gap_distance = [&](const char* name, const GapDistribution& distribution) {
         FailureModel model = poisson(1.0 / (gaps.mean * hour), 0.0, minute, 0.0);
         model.sources[0].gaps = distribution;
-        const std::vector<RunPart> run{{model, outage_nodes, std::vector<double>(histories, outage_days * day)}};
+        const std::vector<RunSegment> run{{model, outage_nodes, std::vector<double>(histories, outage_days * day)}};
         std::vector<double> simulated;
         for (std::uint32_t h = 0; h < histories; ++h) {
             const ReferenceHistory history(run, tables, 1, h);

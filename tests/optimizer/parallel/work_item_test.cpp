@@ -91,8 +91,8 @@ TEST(WorkItem, EvaluationComesBack)
         EXPECT_EQ(back.objectives[k].value, told.objectives[k].value);
         EXPECT_EQ(back.objectives[k].low, told.objectives[k].low);
         EXPECT_EQ(back.objectives[k].high, told.objectives[k].high);
-        EXPECT_EQ(back.objectives[k].safe_low, told.objectives[k].safe_low);
-        EXPECT_EQ(back.objectives[k].safe_high, told.objectives[k].safe_high);
+        EXPECT_EQ(back.objectives[k].simultaneous_low, told.objectives[k].simultaneous_low);
+        EXPECT_EQ(back.objectives[k].simultaneous_high, told.objectives[k].simultaneous_high);
     }
 }
 

@@ -190,9 +190,9 @@ TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
     const Estimate few = mean_among(2);
     const Estimate many = mean_among(100'000);
     EXPECT_EQ(few.low, many.low);
-    EXPECT_LT(many.safe_low, few.safe_low);
-    EXPECT_LT(few.safe_low, few.low);  // 2 points, 2 rungs, 3 objectives: 0.4 % instead of 5 %
-    EXPECT_GT(many.safe_high, few.safe_high);
+    EXPECT_LT(many.simultaneous_low, few.simultaneous_low);
+    EXPECT_LT(few.simultaneous_low, few.low);  // 2 points, 2 rungs, 3 objectives: 0.4 % instead of 5 %
+    EXPECT_GT(many.simultaneous_high, few.simultaneous_high);
 }
 
 /// The distributions here have a slow mode of one GPU in a hundred: 192 fleets do not tell the mean's limits at the level of many points.
@@ -202,7 +202,7 @@ TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
     evaluator_.compare_at_once(100'000);
     const Estimate mean = ask({PointRequest{point, 2}})[0].objectives[1];
     EXPECT_TRUE(model().objectives[1]->of_mean);
-    EXPECT_EQ(mean.safe_high, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(mean.simultaneous_high, std::numeric_limits<double>::infinity());
     EXPECT_LT(mean.high, std::numeric_limits<double>::infinity());
     EXPECT_GT(evaluator_.fleets_for_limits(100'000), clusters_for_mean_limits(model().skewness, 0.9999));
 }

@@ -75,7 +75,7 @@ struct Problem {
         std::vector<std::vector<double>> highs;
         for (const std::uint64_t index : front()) {
             std::vector<double>& high = highs.emplace_back();
-            for (const Estimate& objective : evaluate(index, top_rung()).objectives) high.push_back(objective.safe_high);
+            for (const Estimate& objective : evaluate(index, top_rung()).objectives) high.push_back(objective.simultaneous_high);
         }
         std::uint64_t count = 0;
         for (const Bound& bound : sweep({0, truth.size()}).feasible) {

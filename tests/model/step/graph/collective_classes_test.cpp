@@ -108,7 +108,7 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
              {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient, &PartCost::weight_gradient}) {
             for_exposed(costs, pass, [&](double /*count*/, const Exposed& exposed) {
                 double whole = 0.0;
-                for (const Exposed::Part& part : exposed.parts) {
+                for (const Exposed::Share& part : exposed.parts) {
                     found.insert(part.kind);
                     whole += part.share;
                 }
@@ -132,7 +132,7 @@ TEST(CollectiveClasses, VaryByTheirOwnDistributions)
                 double mean = 0.0;
                 for_exposed(costs, cost, [&](double count, const Exposed& exposed) {
                     double share = 0.0;
-                    for (const Exposed::Part& part : exposed.parts) {
+                    for (const Exposed::Share& part : exposed.parts) {
                         share += is_within(part.kind, row.kernel) ? part.share : 0.0;
                     }
                     mean += count * exposed.seconds;
