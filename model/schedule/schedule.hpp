@@ -2,8 +2,8 @@
 
 /// Pipeline schedules: the order in which each stage works on microbatches and chunks. docs/methods/step-graph.md.
 ///
-/// A schedule is a row in model/schedule/schedule.cpp: a function that orders one stage's tasks, the places of its chunks in the
-/// network, and the bubble and memory that its paper states.
+/// A schedule is a row in a table of model/schedule/orders/: a function that orders one stage's tasks, the places of its chunks in
+/// the network, and the bubble and memory that its paper states.
 
 #include "model/plan/plan.hpp"
 
