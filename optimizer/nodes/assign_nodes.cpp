@@ -109,7 +109,7 @@ AssignedNodes assign_nodes(const Problem& problem, const ParallelPlan& plan, con
         const auto at = std::find_if(able.begin(), able.end(),
                                      [&](int node) { return static_cast<float>(factors[node]) == found.node[place]; });
         const int gpu = static_cast<int>(place) * problem.cluster.gpus_per_node();
-        const Placement::StageChunk position = given.placement.position(gpu / given.placement.tp);
+        const Placement::Position position = given.placement.position(gpu / given.placement.tp);
         result.positions.push_back({gpu, *at, factors[*at], position.replica, position.stage});
         result.factors.push_back(factors[*at]);
         able.erase(at);

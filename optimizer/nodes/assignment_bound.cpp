@@ -23,7 +23,7 @@ std::vector<std::pair<int, int>> served_by(const Placement& at, int place)
     std::vector<std::pair<int, int>> served;
     std::vector<int> replicas;
     for (int group = first; group <= last; ++group) {
-        const Placement::StageChunk position = at.position(group);
+        const Placement::Position position = at.position(group);
         auto known = std::find(replicas.begin(), replicas.end(), position.replica);
         if (known == replicas.end()) {
             known = replicas.insert(replicas.end(), position.replica);

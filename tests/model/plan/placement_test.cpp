@@ -46,7 +46,7 @@ TEST(Placement, PositionIsTheInverseOfGroup)
                 std::set<int> gpus;
                 for (int replica = 0; replica < dp; ++replica) {
                     for (int stage = 0; stage < pp; ++stage) {
-                        const Placement::StageChunk position = at.position(at.group(replica, stage));
+                        const Placement::Position position = at.position(at.group(replica, stage));
                         EXPECT_EQ(position.replica, replica);
                         EXPECT_EQ(position.stage, stage);
                         gpus.insert(at.gpu(replica, stage));
