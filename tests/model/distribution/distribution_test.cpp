@@ -98,8 +98,8 @@ TEST(DistributionQuantile, WithoutSpreadIsAConstant)
 }
 
 /// Ratios to the median do not depend on the normalisation.
-template <class Distribution>
-void expect_ratios(const Distribution& distribution, const Distribution& d, double scale = 1.0, double shift = 0.0)
+template <class Reference>
+void expect_ratios(const Distribution& distribution, const Reference& d, double scale = 1.0, double shift = 0.0)
 {
     const DistributionQuantile q(distribution);
     const double median = shift + scale * quantile(d, 0.5);
