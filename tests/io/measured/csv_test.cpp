@@ -48,7 +48,7 @@ TEST(Csv, RefusesLinesOfAnotherLength)
         parse_csv("a,b\n1,2\n1,2,3\n", "t.csv");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("t.csv:3: 3 fields, but the header has 2"));
+        EXPECT_THAT(error.what(), testing::HasSubstr("t.csv:3: has 3 fields, but the header has 2"));
     }
 }
 

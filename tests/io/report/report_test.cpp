@@ -150,8 +150,8 @@ TEST(TextReport, CountsEachCombinationOnce)
               (SpaceCounts{.examined = 92, .feasible = 3, .infeasible = 39, .not_plans = 50}));
     const std::string text = text_report(results);
     EXPECT_THAT(text,
-                HasSubstr("Space: 92 combinations of values: 3 feasible plans (3.3 %), 39 infeasible (42.4 %), 50 not plans of "
-                          "their own (54.3 %); infeasible:\n"));
+                HasSubstr("Space: 92 combinations of values: 3 feasible plans (3.3 %), 39 infeasible (42.4 %), 50 duplicate or "
+                          "undefined (54.3 %); infeasible:\n"));
     EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
