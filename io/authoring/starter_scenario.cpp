@@ -214,6 +214,15 @@ std::string space(const Workload& workload, const StarterChoice& choice, const s
     return text;
 }
 
+/// Images without a vocabulary, sequences otherwise.
+UsualSample sample_of(const ImportedNetwork& network)
+{
+    UsualSample sample;
+    sample.name = network.workload.vocabulary > 0 ? "sequence" : "image";
+    sample.tokens = network.tokens > 0 ? network.tokens : sample.tokens;
+    return sample;
+}
+
 /// The choice, with what it leaves to the network.
 StarterChoice completed(StarterChoice choice, const Workload& workload, const UsualSample& usual)
 {
@@ -236,13 +245,15 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
 
 std::string starter_scenario(const StarterChoice& given)
 {
-    refuse_unknown("workload", given.workload, catalog_workloads());
+    if (!given.imported) {
+        refuse_unknown("workload", given.workload, catalog_workloads());
+    }
     refuse_unknown("accelerator", given.accelerator, catalog_accelerators());
     if (!given.trainer.empty()) {
         refuse_unknown("for", given.trainer, trainer_names());
     }
-    const Workload workload = catalog_workload(given.workload);
-    const UsualSample sample = usual_sample(given.workload);
+    const Workload workload = given.imported ? given.imported->workload : catalog_workload(given.workload);
+    const UsualSample sample = given.imported ? sample_of(*given.imported) : usual_sample(given.workload);
     const StarterChoice choice = completed(given, workload, sample);
     const UsualCluster& usual = usual_cluster(choice.accelerator);
     const bool one_node = choice.gpus <= usual.node_gpus;
@@ -256,10 +267,12 @@ std::string starter_scenario(const StarterChoice& given)
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
         "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n# start = 2027-01-15                  # first "
         "day of the training; reports then give completion dates\n\n",
-        choice.workload, choice.gpus, choice.accelerator, file, file, choice.name);
-    text += fmt::format(
-        "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, ...) override it\n\n",
-        choice.workload);
+        workload.name, choice.gpus, choice.accelerator, file, file, choice.name);
+    text += given.imported ? workload_text(*given.imported) + "\n"
+                           : fmt::format(
+                                 "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
+                                 "...) override it\n\n",
+                                 choice.workload);
     const char* source = given.tokens > 0.0        ? ""
                          : workload.vocabulary > 0 ? "   # 20 per parameter: arXiv 2203.15556"
                                                    : "   # 100,000 steps; replace with your own";

@@ -2,13 +2,16 @@
 
 /// Starter scenario with a comment on each line that a user may want to change.
 
+#include "io/authoring/imported/imported_network.hpp"
+
+#include <optional>
 #include <string>
 
 namespace prismopt {
 
 struct StarterChoice {
     std::string name = "my-study";
-    std::string workload;      // of the catalog
+    std::string workload;      // of the catalog, unless a network is imported
     std::string accelerator;   // of the catalog
     std::string trainer = {};  // of trainers(): target of exports; empty: any
     int gpus = 0;              // of the cluster
@@ -16,6 +19,7 @@ struct StarterChoice {
     int global_batch =
         0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
     double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
+    std::optional<ImportedNetwork> imported = {};
 };
 
 /// Throws InputError for names that are not in the catalog, and for GPUs that do not fill whole nodes.

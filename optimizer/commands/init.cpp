@@ -5,6 +5,7 @@
 #include "io/authoring/scenario_schema.hpp"
 #include "io/authoring/starter_scenario.hpp"
 #include "io/export/trainer.hpp"
+#include "io/measured/csv.hpp"
 #include "io/report/shell_word.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
@@ -88,11 +89,15 @@ void warn_of_no_plan(const Scenario& scenario)
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
     const std::string workloads = fmt::format("network to train: {}", listed(catalog_workloads()));
+    const std::string configurations =
+        fmt::format("import the network from a config.json of the Hugging Face hub instead of --workload; architectures: {}",
+                    listed(importable_architectures()));
     const std::string accelerators = fmt::format("accelerator of the cluster: {}", listed(catalog_accelerators()));
     const std::string trainers =
         fmt::format("limit the space to plans that this training framework can run: {}", listed(trainer_names()));
     po::options_description options("Options");
     options.add_options()("workload", po::value<std::string>()->value_name("NAME"), workloads.c_str());
+    options.add_options()("model-config", po::value<std::string>()->value_name("FILE"), configurations.c_str());
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           accelerators.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
@@ -121,13 +126,26 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}", scenario_reference());
         return exit_done;
     }
-    for (const char* needed : {"workload", "gpus"}) {
-        if (values->count(needed) == 0) {
-            throw InputError(fmt::format("prismopt init needs --{}; see prismopt init --help", needed));
-        }
+    const bool imports = values->count("model-config") > 0;
+    if (imports && values->count("workload") > 0) {
+        throw InputError("--workload and --model-config both name the network; remove one of the two");
+    }
+    if (!imports && values->count("workload") == 0) {
+        throw InputError("prismopt init needs --workload or --model-config; see prismopt init --help");
+    }
+    if (values->count("gpus") == 0) {
+        throw InputError("prismopt init needs --gpus; see prismopt init --help");
     }
     StarterChoice choice;
-    choice.workload = (*values)["workload"].as<std::string>();
+    if (imports) {
+        const auto& file = (*values)["model-config"].as<std::string>();
+        if (!std::filesystem::is_regular_file(file)) {
+            throw InputError(fmt::format("--model-config {} is not a file; give the config.json of a model", file));
+        }
+        choice.imported = imported_network(read_text(file), file);
+    } else {
+        choice.workload = (*values)["workload"].as<std::string>();
+    }
     choice.accelerator = (*values)["accelerator"].as<std::string>();
     choice.trainer = values->count("for") > 0 ? (*values)["for"].as<std::string>() : "";
     choice.gpus = positive(*values, "gpus", 0);

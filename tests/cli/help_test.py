@@ -1,5 +1,6 @@
 """What the program says of itself: help, version, completion, manual page, and a scenario to start from."""
 
+import json
 import os
 import pathlib
 import pty
@@ -142,6 +143,20 @@ class Init(CliTest):
                 self.assertIn(f"{option} {value} is not positive", self.refusal("init", *(word for pair in given.items() for word in pair)))
         self.assertIn("these options do not give a valid scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
         self.assertIn("does not fill whole nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
+
+    def test_networks_are_imported(self):
+        config = {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+                  "intermediate_size": 12288, "vocab_size": 151936, "tie_word_embeddings": False}
+        self.write(json.dumps(config), "qwen.json")
+        self.output("init", "--model-config", "qwen.json", "--gpus", 64, "--out", "imported.toml")
+        self.assertRegex((self.folder / "imported.toml").read_text(), "# assumed: head_dim = 128 ")
+        validated = self.output("validate", "imported.toml")
+        self.assertRegex(validated, r"(?m)^Space: .*: [1-9]\d* feasible plans")
+        self.assertIn("8.19", validated)
+        self.write(json.dumps(config | {"architectures": ["KimiLinearForCausalLM"]}), "kimi.json")
+        self.assertRegex(self.refusal("init", "--model-config", "kimi.json", "--gpus", 64), r"KimiLinearForCausalLM.*docs/networks\.md")
+        self.assertIn("remove one of the two", self.refusal("init", "--model-config", "qwen.json", "--workload", "llama3-8b", "--gpus", 64))
+        self.assertIn("is not a file", self.refusal("init", "--model-config", "nowhere.json", "--gpus", 64))
 
     def test_tokens_take_si_suffixes(self):
         for text, tokens in (("15T", 15e12), ("300B", 300e9), ("15.6e12", 15.6e12)):

@@ -1,0 +1,361 @@
+#include "io/authoring/imported/architectures.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+struct ActivationName {
+    std::string_view name;
+    std::optional<Activation> plain;
+    std::optional<Activation> gated;
+};
+/// transformers, activations.py. Only the number of products and bytes matters here, so approximations of a function count as the function.
+constexpr std::array activation_names{
+    ActivationName{"silu", Activation::silu, Activation::swiglu},
+    ActivationName{"swish", Activation::silu, Activation::swiglu},
+    ActivationName{"gelu", Activation::gelu, Activation::geglu},
+    ActivationName{"gelu_new", Activation::gelu, Activation::geglu},
+    ActivationName{"gelu_fast", Activation::gelu, Activation::geglu},
+    ActivationName{"gelu_pytorch_tanh", Activation::gelu, Activation::geglu},
+    ActivationName{"gelu-approximate", Activation::gelu, Activation::geglu},
+    ActivationName{"relu", Activation::relu, std::nullopt},
+    ActivationName{"relu2", Activation::squared_relu, std::nullopt},
+};
+
+/// The fields of most decoders; layers all alike.
+ImportedFields alike(ModelConfig& config, Workload workload, const AttentionBlock& attention, const MlpBlock& mlp)
+{
+    add_layers(
+        workload, config.count("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
+    return {workload};
+}
+
+MlpBlock gated_mlp(ModelConfig& config, std::string_view activation = "hidden_act")
+{
+    return {.inner = config.count("intermediate_size"), .activation = gated_activation_field(config, activation, "silu")};
+}
+
+/// `layer_types` of newer files, or the rule of the class.
+bool slides(const std::vector<std::string>& types, int layer, bool rule)
+{
+    return types.empty() ? rule : types.at(layer) == "sliding_attention";
+}
+
+/// Layers with a window among layers without; `rule(i)`: whether layer i has one where the file does not list them.
+template <class Rule>
+ImportedFields windowed(ModelConfig& config, Workload workload, const AttentionBlock& full, int window, const MlpBlock& mlp,
+                        Rule rule)
+{
+    const int layers = config.count("num_hidden_layers");
+    const std::vector<std::string> types = config.texts("layer_types", layers);
+    add_layers(
+        workload, layers,
+        [&](int layer) {
+            AttentionBlock attention = full;
+            attention.window = slides(types, layer, rule(layer)) ? window : 0;
+            return attention;
+        },
+        [&](int) { return mlp; });
+    return {workload};
+}
+
+/// GLM-4 of either class: biases of queries, keys and values only.
+ImportedFields glm_with(ModelConfig& config, NormPlace norms)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    workload.norms = norms;
+    AttentionBlock attention = attention_fields(config, 128);
+    attention.bias = config.flag("attention_bias", false) ? Biases::qkv : Biases::none;
+    return alike(config, workload, attention, gated_mlp(config));
+}
+
+/// A letter that says what mixes the tokens of a layer: in upper case, unless it is a dense layer of a network with experts.
+std::string letter(const BlockDescription& mixer, bool lower)
+{
+    char result = 'F';
+    if (const auto* attention = std::get_if<AttentionBlock>(&mixer)) {
+        result = attention->window > 0 ? 'S' : attention->chunk > 0 ? 'C' : 'F';
+    } else if (std::holds_alternative<GatedDeltaBlock>(mixer)) {
+        result = 'G';
+    } else if (std::holds_alternative<Mamba2Block>(mixer)) {
+        result = 'M';
+    }
+    return {static_cast<char>(lower ? result - 'A' + 'a' : result)};
+}
+
+}  // namespace
+
+Workload decoder_ends(ModelConfig& config, Normalisation normalisation, bool tied)
+{
+    Workload workload;
+    workload.hidden = config.count("hidden_size");
+    workload.vocabulary = config.count("vocab_size");
+    workload.normalisation = normalisation;
+    workload.tied_embedding = config.flag("tie_word_embeddings", tied);
+    return workload;
+}
+
+AttentionBlock attention_fields(ModelConfig& config, int head)
+{
+    AttentionBlock attention;
+    attention.heads = config.count("num_attention_heads");
+    const int key_heads = config.count("num_key_value_heads", attention.heads);
+    attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
+    const int share = attention.heads > 0 ? config.count("hidden_size") / attention.heads : 0;
+    attention.head = config.count("head_dim", head > 0 ? head : share);
+    return attention;
+}
+
+Activation activation_named(ModelConfig& config, std::string_view key, const std::string& given, bool gated)
+{
+    const auto found = std::find_if(activation_names.begin(), activation_names.end(),
+                                    [&given](const ActivationName& known) { return known.name == given; });
+    const auto activation = found == activation_names.end() ? std::nullopt : gated ? found->gated : found->plain;
+    if (!activation) {
+        config.fail(key, fmt::format("is \"{}\", an activation function that is not known here", printable(given)),
+                    "write gelu or silu, whichever reads and writes as much");
+    }
+    return *activation;
+}
+
+Activation activation_field(ModelConfig& config, std::string_view key, std::string_view usual)
+{
+    return activation_named(config, key, config.text(key, usual), false);
+}
+
+Activation gated_activation_field(ModelConfig& config, std::string_view key, std::string_view usual)
+{
+    return activation_named(config, key, config.text(key, usual), true);
+}
+
+void add_layer(Workload& workload, const LayerDescription& kind)
+{
+    const auto found = std::find_if(workload.kinds.begin(), workload.kinds.end(),
+                                    [&kind](const LayerDescription& known) { return known.name == kind.name; });
+    const int index = static_cast<int>(found - workload.kinds.begin());
+    if (found == workload.kinds.end()) {
+        workload.kinds.push_back(kind);
+    }
+    if (workload.sequence.empty() || workload.sequence.back().kind != index) {
+        workload.sequence.push_back({index, 1});
+    } else {
+        ++workload.sequence.back().count;
+    }
+}
+
+void add_layers(Workload& workload, int layers, const std::function<BlockDescription(int)>& mixer,
+                const std::function<BlockDescription(int)>& feed_forward)
+{
+    std::vector<std::pair<BlockDescription, BlockDescription>> all;
+    for (int layer = 0; layer < layers; ++layer) {
+        all.emplace_back(mixer(layer), feed_forward(layer));
+    }
+    const auto has_experts = [](const auto& layer) { return std::holds_alternative<ExpertsBlock>(layer.second); };
+    const bool experts = std::any_of(all.begin(), all.end(), has_experts);
+    const bool same = std::all_of(all.begin(), all.end(), [&all](const auto& layer) { return layer.first == all.front().first; });
+    for (const auto& layer : all) {
+        const std::string name = !same                ? letter(layer.first, experts && !has_experts(layer))
+                                 : has_experts(layer) ? "moe"
+                                                      : "dense";
+        add_layer(workload, {.name = name, .blocks = {layer.first, layer.second}});
+    }
+}
+
+void add_prediction(ModelConfig& config, std::string_view key, Workload& workload)
+{
+    if (config.has(key) && config.count(key) > 0 && !workload.sequence.empty()) {
+        workload.prediction = {{workload.sequence.back().kind, 1}};
+        config.assume(
+            fmt::format("the module of {} is described by prediction, and trained where predictions = 1 is added", key));
+    }
+}
+
+ImportedFields llama(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    MlpBlock mlp = gated_mlp(config);
+    mlp.bias = config.flag("mlp_bias", false);
+    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, mlp);
+}
+
+ImportedFields mistral(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.window = config.null("sliding_window") ? 0 : config.count("sliding_window", 4096);
+    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, gated_mlp(config));
+}
+
+/// Queries, keys and values have biases, without a field that says so.
+ImportedFields qwen2(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = Biases::qkv;
+    const bool windows = config.has("use_sliding_window") && config.flag("use_sliding_window");
+    const int first = windows ? config.count("max_window_layers", 28) : 0;
+    return windowed(config, decoder_ends(config, Normalisation::rms_norm, false), attention,
+                    windows ? config.count("sliding_window", 4096) : 0, gated_mlp(config),
+                    [first](int layer) { return layer >= first; });
+}
+
+ImportedFields qwen3(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config, 128);
+    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    attention.query_key_norm = QueryKeyNorm::head;
+    const bool windows = config.has("use_sliding_window") && config.flag("use_sliding_window");
+    const int first = windows ? config.count("max_window_layers", 28) : 0;
+    return windowed(config, decoder_ends(config, Normalisation::rms_norm, false), attention,
+                    windows ? config.count("sliding_window", 4096) : 0, gated_mlp(config),
+                    [first](int layer) { return layer >= first; });
+}
+
+/// The first layer of each pair has a window. Soft caps of logits are not counted.
+ImportedFields gemma2(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, true);
+    workload.norms = NormPlace::sandwich;
+    const MlpBlock mlp{config.count("intermediate_size"),
+                       gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh")};
+    return windowed(config, workload, attention_fields(config, 256), config.count("sliding_window", 4096), mlp,
+                    [](int layer) { return layer % 2 == 0; });
+}
+
+ImportedFields gemma3(ModelConfig& config)
+{
+    Workload workload;
+    workload.hidden = config.count("hidden_size");
+    workload.vocabulary = config.count("vocab_size", 262208);
+    workload.normalisation = Normalisation::rms_norm;
+    workload.norms = NormPlace::sandwich;
+    workload.tied_embedding = config.flag("tie_word_embeddings", true);
+    AttentionBlock attention;
+    attention.heads = config.count("num_attention_heads", 8);
+    attention.kv_heads = config.count("num_key_value_heads", 4);
+    attention.head = config.count("head_dim", 256);
+    attention.query_key_norm = QueryKeyNorm::head;
+    const MlpBlock mlp{config.count("intermediate_size"),
+                       gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh")};
+    const int period = config.has("layer_types") ? 1 : config.count("sliding_window_pattern", 6);
+    return windowed(config, workload, attention, config.count("sliding_window", 4096), mlp,
+                    [period](int layer) { return (layer + 1) % period != 0; });
+}
+
+ImportedFields glm(ModelConfig& config) { return glm_with(config, NormPlace::pre); }
+
+ImportedFields glm4(ModelConfig& config) { return glm_with(config, NormPlace::sandwich); }
+
+/// The older form of GLM-4: configuration_chatglm.py beside the weights.
+ImportedFields chat_glm(ModelConfig& config)
+{
+    Workload workload;
+    workload.hidden = config.count("hidden_size");
+    workload.vocabulary = config.count("padded_vocab_size");
+    workload.normalisation = config.flag("rmsnorm", true) ? Normalisation::rms_norm : Normalisation::layer_norm;
+    workload.tied_embedding = config.flag("tie_word_embeddings", false);
+    AttentionBlock attention;
+    attention.heads = config.count("num_attention_heads");
+    attention.kv_heads = config.flag("multi_query_attention", false) ? config.count("multi_query_group_num", 1) : 0;
+    attention.head = config.count("kv_channels", 128);
+    attention.bias = config.flag("add_bias_linear", false) ? Biases::all
+                     : config.flag("add_qkv_bias", false)  ? Biases::qkv
+                                                           : Biases::none;
+    const MlpBlock mlp{config.count("ffn_hidden_size"), Activation::swiglu, config.flag("add_bias_linear", false)};
+    add_layers(
+        workload, config.count("num_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
+    return {workload};
+}
+
+ImportedFields olmo2(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    workload.norms = NormPlace::post;
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    attention.query_key_norm = QueryKeyNorm::whole;
+    return alike(config, workload, attention, gated_mlp(config));
+}
+
+ImportedFields phi3(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.window = config.has("sliding_window") ? config.count("sliding_window") : 0;
+    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, gated_mlp(config));
+}
+
+ImportedFields nemotron(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "relu2"),
+                       config.flag("mlp_bias", false)};
+    return alike(config, decoder_ends(config, Normalisation::layer_norm, false), attention, mlp);
+}
+
+/// Attention and MLP side by side. Of the norms before them, which are two in the newer form, one is counted.
+ImportedFields falcon(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::layer_norm, true);
+    const bool newer = config.flag("new_decoder_architecture", false);
+    AttentionBlock attention;
+    attention.heads = config.count("num_attention_heads");
+    const bool one = !newer && config.flag("multi_query", true);
+    attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
+    attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
+    const bool bias = config.flag("bias", false);
+    attention.bias = bias ? Biases::all : Biases::none;
+    if (config.flag("alibi", false)) {
+        attention.positions = Positions::none;
+    }
+    const MlpBlock mlp{config.count("ffn_hidden_size", 4 * workload.hidden), activation_field(config, "activation", "gelu"),
+                       bias};
+    const bool parallel = newer || config.flag("parallel_attn", true);
+    const int layers = config.count("num_hidden_layers");
+    for (int layer = 0; layer < layers; ++layer) {
+        add_layer(workload, {.name = "dense", .blocks = {attention, mlp}, .parallel = parallel});
+    }
+    return {workload};
+}
+
+/// Of the two norms of a layer whose blocks stand side by side, one is counted.
+ImportedFields gpt_neox(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::layer_norm, false);
+    AttentionBlock attention;
+    attention.heads = config.count("num_attention_heads");
+    attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
+    attention.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
+    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
+    const bool parallel = config.flag("use_parallel_residual", true);
+    const int layers = config.count("num_hidden_layers");
+    for (int layer = 0; layer < layers; ++layer) {
+        add_layer(workload, {.name = "dense", .blocks = {attention, mlp}, .parallel = parallel});
+    }
+    return {workload};
+}
+
+ImportedFields gpt2(ModelConfig& config)
+{
+    Workload workload;
+    workload.hidden = config.count("n_embd");
+    workload.vocabulary = config.count("vocab_size");
+    workload.positions = config.count("n_positions", 1024);
+    workload.normalisation = Normalisation::layer_norm;
+    workload.tied_embedding = config.flag("tie_word_embeddings", true);
+    const AttentionBlock attention{.heads = config.count("n_head"), .positions = Positions::none, .bias = Biases::all};
+    const MlpBlock mlp{config.count("n_inner", 4 * workload.hidden), activation_field(config, "activation_function", "gelu_new"),
+                       true};
+    add_layers(
+        workload, config.count("n_layer"), [&](int) { return attention; }, [&](int) { return mlp; });
+    return {workload};
+}
+
+}  // namespace prismopt

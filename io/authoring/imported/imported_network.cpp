@@ -1,0 +1,178 @@
+#include "io/authoring/imported/imported_network.hpp"
+
+#include "io/authoring/imported/architectures.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+using nlohmann::json;
+
+struct Architecture {
+    std::string_view name;  // of the class
+    ImportedFields (*read)(ModelConfig&);
+    std::string_view part = {};  // object of the file that holds the decoder's fields
+};
+constexpr std::array architectures{
+    Architecture{"BertForMaskedLM", bert},
+    Architecture{"BertForPreTraining", bert},
+    Architecture{"ChatGLMForConditionalGeneration", chat_glm},
+    Architecture{"ChatGLMModel", chat_glm},
+    Architecture{"DeepseekV2ForCausalLM", deepseek_v2},
+    Architecture{"DeepseekV3ForCausalLM", deepseek_v3},
+    Architecture{"DiTTransformer2DModel", dit},
+    Architecture{"FalconForCausalLM", falcon},
+    Architecture{"GPT2LMHeadModel", gpt2},
+    Architecture{"GPTNeoXForCausalLM", gpt_neox},
+    Architecture{"Gemma2ForCausalLM", gemma2},
+    Architecture{"Gemma3ForCausalLM", gemma3},
+    Architecture{"Gemma3ForConditionalGeneration", gemma3, "text_config"},
+    Architecture{"Glm4ForCausalLM", glm4},
+    Architecture{"Glm4MoeForCausalLM", glm4_moe},
+    Architecture{"GlmForCausalLM", glm},
+    Architecture{"GptOssForCausalLM", gpt_oss},
+    Architecture{"GraniteMoeHybridForCausalLM", granite_hybrid},
+    Architecture{"Llama4ForCausalLM", llama4},
+    Architecture{"Llama4ForConditionalGeneration", llama4, "text_config"},
+    Architecture{"LlamaForCausalLM", llama},
+    Architecture{"Mamba2ForCausalLM", mamba2},
+    Architecture{"MambaLMHeadModel", state_spaces_mamba},
+    Architecture{"MistralForCausalLM", mistral},
+    Architecture{"MixtralForCausalLM", mixtral},
+    Architecture{"NemotronForCausalLM", nemotron},
+    Architecture{"NemotronHForCausalLM", nemotron_h},
+    Architecture{"Olmo2ForCausalLM", olmo2},
+    Architecture{"Phi3ForCausalLM", phi3},
+    Architecture{"Qwen2ForCausalLM", qwen2},
+    Architecture{"Qwen2MoeForCausalLM", qwen2_moe},
+    Architecture{"Qwen3ForCausalLM", qwen3},
+    Architecture{"Qwen3MoeForCausalLM", qwen3_moe},
+    Architecture{"Qwen3NextForCausalLM", qwen3_next},
+    Architecture{"Qwen3_5ForConditionalGeneration", qwen3_5, "text_config"},
+    Architecture{"Qwen3_5MoeForConditionalGeneration", qwen3_5, "text_config"},
+    Architecture{"T5ForConditionalGeneration", t5},
+    Architecture{"ViTForImageClassification", vit},
+    Architecture{"ViTModel", vit},
+};
+
+/// Python writes numbers that JSON does not have: "time_step_limit": [0.0, Infinity].
+std::string with_nulls(const std::string& text)
+{
+    std::string result;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) {
+            quoted = !quoted;
+        }
+        bool replaced = false;
+        if (!quoted) {
+            for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+                if (text.compare(i, word.size(), word) == 0) {
+                    result += "null";
+                    i += word.size() - 1;
+                    replaced = true;
+                    break;
+                }
+            }
+        }
+        if (!replaced) {
+            result += text[i];
+        }
+    }
+    return result;
+}
+
+json parsed(const std::string& text, const std::string& path)
+{
+    json result = json::parse(with_nulls(text), nullptr, false);
+    if (!result.is_object()) {
+        throw InputError(
+            fmt::format("{}: is not a JSON object; give the config.json of a model, as on the Hugging Face hub", path));
+    }
+    return result;
+}
+
+/// The class that the file names: `architectures`, or `_class_name` of diffusers.
+std::string class_of(const json& file, const std::string& path)
+{
+    const auto classes = file.find("architectures");
+    if (classes != file.end() && classes->is_array() && !classes->empty() && classes->front().is_string()) {
+        return printable(classes->front().get<std::string>());
+    }
+    const auto name = file.find("_class_name");
+    if (name != file.end() && name->is_string()) {
+        return printable(name->get<std::string>());
+    }
+    throw InputError(
+        fmt::format("{}: names no class, in architectures or _class_name; add \"architectures\": [\"LlamaForCausalLM\"] "
+                    "with the class of the model",
+                    path));
+}
+
+const Architecture& known_architecture(const std::string& name, const std::string& path)
+{
+    const auto found = std::find_if(architectures.begin(), architectures.end(),
+                                    [&name](const Architecture& known) { return known.name == name; });
+    if (found == architectures.end()) {
+        const std::string near = nearest(name, importable_architectures());
+        throw InputError(fmt::format(
+            "{}: architecture {} cannot be imported{}; describe the network by its layers (docs/networks.md, \"A network that "
+            "cannot be imported\"), or capture it from its PyTorch code (docs/captured-networks.md). Known are: {}",
+            path, name, near.empty() ? "" : fmt::format(" (the nearest name is {})", near), listed(importable_architectures())));
+    }
+    return *found;
+}
+
+/// "llama/config.json" is called "llama", "llama.json" as well.
+std::string network_name(const std::string& path, const std::string& architecture)
+{
+    const std::filesystem::path file(path);
+    const std::string stem = file.stem().string();
+    const std::string folder = file.parent_path().filename().string();
+    const std::string name = stem != "config" ? stem : folder;
+    return printable(name.empty() || name == "." || name == ".." ? architecture : name);
+}
+
+}  // namespace
+
+std::vector<std::string> importable_architectures()
+{
+    std::vector<std::string> names;
+    for (const Architecture& known : architectures) {
+        names.emplace_back(known.name);
+    }
+    return names;
+}
+
+ImportedNetwork imported_network(const std::string& text, const std::string& path)
+{
+    const json file = parsed(text, path);
+    const Architecture& architecture = known_architecture(class_of(file, path), path);
+    const json* fields = &file;
+    if (const auto part = file.find(architecture.part); part != file.end() && part->is_object()) {
+        fields = &*part;
+    }
+    ModelConfig config(*fields, std::string(architecture.name), path);
+    ImportedFields read = architecture.read(config);
+    if (fields != &file) {
+        config.assume("towers for images and sound are left out: only the decoder is described");
+    }
+    if (read.workload.sequence.empty()) {
+        throw InputError(fmt::format("{}: describes a network without layers; correct the number of layers", path));
+    }
+    read.workload.name = network_name(path, std::string(architecture.name));
+    return {read.workload, std::string(architecture.name), config.assumptions(), read.tokens};
+}
+
+}  // namespace prismopt

@@ -1,0 +1,29 @@
+#pragma once
+
+/// Networks imported from the config.json of a model on the Hugging Face hub.
+
+#include "model/network/workload.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+struct ImportedNetwork {
+    Workload workload;
+    std::string architecture;              // class that the file names
+    std::vector<std::string> assumptions;  // what the file does not say
+    int tokens = 0;                        // usual length of a sequence; 0: not given
+};
+
+/// Names of the classes that can be imported, in alphabetical order.
+std::vector<std::string> importable_architectures();
+
+/// Reads a network from the text of a config.json. `path`: of the file, for messages and the network's name. Throws InputError if the
+/// class is not known, or a field is missing or wrong.
+ImportedNetwork imported_network(const std::string& json, const std::string& path);
+
+/// [workload] of a scenario with this network, its assumptions as comments.
+std::string workload_text(const ImportedNetwork& network);
+
+}  // namespace prismopt

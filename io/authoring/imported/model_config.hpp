@@ -1,0 +1,55 @@
+#pragma once
+
+/// Fields of a config.json, the description of a network on the Hugging Face hub.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// One network's fields. What is read of an absent field is recorded as an assumption. A field of the wrong type or range is an InputError
+/// with the file and the field.
+class ModelConfig {
+public:
+    /// `fields` must outlive the object. `architecture`: name of the class, for messages. `path`: of the file.
+    ModelConfig(const nlohmann::json& fields, std::string architecture, std::string path);
+
+    /// Whether the field is in the file, and not null.
+    bool has(std::string_view key) const;
+    /// Whether the field is in the file and null.
+    bool null(std::string_view key) const;
+
+    int count(std::string_view key) const;
+    int count(std::string_view key, int usual);
+    bool flag(std::string_view key) const;
+    bool flag(std::string_view key, bool usual);
+    std::string text(std::string_view key) const;
+    std::string text(std::string_view key, std::string_view usual);
+    /// Lists: [] where the field is absent. `entries`: how many it must have otherwise; 0: any number.
+    std::vector<std::string> texts(std::string_view key, int entries = 0) const;
+    std::vector<int> counts(std::string_view key, int entries = 0) const;
+    /// Whether the field is this text.
+    bool says(std::string_view key, std::string_view text) const;
+
+    /// Records what was assumed beside the fields, or left out.
+    void assume(const std::string& what);
+    [[noreturn]] void fail(std::string_view key, const std::string& problem, const std::string& remedy) const;
+
+    const std::vector<std::string>& assumptions() const { return assumptions_; }
+    const std::string& architecture() const { return architecture_; }
+
+private:
+    const nlohmann::json& at(std::string_view key) const;
+    const nlohmann::json& list(std::string_view key, int entries) const;
+    void assume_value(std::string_view key, const std::string& value);
+
+    const nlohmann::json& fields_;
+    std::string architecture_;
+    std::string path_;
+    std::vector<std::string> assumptions_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,256 @@
+#include "io/authoring/imported/imported_network.hpp"
+
+#include "io/authoring/starter_scenario.hpp"
+#include "io/scenario/scenario.hpp"
+#include "model/network/network.hpp"
+#include "tests/io/good_scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Fields of public model cards with the sum over their tensors, in 1e9. The sums come from the shapes of the published configurations.
+json configurations()
+{
+    std::ifstream file(PRISMOPT_SOURCE_DIR "/tests/io/authoring/imported/configurations.json");
+    return json::parse(file);
+}
+
+ImportedNetwork imported(const std::string& name)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == name) {
+            return imported_network(row["config"].dump(), name + "/config.json");
+        }
+    }
+    throw std::runtime_error("no configuration " + name);
+}
+
+std::string refusal(const std::string& text)
+{
+    try {
+        imported_network(text, "config.json");
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+json llama()
+{
+    return json::parse(
+        R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "hidden_act": "silu", "head_dim": 128,
+            "attention_bias": false, "mlp_bias": false, "tie_word_embeddings": false})");
+}
+
+json changed(json config, const char* key, const json& value)
+{
+    config[key] = value;
+    return config;
+}
+
+/// The network of a starter scenario with it.
+Workload read_again(const ImportedNetwork& network)
+{
+    StarterChoice choice;
+    choice.accelerator = "h100-sxm";
+    choice.gpus = 64;
+    choice.imported = network;
+    return parse_scenario(starter_scenario(choice), "x.toml").workload;
+}
+
+TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
+{
+    const json rows = configurations();
+    EXPECT_GE(rows.size(), 40U);
+    for (const json& row : rows) {
+        const ImportedNetwork network = imported_network(row["config"].dump(), "config.json");
+        const double billions = parameters_of(network_of(network.workload)) / 1e9;
+        const double expected = row["billions"];
+        // 0.05 %, and half of the last digit of the sum.
+        EXPECT_NEAR(billions, expected, std::max(0.0005 * expected, 0.0005)) << row["name"];
+    }
+}
+
+/// A class that no row has would not be tested.
+TEST(ImportedNetwork, IsTestedForEveryArchitecture)
+{
+    // Same fields and function as a class that has a row.
+    std::set<std::string> tested{"BertForPreTraining", "ChatGLMForConditionalGeneration", "Gemma3ForCausalLM", "Glm4ForCausalLM",
+                                 "Llama4ForCausalLM",  "ViTForImageClassification"};
+    for (const json& row : configurations()) {
+        const json& config = row["config"];
+        tested.insert(config.contains("architectures") ? config["architectures"][0] : config["_class_name"]);
+    }
+    const std::vector<std::string> known = importable_architectures();
+    for (const std::string& name : known) {
+        EXPECT_TRUE(tested.contains(name)) << name;
+    }
+    EXPECT_TRUE(std::is_sorted(known.begin(), known.end()));
+}
+
+/// The layers in order, which do not depend on the order of their kinds.
+std::vector<LayerDescription> layers_of(const Workload& w, const std::vector<LayerRun>& runs)
+{
+    std::vector<LayerDescription> layers;
+    for (const LayerRun& run : runs) {
+        layers.insert(layers.end(), run.count, w.kinds[run.kind]);
+    }
+    return layers;
+}
+
+TEST(ImportedNetwork, IsWrittenAsAScenarioReadsIt)
+{
+    for (const json& row : configurations()) {
+        const ImportedNetwork network = imported_network(row["config"].dump(), "config.json");
+        const Workload& written = network.workload;
+        Workload read = read_again(network);
+        EXPECT_TRUE(layers_of(read, read.sequence) == layers_of(written, written.sequence)) << workload_text(network);
+        EXPECT_TRUE(layers_of(read, read.prediction) == layers_of(written, written.prediction)) << workload_text(network);
+        read.kinds = written.kinds;
+        read.sequence = written.sequence;
+        read.prediction = written.prediction;
+        EXPECT_TRUE(read == written) << workload_text(network);
+    }
+}
+
+/// Kinds of layers, in order.
+std::string names_of_layers(const Workload& w)
+{
+    std::string names;
+    for (const LayerRun& run : w.sequence) {
+        for (int i = 0; i < run.count; ++i) {
+            names += w.kinds[run.kind].name;
+        }
+    }
+    return names;
+}
+
+TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
+{
+    EXPECT_EQ(names_of_layers(imported("gemma-2-9b").workload).substr(0, 4), "SFSF");
+    EXPECT_EQ(names_of_layers(imported("gemma-3-27b").workload).substr(54), "SSSSSFSS");
+    EXPECT_EQ(names_of_layers(imported("gpt-oss-20b").workload).substr(0, 4), "SFSF");
+    EXPECT_EQ(names_of_layers(imported("gpt-oss-120b").workload).substr(0, 4), "SFSF");  // without layer_types
+    EXPECT_EQ(names_of_layers(imported("llama-4-scout").workload).substr(0, 8), "CCCFCCCF");
+    EXPECT_EQ(names_of_layers(imported("llama-4-maverick").workload).substr(0, 8), "cCcFcCcF");
+    EXPECT_EQ(names_of_layers(imported("qwen3-next-80b-a3b").workload).substr(0, 8), "GGGFGGGF");
+    EXPECT_EQ(imported("mistral-7b-v0.1").workload.find<AttentionBlock>()->window, 4096);
+    EXPECT_EQ(imported("phi-3-mini-4k").workload.find<AttentionBlock>()->window, 2047);
+    // A size that is not switched on, and a null.
+    EXPECT_EQ(imported("qwen2.5-7b").workload.find<AttentionBlock>()->window, 0);
+    EXPECT_EQ(imported("phi-4").workload.find<AttentionBlock>()->window, 0);
+    const json mistral = changed(changed(llama(), "architectures", {"MistralForCausalLM"}), "sliding_window", nullptr);
+    EXPECT_EQ(imported_network(mistral.dump(), "x").workload.find<AttentionBlock>()->window, 0);
+    // Qwen2's later layers have one.
+    json windows = changed(changed(llama(), "architectures", {"Qwen2ForCausalLM"}), "use_sliding_window", true);
+    windows = changed(changed(windows, "sliding_window", 1024), "max_window_layers", 30);
+    EXPECT_EQ(names_of_layers(imported_network(windows.dump(), "x").workload), std::string(30, 'F') + "SS");
+}
+
+TEST(ImportedNetwork, HasTheModulesThatPredictMoreTokens)
+{
+    const Workload deepseek = imported("deepseek-v3").workload;
+    ASSERT_EQ(deepseek.prediction.size(), 1U);
+    EXPECT_EQ(deepseek.kinds[deepseek.prediction[0].kind].name, "moe");
+    EXPECT_EQ(deepseek.predictions, 0);
+    EXPECT_THAT(imported("kimi-k2").workload.prediction, IsEmpty());
+    EXPECT_EQ(imported("nemotron-3-super-120b-a12b").workload.prediction.size(), 2U);
+}
+
+/// Null and absent fields differ where the class has a default: queries without compression, against the usual one.
+TEST(ImportedNetwork, TellsNullFromAbsent)
+{
+    EXPECT_EQ(imported("deepseek-v2-lite").workload.find<LatentAttentionBlock>()->query_rank, 0);
+    json config = configurations();
+    for (json& row : config) {
+        if (row["name"] == "deepseek-v2-lite") {
+            row["config"].erase("q_lora_rank");
+            const ImportedNetwork network = imported_network(row["config"].dump(), "config.json");
+            EXPECT_EQ(network.workload.find<LatentAttentionBlock>()->query_rank, 1536);
+            EXPECT_THAT(workload_text(network), HasSubstr("# assumed: q_lora_rank = 1536"));
+        }
+    }
+}
+
+TEST(ImportedNetwork, SaysWhatItAssumes)
+{
+    EXPECT_THAT(imported_network(llama().dump(), "x").assumptions, IsEmpty());
+    json config = llama();
+    config.erase("head_dim");
+    EXPECT_THAT(imported_network(config.dump(), "x").assumptions, ElementsAre(HasSubstr("head_dim = 128")));
+    EXPECT_THAT(workload_text(imported("gemma-3-12b")), HasSubstr("# assumed: vocab_size = 262208"));
+    EXPECT_THAT(workload_text(imported("gemma-3-12b")), HasSubstr("# assumed: towers"));
+}
+
+TEST(ImportedNetwork, ReadsNumbersThatPythonWrites)
+{
+    std::string text = llama().dump();
+    text.insert(1, R"("time_step_limit": [0.0, Infinity], "a": -Infinity, "b": NaN, "note": "Infinity \" NaN", )");
+    EXPECT_EQ(imported_network(text, "x").workload, imported_network(llama().dump(), "x").workload);
+}
+
+TEST(ImportedNetwork, IsCalledAfterItsFile)
+{
+    EXPECT_EQ(imported_network(llama().dump(), "models/llama-3-8b/config.json").workload.name, "llama-3-8b");
+    EXPECT_EQ(imported_network(llama().dump(), "models/mine.json").workload.name, "mine");
+    EXPECT_EQ(imported_network(llama().dump(), "config.json").workload.name, "LlamaForCausalLM");
+}
+
+/// The guide's example of a network that cannot be imported.
+TEST(ImportedNetwork, IsDescribedInTheGuideWhereItCannotBeImported)
+{
+    std::ifstream file(PRISMOPT_SOURCE_DIR "/docs/networks.md");
+    const std::string guide((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::size_t chapter = guide.find("## A network that cannot be imported");
+    const auto block = [&guide, chapter](const std::string& fence) {
+        const std::size_t begin = guide.find("```" + fence + "\n", chapter) + fence.size() + 4;
+        return guide.substr(begin, guide.find("```", begin) - begin);
+    };
+    EXPECT_THAT(refusal(block("json")), HasSubstr("ExampleMoeForCausalLM"));
+    const Workload described = parse_scenario(with("[workload]\nmodel = \"gpt-22b\"\n", block("toml")), "x.toml").workload;
+    EXPECT_NEAR(parameters_of(network_of(described)) / 1e9, 10.35, 0.005);
+}
+
+TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
+{
+    EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
+                testing::AllOf(HasSubstr("KimiLinearForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
+    EXPECT_THAT(refusal(changed(llama(), "architectures", {"LamaForCausalLM"}).dump()),
+                HasSubstr("nearest name is LlamaForCausalLM"));
+    EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
+    EXPECT_THAT(refusal("{"), HasSubstr("not a JSON object"));
+    EXPECT_THAT(refusal("{}"), HasSubstr("names no class"));
+    json config = llama();
+    config.erase("hidden_size");
+    EXPECT_THAT(refusal(config.dump()), HasSubstr("hidden_size"));
+    EXPECT_THAT(refusal(changed(llama(), "hidden_size", "4096").dump()), HasSubstr("not a whole number"));
+    EXPECT_THAT(refusal(changed(llama(), "hidden_size", -1).dump()), HasSubstr("not a whole number"));
+    EXPECT_THAT(refusal(changed(llama(), "hidden_size", 4096.5).dump()), HasSubstr("not a whole number"));
+    EXPECT_THAT(refusal(changed(llama(), "mlp_bias", 1).dump()), HasSubstr("not true or false"));
+    EXPECT_THAT(refusal(changed(llama(), "hidden_act", "mish").dump()), HasSubstr("hidden_act is \"mish\""));
+    EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 0).dump()), HasSubstr("without layers"));
+    const json oss = changed(changed(changed(llama(), "architectures", {"GptOssForCausalLM"}), "num_local_experts", 32),
+                             "num_experts_per_tok", 4);
+    EXPECT_EQ(refusal(oss.dump()), "");
+    EXPECT_THAT(refusal(changed(oss, "layer_types", {"full_attention"}).dump()), HasSubstr("1 entries for 32 layers"));
+    EXPECT_THAT(refusal(changed(oss, "layer_types", 3).dump()), HasSubstr("not a list"));
+}
+
+}  // namespace
+}  // namespace prismopt
