@@ -305,7 +305,7 @@ std::string starter_scenario(const StarterChoice& given)
     text += space(workload, choice, sample.name, usual.node_gpus);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "
-        " # that no better plan was excluded, over the whole study\n";
+        " # probability that no better plan was excluded, over the whole study\n";
     if (!choice.trainer.empty()) {
         text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n", choice.trainer,
                             std::string(std::max<std::size_t>(1, 22 - choice.trainer.size()), ' '));

@@ -252,25 +252,25 @@ std::string ties_text(const Results& results)
 std::string front_section(const Results& results, const StudyNotes& notes)
 {
     if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
-        return fmt::format("No plan of part {} of {} is feasible: the front of the whole is that of the other parts.\n",
-                           fmt::join(results.study.held, ","), results.study.parts);
+        return fmt::format(
+            "No plan of part {} of {} is feasible: the front of the whole space consists of plans from the other parts.\n",
+            fmt::join(results.study.held, ","), results.study.parts);
     }
     if (results.front.empty()) {
-        return "The front is empty: no point was evaluated to the end.\n";
+        return "The front is empty: no plan was evaluated completely.\n";
     }
     std::string text = answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
         text +=
-            "* dominated by another point once both were re-estimated on fresh draws; kept because the first estimates selected "
-            "it.\n";
+            "* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.\n";
     }
     text += ties_text(results);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     if (results.provisional) {
         text +=
-            "Provisional: the search was stopped. These are the best plans so far, estimated by the draws that selected them "
-            "(which flatters them),\nsome by few draws; the front is confirmed on fresh draws when the search has ended.\n";
+            "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "
+            "the same draws\nselected them; some rest on few draws. A complete search confirms its front on fresh draws.\n";
     }
     return text;
 }
@@ -370,7 +370,7 @@ std::string job_title(const Results& results)
 
 std::string answer_text(const Results& results)
 {
-    return results.front.empty() ? "The front is empty: no plan was evaluated to the end.\n"
+    return results.front.empty() ? "The front is empty: no plan was evaluated completely.\n"
                                  : answer(results, study_notes(results));
 }
 

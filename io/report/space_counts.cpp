@@ -43,7 +43,7 @@ std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const
     }
     text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
     if (counts.not_plans > 0) {
-        text += "  duplicate or undefined: another name of the same plan, or a schedule that its values do not define\n";
+        text += "  duplicate or undefined: the same plan under other values, or a schedule that is undefined for its values\n";
     }
     return text;
 }

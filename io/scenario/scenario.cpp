@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
-constexpr Range headroom_range{"the share of memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
+constexpr Range headroom_range{"share of the GPU memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
 
 const Fields<double>& memory_fields()
 {
@@ -230,7 +230,7 @@ const SectionTable& table_of()
 Fields<Scenario> made_scenario_fields()
 {
     const auto in = [](const Value& value) { return value.table("a section"); };
-    Fields<Scenario> all("The file", "everything that a study depends on");
+    Fields<Scenario> all("The file", "all inputs of a study");
     all.text("name", &Scenario::name, "my-study", "name of the study").required();
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");

@@ -105,11 +105,11 @@ private:
         } else if (!component.unknown.empty()) {
             result_.left.push_back({key, component.unknown});
         } else if (std::sqrt(component.high) > no_spread) {
-            result_.left.push_back({key, "the spread between " + std::string(between) +
-                                             " may be due to chance, but too little was measured to call it constant"});
+            result_.left.push_back({key, "differences between " + std::string(between) +
+                                             " are not significant, but there are too few measurements to call them zero"});
         } else {
             DistributionFit none =
-                constant_distribution(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
+                constant_distribution(source(("no significant differences between " + std::string(between)).c_str()));
             none.values = static_cast<std::size_t>(component.units);
             add(key, none);
         }
@@ -188,7 +188,7 @@ private:
         if (gpus.component.present) {
             add("gpu", fit_distribution(exponentials(with_variance(logs, gpus.component.variance)), from));
         } else if (logs.size() >= least) {
-            add("gpu", constant_distribution(source("no spread between GPUs beyond chance")));
+            add("gpu", constant_distribution(source("no significant differences between GPUs")));
         }
     }
 

@@ -42,7 +42,7 @@ struct CollectiveTime {
 ///     in_network     all-reduce inside one innermost unit, added by its switches
 ///     direct         all-to-all: S/k to each other member; the slowest tier sets the pace
 ///
-/// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Leaves out: sums in
+/// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums in
 /// the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 

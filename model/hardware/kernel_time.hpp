@@ -11,7 +11,7 @@ namespace prismopt {
 /// Returns the time of C[m, n] = A[m, k] B[k, n] with operands of `precision`, 32-bit sums and a result of at least 16 bits.
 ///
 /// Counts tile and wave quantisation, the fill of the pipeline for short k, and misaligned rows (n or k not a multiple of 8).
-/// Leaves out: split-k and stream-k kernels, clocks that depend on the data.
+/// Not modelled: split-k and stream-k kernels, clocks that depend on the data.
 Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, Precision precision = Precision::bf16);
 
 /// Returns the time of `groups` products of the same shape in one kernel (routed experts), whose tiles share the waves.

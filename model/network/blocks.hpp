@@ -107,9 +107,9 @@ struct AttentionBlock {
         key("query_key_norm", &AttentionBlock::query_key_norm, "normalisation of queries and keys: per head, or over all heads",
             "head"),
         key("window", &AttentionBlock::window,
-            "sliding window: most keys that a query attends to, itself included; default: no window", "128"),
+            "sliding window: maximum number of keys that a query attends to, itself included; default: no window", "128"),
         key("chunk", &AttentionBlock::chunk,
-            "chunked attention: tokens attend only within their chunk of so many; default: not chunked", "8192"),
+            "chunked attention: chunk length in tokens, within which tokens attend to each other; default: not chunked", "8192"),
         key("sinks", &AttentionBlock::sinks, "learned attention sinks: one logit per head in the softmax denominator (gpt-oss)",
             "true"),
         key("gate", &AttentionBlock::gate, "output gate, as wide as the queries (Qwen3-Next)", "true"),
@@ -204,10 +204,10 @@ struct ExpertsBlock {
             "hidden size of routed experts behind a down-projection (latent experts); default: hidden", "1024"),
         key("activation", &ExpertsBlock::activation, "activation function", "swiglu"),
         key("bias", &ExpertsBlock::bias, "whether experts and router have biases", "true"),
-        key("imbalance", &ExpertsBlock::imbalance, "load imbalance: tokens of the busiest expert-parallel rank over the mean",
-            "1.2", 1.0, 1000.0),
+        key("imbalance", &ExpertsBlock::imbalance,
+            "load imbalance: tokens of the busiest expert-parallel rank relative to the mean", "1.2", 1.0, 1000.0),
         key("capacity", &ExpertsBlock::capacity,
-            "capacity factor: tokens beyond so many times the mean of an expert are dropped; default: none are", "1.25", 1.0,
+            "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none", "1.25", 1.0,
             1000.0)};
 
     Routing routing() const { return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity}; }
@@ -336,7 +336,7 @@ struct ResidualConvolutionBlock {
     static constexpr bool branches = false;
     static constexpr std::string_view name = "residual_convolution";
     static constexpr std::string_view help =
-        "residual block of a U-Net: twice norm, activation and convolution (arXiv 2006.11239)";
+        "residual block of a U-Net: norm, activation and convolution, twice (arXiv 2006.11239)";
     static constexpr auto keys = std::tuple{
         key("from", &ResidualConvolutionBlock::from, "input channels, those of skip connections included; default: hidden",
             "640"),

@@ -44,7 +44,7 @@ void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, st
     leave_out_absurd(rows, faults);
     tell_faults(source, faults);
     if (!source.empty() && rows.empty()) {
-        throw InputError(source + ": no valid measurement is left; correct the times");
+        throw InputError(source + ": no valid measurement remains; correct the times");
     }
 }
 
@@ -70,7 +70,7 @@ void refuse_watch(const TraceFiles& files, const Watch& watch)
     }
     if (nodes.size() > static_cast<std::size_t>(watch.nodes)) {
         throw InputError(fmt::format(
-            "{}: names {} nodes, more than --nodes {}; give the total number of nodes, including those that never failed",
+            "{}: lists {} nodes, more than --nodes {}; give the total number of nodes, including those that never failed",
             files.outage_source, nodes.size(), watch.nodes));
     }
     if (watch.seconds > 0.0 && last - first > watch.seconds) {
@@ -157,7 +157,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     leave_out_absurd(files.trace);
     tell_faults(files.trace.source, files.trace.faults, files.trace.rows);
     if (!files.trace.source.empty() && files.trace.ops.empty()) {
-        throw InputError(files.trace.source + ": no valid operation is left; correct the durations");
+        throw InputError(files.trace.source + ": no valid operation remains; correct the durations");
     }
     if (!files.trace.ops.empty()) {
         refuse_problems(files.trace);

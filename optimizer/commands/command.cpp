@@ -19,9 +19,9 @@ const std::vector<ExitCode>& exit_codes()
     static const std::vector<ExitCode> list{
         {exit_done, "done"},
         {exit_wrong_input, "wrong input or usage"},
-        {exit_infeasible, "the plan that was asked about is infeasible"},
+        {exit_infeasible, "the requested plan is infeasible"},
         {exit_call_again,
-         "stopped early: prismopt resume continues a search from its checkpoint; a dry run has printed what it knew"},
+         "stopped early: prismopt resume continues a search from its checkpoint; a dry run has printed its estimates so far"},
         {exit_failure, "any other failure"},
     };
     return list;

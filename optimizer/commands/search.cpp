@@ -146,7 +146,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
         if (call.team.rank() != 0) {
             return exit_done;
         }
-        const Pause pause = stop_after(*values, call, "the estimates above are of what it knew by then");
+        const Pause pause = stop_after(*values, call, "the estimates above cover only what was checked until then");
         const DryRun found = dry_run(*read(), pause);
         fmt::print("{}", found.text);
         if (!found.stopped.empty()) {

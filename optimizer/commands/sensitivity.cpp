@@ -123,7 +123,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);
     const SensitivityOf of{scenario, plan, chosen};
     if (found.effects.empty()) {
-        throw InputError("--only names nothing that varies or can be changed in this scenario; leave it out to see all effects");
+        throw InputError("--only selects nothing that varies or can be changed in this scenario; omit it to see all effects");
     }
     if (values->count("svg") > 0) {
         write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});

@@ -168,7 +168,7 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
     for (const TrainerRule& rule : trainer_rules(scenario.search.runnable_by)) {
         const auto axis = std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
         constraints.push_back(
-            {fmt::format("{} cannot: {}", scenario.search.runnable_by, rule.reason),
+            {fmt::format("{} cannot run it: {}", scenario.search.runnable_by, rule.reason),
              static_cast<std::size_t>(axis - all.begin()) + 1,
              [s, rule, workload = scenario.workload, phases = scenario.phases,
               cluster = scenario.cluster](std::span<const int> point) {

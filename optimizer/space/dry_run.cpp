@@ -91,9 +91,8 @@ std::string expected_text(const char* at_least, double start_s, const Estimated&
 /// plans do not lie above their lower bounds as the plans of the sample do.
 constexpr double rehearsal_factor = 3.0;
 constexpr const char* not_known_text =
-    "unknown: how far the other plans lie above their lower bounds; if not as far as the plans drawn here, a search may need "
-    "three times "
-    "as many draws, or a third\n";
+    "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a search may need a "
+    "third to three times as many draws\n";
 
 /// Cost of the strategy, rehearsed on the whole space. `tuple_s`: time to check one combination.
 void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible, double tuple_s,
@@ -208,8 +207,7 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     const auto about = [](const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); };
     text += fmt::format(
         "estimates with 95 % confidence intervals, from {} plans in {} random branches of the space\n{} plans are allowed by the "
-        "rules of "
-        "[space]\n",
+        "rules of [space]\n",
         grouped(estimate.judged), grouped(estimate.branches), about(estimate.allowed));
     text += estimate.plans.empty() ? none_found_text(estimate) + "\n"
                                    : fmt::format("{} plans are feasible\n", about(estimate.feasible));
@@ -257,8 +255,7 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     const Work work{
         {drawn.value * top, drawn.low * top, drawn.high * top + confirming}, sample.summary_s, static_cast<double>(best.size())};
     text += expected_text("", start_s, estimate.sweep_s, work, draw_costs(model, like, pause)) +
-            "unknown: how far the other plans lie above their lower bounds; they are assumed to behave like the plans drawn "
-            "here\n";
+            "assumption: the other plans lie as far above their lower bounds as the plans drawn here\n";
 }
 
 }  // namespace

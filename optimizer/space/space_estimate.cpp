@@ -188,7 +188,7 @@ std::string none_found_text(const SpaceEstimate& estimate)
     }
     for (const Rejected& rejected : estimate.rejected) {
         const std::string by = rejected.miss > 0.0 && rejected.reason == "out of memory"
-                                   ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9)
+                                   ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9)
                                    : "";
         text += fmt::format("\n  {}: {}", rejected.reason, grouped(rejected.count));
         text += rejected.nearest.empty() ? "" : fmt::format("; the closest plan{}: {}", by, rejected.nearest);

@@ -303,7 +303,7 @@ bool tunes_hardware(const Scenario& scenario)
                                         [](const HardwareParameter& parameter) { return parameter.continuous; });
     if (scenario.search.strategy == "nlopt" && !continuous) {
         throw InputError(
-            fmt::format("{}: strategy nlopt has nothing to tune: no [[knob]] has a range; write for example range = "
+            fmt::format("{}: strategy nlopt has no parameter to tune: no [[knob]] has a range; write for example range = "
                         "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
                         scenario.path));
     }

@@ -134,7 +134,7 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
             const bool bytes = rejected.miss > 0.0 &&
                                rejected.reason.starts_with(name(Reason::out_of_memory));  // other reasons have other units
             memory = memory || bytes;
-            const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
+            const std::string by = bytes ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);
         } else if (const auto example = broken.find(rejected.reason); example != broken.end()) {
             text += "; for example " + example->second;
@@ -142,7 +142,8 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
     }
     if (counts.infeasible > 0 && counts.not_plans > 0) {
         text += fmt::format(
-            "\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
+            "\n  duplicate or undefined (the same plan under other values, or a schedule that is undefined for its values): {} "
+            "({})",
             counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
@@ -150,8 +151,8 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
     }
     const std::string phase = later_phase(archive.rejected());
     return text + (phase.empty()
-                       ? "\ntry more choices in [space] that meet these rules"
-                       : "\ntry other numbers in [[phase]], " + phase + ", or more choices in [space] that meet its rules");
+                       ? "\ntry more values in [space] that satisfy these rules"
+                       : "\ntry other numbers in [[phase]], " + phase + ", or more values in [space] that satisfy its rules");
 }
 
 void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw InputError(infeasible_text(scenario, archive)); }
@@ -159,7 +160,7 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
 {
     return fmt::format(
-        "the last of [search] rungs has {} fleets, too few for upper confidence limits on {} feasible plans, so lower bounds "
+        "the last rung of [search] has {} fleets, too few for upper confidence limits on {} feasible plans, so lower bounds "
         "cannot exclude any plan; use {} fleets or more",
         top, feasible, needed);
 }

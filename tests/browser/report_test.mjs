@@ -345,7 +345,7 @@ const tests = {
         const page = await open(browser, urls.stopped);
         assert.match(await page.locator("#subtitle").textContent(), /provisional front of 2 plans/);
         for (const place of ["#summary-text", "#points-note"]) {
-            assert.match(await page.locator(place).textContent(), /Provisional: the search was stopped\..*which flatters/s, place);
+            assert.match(await page.locator(place).textContent(), /Provisional: the search was stopped.*estimates are optimistic/s, place);
         }
         assert.match(await page.locator("#front-text").textContent(), /not confirmed/);
         assert.match(await page.locator("#trust-text").textContent(), /none to confirm the front/);

@@ -90,9 +90,9 @@ class Calibrate(CliTest):
         self.write(operations(slow_gpu=1.3), "ops.csv")
         text = self.output("calibrate", "ops.csv")
         self.assertNotIn("# Slow:", text)
-        self.assertNotIn("no spread between workers", text)
+        self.assertNotIn("no significant differences between workers", text)
         self.write(operations(), "ops.csv")
-        self.assertIn("no spread between workers", self.output("calibrate", "ops.csv"))
+        self.assertIn("no significant differences between workers", self.output("calibrate", "ops.csv"))
 
     def test_what_a_trace_cannot_tell_stays_with_the_profile(self):
         self.write("step,dp,stage,op,mb_id,start_us,dur_us\n0,0,0,fwd,0,0,100\n", "ops.csv")
@@ -256,7 +256,7 @@ class Calibrate(CliTest):
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")
         self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))
-        self.assertIn("names 40 nodes, more than --nodes 39", self.refusal("calibrate", "outages.csv", "--nodes", 39))
+        self.assertIn("lists 40 nodes, more than --nodes 39", self.refusal("calibrate", "outages.csv", "--nodes", 39))
         self.assertIn("days apart, more than --days 3", self.refusal("calibrate", "outages.csv", "--nodes", 40, "--days", 3))
 
 

@@ -24,7 +24,7 @@ class RunnableBy(CliTest):
         for trainer in ("megatron", "bridge", "torchtitan"):
             self.output("search", "study.toml", "--out", "study.h5", "--force", "--runnable-by", trainer)
             self.assert_exports("study.h5", trainer)
-            self.assertIn(f"{trainer} cannot: ", self.output("report", "study.h5"))
+            self.assertIn(f"{trainer} cannot run it: ", self.output("report", "study.h5"))
 
     def test_it_only_removes_plans(self):
         """Of the same combinations; plans equal under another name are counted once either way."""

@@ -104,7 +104,7 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
     def test_refusals(self):
         for options, message in (
                 (("--only", "gem"), r"--only gem is not a kernel class.*\(did you mean 'gemm'\?\); choose from gemm, grouped_gemm, "),
-                (("--only", "site"), r"--only names nothing that varies"),
+                (("--only", "site"), r"--only selects nothing that varies"),
                 (("--draws", "1"), r"--draws 1 is not between 128 and 10000000; write for example --draws 4096"),
                 (("--faster", "0"), r"--faster 0 is not a percentage above 0"),
                 (("--faster", "nan"), r"--faster nan is not a percentage above 0"),

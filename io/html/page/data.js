@@ -40,8 +40,8 @@ for (const [s, study] of studies.entries()) {
 /// A stopped search: its front was not confirmed.
 const anyProvisional = studies.some((study) => study.provisional);
 const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((study) => study.provisional).map((study) => study.name).join(", ")})` : ""}: ` +
-    "the search was stopped. These are the best plans so far, estimated by the draws that selected them (which flatters them), some by few draws; " +
-    "the front is confirmed on fresh draws when the search has ended (prismopt resume).";
+    "the search was stopped, and these are the best plans so far. Their estimates are optimistic, because the same draws selected them; " +
+    "some rest on few draws. A complete search (prismopt resume) confirms its front on fresh draws.";
 
 /// Which figures are those of the first phase, in a study of several.
 function phasesText() {

@@ -133,7 +133,7 @@ function studySummary(study) {
     if (studies.length > 1) made.append(element("h3", {}, `${nameInFile(study)}: ${study.title}`));
     const first = best(study);
     if (first === null) {
-        made.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));
+        made.append(element("p", {}, "The front is empty: no plan was evaluated completely."));
         return made;
     }
     if (study.provisional) made.append(element("p", { class: "warning" }, provisionalText));

@@ -14,7 +14,7 @@ constexpr Range oversubscription_range{"oversubscription ratio: downlink over up
                                        "7"};
 constexpr Range loss_of_packets_range{"packet loss rate", 0, 1, "1e-5", Range::Ends::open_high};
 constexpr Range node_range{"node number", 0, 10'000'000, "3"};
-constexpr Range node_factor_range{"compute time of the node over that of a nominal node", 0.1, 100, "1.2"};
+constexpr Range node_factor_range{"compute time of the node relative to a nominal node", 0.1, 100, "1.2"};
 constexpr Range gradient_range{"bytes per gradient element in its reduction", 1, 8, "4"};
 constexpr Range loss_range{"memory traffic of the loss, in bytes per logit", 0, 1000, "24"};
 constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1", Range::Ends::open_high};

@@ -20,18 +20,19 @@ struct Parameter {
 };
 using Ends = Range::Ends;
 constexpr Parameter cv{"cv", {"standard deviation over mean", 0, 3, "0.02"}};
-constexpr Parameter shift{"shift", {"shortest duration over the mean", 0, 1, "0.9", Ends::open_high}};
+constexpr Parameter shift{"shift", {"shortest duration relative to the mean", 0, 1, "0.9", Ends::open_high}};
 constexpr Parameter degrees{"degrees_of_freedom", {"degrees of freedom, not necessarily an integer", 1, 1e6, "1.5"}};
-constexpr Parameter scale{"scale", {"scale of the distribution over its median", 0, 10, "0.02", Ends::open_low}};
+constexpr Parameter scale{"scale", {"scale of the distribution relative to its median", 0, 10, "0.02", Ends::open_low}};
 constexpr Parameter shape{"shape",
                           {"zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail", -1, 2, "0.2"}};
 constexpr Parameter tail_probability{"tail_probability", {"probability of the tail", 0, 0.5, "0.05", Ends::open_low}};
-constexpr Parameter tail_scale{"tail_scale", {"scale of the tail over the mean of the core", 0, 1000, "0.05", Ends::open_low}};
+constexpr Parameter tail_scale{"tail_scale",
+                               {"scale of the tail relative to the mean of the core", 0, 1000, "0.05", Ends::open_low}};
 constexpr Parameter weight{"weight", {"probability of the component", 0, 1, "0.1", Ends::open_low}};
 constexpr Parameter place{"at", {"location of the component; 1.5 is 50 % slower", 0, 1000, "1.5", Ends::open_low}};
 constexpr Range probability_range{"a probability", 0, 1, "0.01"};
 constexpr Range excess_range{"slowdown of the slow mode; 0.1 is 10 %", 0, 1000, "0.1", Ends::open_low};
-constexpr Range cap_range{"largest factor, over the family's mean or median", 1, 1e6, "20", Ends::open_low};
+constexpr Range cap_range{"largest factor relative to the family's mean or median", 1, 1e6, "20", Ends::open_low};
 constexpr Range duration_range{"a measured duration, in any unit", 0, 1e18, "1.02", Ends::open_low};
 
 double number(Table& table, const Parameter& parameter)

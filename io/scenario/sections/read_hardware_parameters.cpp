@@ -109,12 +109,12 @@ struct ParameterPrice {
 const Fields<ParameterPrice>& price_fields()
 {
     static const auto fields =
-        Fields<ParameterPrice>("price", "what an improvement costs")
-            .custom({"per", "size of the improvement over [cluster], in the unit of the parameter", in_quotes("100 GB/s"),
-                     value_shapes(false)},
+        Fields<ParameterPrice>("price", "price of an improvement")
+            .custom({"per", "amount of improvement over [cluster] that cost pays for, in the unit of the parameter",
+                     in_quotes("100 GB/s"), value_shapes(false)},
                     [](const Value& value, ParameterPrice& price, Keys) { price.per = si_of(price.target, value); })
             .required()
-            .quantity("cost", &ParameterPrice::cost, "0.10 USD/h", "increase of gpu_price for that improvement",
+            .quantity("cost", &ParameterPrice::cost, "0.10 USD/h", "increase of gpu_price for this amount of improvement",
                       Sign::zero_or_more)
             .required();
     return fields;

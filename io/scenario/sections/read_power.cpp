@@ -10,7 +10,7 @@ constexpr Range share_range{"share of the board's power limit that is drawn in t
 constexpr Range idle_range{
     "share of the board's power limit that is drawn while waiting: for a node, a restart or a checkpoint, or as a spare", 0, 1,
     "0.2"};
-constexpr Range pue_range{"power usage effectiveness: power of the facility over that of its computers", 1, 10, "1.1"};
+constexpr Range pue_range{"power usage effectiveness: power of the facility relative to that of its computers", 1, 10, "1.1"};
 
 }  // namespace
 

@@ -241,7 +241,7 @@ const Fields<ReliabilityReading>& reliability_fields()
                       "time that training stops for the snapshot of an asynchronous checkpoint", Sign::zero_or_more)
             .nested("memory_checkpoints", &ReliabilityReading::memory, memory_fields)
             .custom({"spares",
-                     "spare nodes that replace failed ones; default: always enough",
+                     "spare nodes that replace failed ones; default: unlimited",
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })

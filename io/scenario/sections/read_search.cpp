@@ -17,10 +17,13 @@ constexpr Range fleets_range{"number of fleets: random samples of GPUs", fleet_b
 constexpr Range evaluations_range{"maximum number of plans to sample", 1, 1'000'000'000, "5000"};
 constexpr Range tune_points_range{"number of front points at which hardware parameters are tuned", 1, 1000, "12"};
 constexpr Range tune_evaluations_range{"evaluations per tuning run", 10, 1'000'000, "200"};
-constexpr Range tune_fleets_range{"fleets (random samples of GPUs) per evaluation of a tuning run", 0, 1'000'000, "256"};
+constexpr Range tune_fleets_range{"fleets (random samples of GPUs) per evaluation of a tuning run; default: noise-free times", 0,
+                                  1'000'000, "256"};
 constexpr Range steps_range{"steps drawn per fleet", 1, 10'000, "2"};
-constexpr Range confidence_range{"simultaneous confidence level of the study", 0.5, 1, "0.95", Range::Ends::open_high};
-constexpr Range replicas_range{"data-parallel replicas simulated in full", 2, 100'000, "4"};
+constexpr Range confidence_range{"confidence level of the study, simultaneous for all comparisons", 0.5, 1, "0.95",
+                                 Range::Ends::open_high};
+constexpr Range replicas_range{"data-parallel replicas simulated operation by operation; the others are approximated", 2, 100'000,
+                               "4"};
 constexpr std::string_view rung_example = "{ fleets = 2048, steps = 2 }";
 
 int whole_blocks(const Value& value, const Range& range)
@@ -113,7 +116,7 @@ std::vector<std::string> read_objectives(Table table, Seconds& deadline)
 const SectionTable& objectives_table()
 {
     static const SectionTable table = [] {
-        SectionTable section("[objectives]", "what the search minimises");
+        SectionTable section("[objectives]", "objectives of the search");
         section.add({"minimise",
                      "objectives to minimise, in this order",
                      objectives_example,
@@ -138,7 +141,7 @@ const Fields<SearchSettings>& search_fields()
     ValueShape ladder = rung;
     ladder.list = true;
     static const auto fields =
-        Fields<SearchSettings>("[search]", "how the space is searched; the defaults suit most studies")
+        Fields<SearchSettings>("[search]", "settings of the search; the defaults suit most studies")
             .custom({"strategy",
                      "search strategy",
                      in_quotes("exact"),
@@ -153,7 +156,7 @@ const Fields<SearchSettings>& search_fields()
             .custom(
                 {"rungs",
                  "rungs of successive halving: fleets (random samples of GPUs) and steps drawn per fleet; by default, an exact "
-                 "search raises the fleets of the last rung to what the confidence limits of its objectives need, at most 16384",
+                 "search increases the fleets of the last rung to at most 16384 if its confidence limits need more",
                  "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
                  {ladder}},
                 [](const Value& value, SearchSettings& search, Keys) {
@@ -169,7 +172,7 @@ const Fields<SearchSettings>& search_fields()
             .quantity("gpu_price_limit", &SearchSettings::gpu_price_limit, "4 USD/h",
                       "price per GPU-hour above which hardware variants are excluded")
             .custom({"runnable_by",
-                     "trainer; only plans that it can run are searched",
+                     "search only plans that this training framework can run",
                      in_quotes("megatron"),
                      {choice_shape(trainer_names)}},
                     [](const Value& value, SearchSettings& search, Keys) {

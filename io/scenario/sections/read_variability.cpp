@@ -20,7 +20,8 @@ void refuse_far_cap(const Value& value, const Distribution& distribution)
 const Fields<Variability>& residual_fields(bool of_catalog)
 {
     const auto made = [](bool catalog) {
-        Fields<Variability> fields("residual", "one distribution per kernel class; a class without one inherits its parent's");
+        Fields<Variability> fields(
+            "residual", "one distribution per kernel class; a class without a distribution inherits that of its parent");
         for (const KernelClassRow& row : kernel_class_rows) {
             const bool outer = row.within == row.kernel;
             fields.custom({std::string(row.name),

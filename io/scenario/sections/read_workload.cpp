@@ -16,7 +16,7 @@ namespace prismopt {
 namespace {
 
 constexpr Range layers_range{"transformer layers", 1, 10'000, "96"};
-constexpr Range hidden_range{"the hidden size", 1, 1'000'000, "12288"};
+constexpr Range hidden_range{"hidden size", 1, 1'000'000, "12288"};
 constexpr Range heads_range{"attention heads", 1, 10'000, "96"};
 constexpr Range kv_heads_range{"key/value heads; equal to heads without grouped-query attention", 1, 10'000, "8"};
 constexpr Range feed_forward_range{"intermediate size of the MLP", 1, 10'000'000, "49152"};
@@ -25,10 +25,12 @@ constexpr Range active_range{"experts per token (top-k)", 1, 100'000, "2"};
 constexpr Range expert_size_range{"intermediate size of an expert", 1, 10'000'000, "14336"};
 constexpr Range shared_range{"intermediate size of all shared experts together", 1, 10'000'000, "2048"};
 constexpr Range dense_layers_range{"number of leading layers with a dense MLP", 1, 10'000, "3"};
-constexpr Range every_range{"after the dense layers, the last of every so many layers has experts", 1, 10'000, "2"};
-constexpr Range capacity_range{
-    "capacity factor: tokens beyond so many times the mean of an expert are dropped; default: none are", 1, 1000, "1.25"};
-constexpr Range imbalance_range{"load imbalance: tokens of the busiest expert-parallel rank over the mean", 1, 1000, "1.2"};
+constexpr Range every_range{"period of layers with experts: after the dense layers, the last layer of each period has experts", 1,
+                            10'000, "2"};
+constexpr Range capacity_range{"capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none",
+                               1, 1000, "1.25"};
+constexpr Range imbalance_range{"load imbalance: tokens of the busiest expert-parallel rank relative to the mean", 1, 1000,
+                                "1.2"};
 constexpr Range vocabulary_range{"vocabulary size", 1, 100'000'000, "51200"};
 
 /// What a file says of a network, in whichever way: by the keys of a decoder whose layers are alike, or by layers made of blocks.
@@ -127,7 +129,7 @@ struct RunKeys {
 
 const Fields<RunKeys>& run_fields()
 {
-    static const auto fields = Fields<RunKeys>("layers", "a run of layers")
+    static const auto fields = Fields<RunKeys>("layers", "consecutive layers")
                                    .text("layer", &RunKeys::layer, "dense", "kind of layer")
                                    .text("pattern", &RunKeys::pattern, "SF",
                                          "layers in order, one character each: names of layer kinds with a single character")
@@ -368,7 +370,7 @@ const Fields<NetworkReading>& reading_fields()
             .choice("norms", of(&Workload::norms), "pre",
                     "where blocks normalise: their input (pre), their output (post), or both (sandwich)")
             .flag("tied_embedding", of(&Workload::tied_embedding), "whether input and output embedding share their weights")
-            .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved (GPT-3 era runs)")
+            .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved for the backward pass (GPT-3 era runs)")
             .choice("precision", of(&Workload::precision), "bf16",
                     "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, else 16")
             .custom({"layer", "kinds of layers, by name",

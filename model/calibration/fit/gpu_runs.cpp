@@ -260,7 +260,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
         add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
     } else if (parts.told()) {
         result.distributions.push_back(
-            {"node", constant_distribution("no spread between nodes beyond chance; the rest is included in gpu" + from)});
+            {"node", constant_distribution("no significant differences between nodes; gpu includes the remaining ones" + from)});
     }
     std::vector<double> rests;
     for (const Gpu& gpu : gpus) {

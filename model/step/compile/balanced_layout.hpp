@@ -20,7 +20,7 @@ namespace prismopt {
 /// One chunk per stage: optimal up to rounding (1e-7 of a stage). Several chunks per stage: no worse than the splits `layers` and
 /// `slots`, but not always optimal.
 ///
-/// Leaves out: transfers between stages, factors of known nodes, and what a stage does once per step (reduction of gradients,
+/// Not modelled: transfers between stages, factors of known nodes, and what a stage does once per step (reduction of gradients,
 /// update). Infeasible if the network has fewer parts than chunks.
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
                                                              const ParallelPlan& plan, const Accelerator& accelerator,

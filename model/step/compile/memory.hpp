@@ -39,7 +39,7 @@ private:
 /// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
 /// except those of the layer in work and the next one; states of routed experts are divided by the GPUs that hold the same
 /// experts. Offloaded states are in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari
-/// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Leaves out: fragmentation beyond
+/// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Not modelled: fragmentation beyond
 /// Accelerator::memory_reserved.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
                                        const Accelerator& accelerator, const OptimizerSettings& optimizer);

@@ -7,7 +7,7 @@
 namespace prismopt {
 
 /// Exchange in b buckets, of which one has nothing to hide behind. The collective varies by its distribution and regimes, the
-/// compute beside it by the factors of the whole job (site, step). Leaves out: a slow GPU, stage or microbatch hides more.
+/// compute beside it by the factors of the whole job (site, step). Not modelled: a slow GPU, stage or microbatch hides more.
 /// docs/methods/collectives.md.
 struct Exchange {
     float seconds = 0.0F;     // mean, of all buckets

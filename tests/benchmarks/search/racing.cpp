@@ -174,10 +174,8 @@ std::string racing_text()
     text += top_ten_row(shipped + "gpt3-175b-64-a100.toml", 21, "");
     text +=
         "\nHypervolume of the set that a strategy returns, by held-out draws of all plans, as a share of the best that these "
-        "draws "
-        "know. The best known was itself chosen by these draws, so it flatters itself and the shares are lower bounds. Rungs of "
-        "64 "
-        "to 512 fleets.\n\n"
+        "draws know. The best known was itself chosen by these draws, so it is optimistic and the shares are lower bounds. Rungs "
+        "of 64 to 512 fleets.\n\n"
         "| scenario | strategy | draws | returned | share of the best known |\n|---|---|---|---|---|\n";
     text += returned_rows(here + "gpt-22b.toml");
     text += returned_rows(llama);

@@ -120,9 +120,9 @@ TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
 TEST(ScenarioRefuses, NumbersOutOfRange)
 {
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = 1.0"),
-              "headroom = 1.0 is not in [0, 1) (the share of memory that must stay free); write for example 0.05");
+              "headroom = 1.0 is not in [0, 1) (share of the GPU memory that must stay free); write for example 0.05");
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = nan"),
-              "headroom = nan is not in [0, 1) (the share of memory that must stay free); write for example 0.05");
+              "headroom = nan is not in [0, 1) (share of the GPU memory that must stay free); write for example 0.05");
     EXPECT_EQ(refusal("seed = 7", "seed = -1"),
               "seed = -1 is not in [0, 9.2e+18] (the seed of all random numbers); write for example 1");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 0"),
@@ -308,7 +308,7 @@ TEST(ScenarioRefuses, BadDistributions)
     EXPECT_EQ(refusal("values = [1.0, 2, 3.5]", "values = [1.0, 0]"),
               "values = 0 is not in (0, 1e+18] (a measured duration, in any unit); write for example 1.02");
     EXPECT_EQ(refusal("cap = 5", "cap = 1"),
-              "cap = 1 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
+              "cap = 1 is not in (1, 1000000] (largest factor relative to the family's mean or median); write for example 20");
 }
 
 /// What is said to the distribution of a node with these keys.
@@ -334,12 +334,12 @@ TEST(ScenarioRefuses, BadParametersOfFamilies)
     EXPECT_EQ(distribution_refusal("family = \"student-t\", scale = 0.1"),
               "[node] has no 'degrees_of_freedom' (this key is required); add degrees_of_freedom = 1.5");
     EXPECT_EQ(distribution_refusal("family = \"gev\", shape = 0.1, scale = -0.5"),
-              "scale = -0.5 is not in (0, 10] (scale of the distribution over its median); write for example 0.02");
+              "scale = -0.5 is not in (0, 10] (scale of the distribution relative to its median); write for example 0.02");
     EXPECT_EQ(distribution_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
               "shape = 2.5 is not in [-1, 2] (zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail); "
               "write for example 0.2");
     EXPECT_EQ(distribution_refusal("family = \"shifted-gamma\", cv = 0.1, shift = 1.0"),
-              "shift = 1.0 is not in [0, 1) (shortest duration over the mean); write for example 0.9");
+              "shift = 1.0 is not in [0, 1) (shortest duration relative to the mean); write for example 0.9");
     EXPECT_EQ(distribution_refusal("family = \"gamma\", cv = 0.1, shift = 0.5"),
               "shift = 0.5 does not belong to the family \"gamma\" ('shift' is for shifted-gamma); remove it or write family = "
               "\"shifted-gamma\"");
@@ -392,7 +392,7 @@ TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
     EXPECT_EQ(distribution_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.8, slow_excess = 1.0, cap = 2"),
               "accepted");
     EXPECT_EQ(distribution_refusal("family = \"normal\", cv = 0.1, cap = 0.75"),
-              "cap = 0.75 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
+              "cap = 0.75 is not in (1, 1000000] (largest factor relative to the family's mean or median); write for example 20");
     EXPECT_EQ(distribution_refusal("family = \"empirical\", values = [0.001, 1, 1, 1], cap = 1.2"),
               "cap = 1.2 cuts off too much (65 % of the distribution lies beyond it); write for example cap = 2");
 }
@@ -483,7 +483,8 @@ TEST(ScenarioRefuses, BadSearchSettings)
     EXPECT_EQ(refusal("fleets = 256, steps = 2", "fleets = 256, steps = 4"),
               "steps = 4 differs from the previous rung (a rung extends the draws of the previous one); write 2");
     EXPECT_EQ(refusal("confirm = {", "confidence = 1.0\nconfirm = {"),
-              "confidence = 1.0 is not in [0.5, 1) (simultaneous confidence level of the study); write for example 0.95");
+              "confidence = 1.0 is not in [0.5, 1) (confidence level of the study, simultaneous for all comparisons); write for "
+              "example 0.95");
     EXPECT_EQ(refusal("\"cost\"]", "\"training_time_p99\"]"),
               "minimise = \"training_time_p99\" is listed twice (each objective counts once); remove one of the two");
 }

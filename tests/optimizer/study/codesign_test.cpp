@@ -107,7 +107,7 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
                 ThrowsMessage<InputError>(HasSubstr("no combination of [[knob]] values is possible")));
     EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT([] { tunes_hardware(with_hardware_parameters("strategy = \"nlopt\"", groups)); },
-                ThrowsMessage<InputError>(HasSubstr("nothing to tune")));
+                ThrowsMessage<InputError>(HasSubstr("no parameter to tune")));
 }
 
 /// Tuned hardware widens the grid's front, and a fine grid finds nothing much better.
