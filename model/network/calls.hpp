@@ -51,7 +51,7 @@ struct CollectiveCall {
         tokens,  // an all-to-all of token copies
         ring     // an all-gather as transfers between neighbours
     };
-    enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // what hides it
+    enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // compute that hides it
     Way way = Way::collective;
     Collective kind = Collective::all_gather;
     double bytes = 0.0;        // for 16-bit numbers

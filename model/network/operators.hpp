@@ -1,7 +1,7 @@
 #pragma once
 
-/// Operators, the smallest parts of a network. Each states once, for a shape and degrees of parallelism: its kernels and
-/// messages, its adjoint, its parameters, and what it saves for the backward pass. All else is derived from lists of operators
+/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its kernels and messages, its
+/// adjoint, its parameters, and the tensors saved for the backward pass. All else is derived from lists of operators
 /// (model/network/passes.hpp). Formulas: docs/methods/network-model.md.
 ///
 /// Order of tensor-parallel collectives: Shoeybi et al., arXiv 1909.08053, section 3, and Korthikanti et al., arXiv 2205.05198,
@@ -247,7 +247,7 @@ struct Lookup {
     Kept kept(const Extent& e) const;
 };
 
-/// Sums of rows of many embedding tables, sharded over an expert-parallel group: indices go to the rows, sums come back (Naumov
+/// Sums of rows of many embedding tables, sharded over an expert-parallel group, which exchanges indices and sums (Naumov
 /// et al., arXiv 1906.00091; MAD-Max, arXiv 2310.02784).
 struct Tables {
     double tables = 0.0;

@@ -91,11 +91,11 @@ void copy_common_keys(const From& from, To& to)
     to.precision = from.precision;
 }
 
-/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary positions, the others
-/// the reverse.
+/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary positions; the others
+/// have rotary positions and no biases.
 Workload workload_of(const Transformer& transformer);
-/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Multi-token prediction modules are left
-/// out.
+/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Ignores multi-token prediction
+/// modules.
 std::optional<Transformer> transformer_of(const Workload& workload);
 
 }  // namespace prismopt

@@ -24,7 +24,7 @@ NoiseTables tables_of(const Scenario& scenario);
 /// Tables for one plan, in all phases.
 NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan);
 
-/// Everything that a rank needs to evaluate points; identical on all ranks. The scenario must outlive it.
+/// Input of the evaluation of points; identical on all ranks. The scenario must outlive it.
 struct StudyModel {
     explicit StudyModel(const Scenario& of) : StudyModel(of, tables_of(of)) {}
     /// `tables`: from tables_of() on another rank, so that all ranks have the same bits.
@@ -41,7 +41,7 @@ struct StudyModel {
     /// Objectives from a prediction with so many fleets. Confidence limits of means at level `safe` are infinite if the
     /// distributions are too skewed for that number.
     std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
-    /// Confidence of the limits of this job: parts of a space share the error probability of the study.
+    /// Confidence level of this job: the parts of a space share the error probability of the study.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };
 
