@@ -86,7 +86,7 @@ private:
     std::vector<SweepRange> ranges_;
     bool started_ = false;
     std::size_t swept_ = 0;             // ranges answered
-    std::vector<Sweep> withheld_;       // sweeps with unreturned points that no limit excludes so far; those points only
+    std::vector<Sweep> withheld_;       // sweeps with unreturned points that no limit excludes; their returned points removed
     std::vector<std::uint64_t> known_;  // during repeated sweeps: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
 
