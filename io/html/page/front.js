@@ -1,4 +1,4 @@
-// The front over two quantities, a third as colour.
+// The front as a scatter plot of two quantities, with a third as colour.
 
 const frontChoice = { x: null, y: null, colour: null };
 let keyboardAt = -1; // index in points
@@ -124,7 +124,7 @@ function frontSeries(study, x, y, colour, units) {
     });
     return {
         id: `front${s}`, name: studies.length > 1 ? `front of ${study.name}` : "front", type: "scatter", data, symbol: studyStyle(study).symbol,
-        itemStyle: { color: studyStyle(study).color }, // of the legend: marks have the third quantity's
+        itemStyle: { color: studyStyle(study).color }, // for the legend; marks have the colour of the third quantity
         z: 5, cursor: "pointer", tooltip: { formatter: (event) => frontTip(points[event.data.at]) },
     };
 }
