@@ -81,7 +81,7 @@ struct Linear {
     Place tokens = Place::sequence;  // with Split::none
     bool bias = false;
     bool keeps_input = true;  // false: another operator saves the same tensor
-    bool wide = false;        // at least 16 bits, whatever the precision of the other products
+    bool wide = false;        // at least 16 bits, for any precision of the other products
     bool tied = false;        // W belongs to another operator
     bool counted = true;      // false: W is counted by another operator of the same layer
     bool alone = true;        // false: a parallel branch gathers its input, or sums its result
@@ -286,7 +286,7 @@ struct Loss {
     Kept kept(const Extent& e) const;
 };
 
-/// Exchange of tokens with experts, before or after them; both are alike.
+/// Exchange of tokens with experts, before or after them; the costs are equal.
 struct TokenExchange {
     enum class Group { experts, expert_tensor };
     Group group = Group::experts;

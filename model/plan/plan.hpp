@@ -48,7 +48,7 @@ constexpr const ScheduleFacts& facts_of(Schedule schedule)
     return *std::find_if(schedule_facts.begin(), schedule_facts.end(),
                          [schedule](const ScheduleFacts& of) { return of.schedule == schedule; });
 }
-/// Returns whether the schedule is defined for so many chunks per pipeline rank.
+/// Returns whether the schedule is defined for this number of chunks per pipeline rank.
 bool runs_chunks(Schedule schedule, int chunks);
 /// Returns the number of parts into which the network is divided over `stages` of `chunks` each.
 int network_parts(Schedule schedule, int stages, int chunks);

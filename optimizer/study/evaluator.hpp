@@ -38,7 +38,7 @@ struct StudyModel {
     double skewness = 0.0;      // of its most skewed distribution
 
     SamplerOptions sampler(Purpose purpose) const;
-    /// Objectives from a prediction with so many fleets. Confidence limits of means at level `safe` are infinite if the
+    /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `safe` are infinite if the
     /// distributions are too skewed for that number.
     std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
     /// Confidence level of this job: the parts of a space share the error probability of the study.
@@ -86,7 +86,7 @@ public:
     /// Sets the number of points compared: simultaneous limits hold for all of them, at every rung and for every objective
     /// (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Fleets that the top rung needs for finite upper limits of every objective with so many points; fewer exclude nothing.
+    /// Fleets that the top rung needs for finite upper limits of every objective with this number of points; fewer exclude nothing.
     int fleets_for_limits(std::uint64_t points) const;
     /// Call before anything is drawn.
     void set_top_fleets(int fleets) { rungs_.back().fleets = fleets; }
