@@ -22,7 +22,7 @@ function startFront() {
     }
     for (const id of ["front-log", "front-cloud", "front-all"]) document.getElementById(id).addEventListener("change", () => redraw("front-chart"));
     document.getElementById("front-text").textContent = anyProvisional ? "Each mark is one of the best plans so far, not confirmed."
-        : "Each mark is a plan that no other plan beats in every objective.";
+        : "Each mark is a plan that no other plan dominates.";
     const entry = makeChart("front-chart", "Pareto front", frontOption);
     if (!entry.chart) return;
     entry.chart.on("click", (event) => {
