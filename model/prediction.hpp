@@ -57,7 +57,7 @@ struct RunOutlook {
     Estimate carbon_kg;
 };
 
-/// All that is predicted for one plan.
+/// Prediction for one plan.
 struct Prediction {
     std::optional<Infeasible> infeasible;  // if set, only `memory` may be filled
     std::uint64_t draws = 0;               // number of step draws

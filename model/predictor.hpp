@@ -18,8 +18,8 @@
 
 namespace prismopt {
 
-/// Everything that plans are evaluated against in a study: of a Scenario, which states choices, one network and one hardware variant,
-/// with distributions as tables.
+/// Input of the evaluation of plans: one network and one hardware variant of a Scenario, which may have several, with distributions as
+/// tables.
 struct Problem {
     Workload workload;
     std::vector<Phase> phases;

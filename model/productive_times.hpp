@@ -33,8 +33,8 @@ struct ProductiveTimes {
     double deviation_at(double probability) const;
 };
 
-/// Computes productive times from fleets with `steps` draws each. With one step per fleet the noise is unknown, and times are
-/// taken as drawn.
+/// Computes productive times from fleets with `steps` draws each. With one step per fleet, the noise is unknown and times are
+/// not corrected.
 ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps);
 
 /// Returns the fraction of the productive time of each phase, [phase], by mean step times.

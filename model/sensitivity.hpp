@@ -54,8 +54,8 @@ struct Term {
     const Consequence* consequence;
 };
 /// Returns the sum of weight * consequence: weights 1 and -1 for a difference; 1, -1, -1 and 1 for an interaction. Limits by the
-/// jackknife over sections of the shared draws; infinite with fewer than 512 fleets. They miss a slow mode as rare as the
-/// quantile is deep.
+/// jackknife over sections of the shared draws; infinite with fewer than 512 fleets. They do
+/// not cover slow modes that are as rare as the tail probability of the quantile.
 Estimate combined(std::initializer_list<Term> terms, Figure figure, const Confidence& confidence = {});
 
 /// Returns the kernel classes that the plan uses: those whose slowdown lengthens its noise-free step. The plan must be feasible.

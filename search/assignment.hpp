@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// An assignment, [position]: kind of the item on the position. Items of one kind are alike.
+/// An assignment, [position]: kind of the item on the position. Items of one kind are interchangeable.
 using Assignment = std::vector<int>;
 
 struct AssignmentProblem {

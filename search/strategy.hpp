@@ -46,7 +46,7 @@ struct Sweep {
     std::vector<Rejected> rejected;
     std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
     std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
-    std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
+    std::vector<std::vector<double>> floor = {};  // each point not returned is dominated by or equal to one of these
 };
 
 struct Evaluation {

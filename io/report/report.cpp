@@ -188,7 +188,7 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
         return "";
     }
     const auto with_error = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
-    return fmt::format("  deadline        missed after {} with probability {} if the model is exact{}\n",
+    return fmt::format("  deadline        missed after {} with probability {} assuming the model is exact{}\n",
                        time_text(notes.deadline.si), probability_text(risk),
                        with_error ? "; " + deadline_risk_text(*with_error) : "");
 }

@@ -47,7 +47,7 @@ struct SearchSettings {
     std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
     int tune_points = 12;              // front points at which the strategy nlopt tunes hardware parameters
     int tune_evaluations = 200;        // per tuning run
-    int tune_fleets = 0;               // tune on the average of so many fleets; 0: on the noise-free model
+    int tune_fleets = 0;               // fleets per evaluation of a tuning run; 0: noise-free times
 };
 
 struct Scenario {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Estimates with confidence intervals: all that the search and the reports see of the sampling. docs/methods/intervals.md.
+/// Estimates with confidence intervals, the interface of the sampling to searches and reports. docs/methods/intervals.md.
 
 #include <cstdint>
 #include <limits>
@@ -47,7 +47,7 @@ inline constexpr std::size_t least_blocks = 16;
 ///
 /// Limits are order statistics whose ranks come from the binomial distribution of n / deff independent draws, with deff the
 /// measured design effect of the clusters (1 for size = 1, where the interval is exact). Source: Woodruff, J. Am. Stat. Assoc. 47
-/// (1952) 635-646. Limits that the number of draws cannot support are infinite. With 16 blocks and more the reported limits
+/// (1952) 635-646. Limits are infinite if there are too few draws. With 16 or more blocks, the reported limits
 /// include the gain of stratification; the simultaneous limits never do.
 Estimate quantile_estimate(std::span<const double> draws, const Clusters& clusters, double probability,
                            const Confidence& confidence);
@@ -56,8 +56,8 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 /// With 16 blocks and more the reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
-/// Returns the number of clusters from which Student's t limits of a mean miss it at most twice as often as promised, for cluster
-/// means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003)
+/// Returns the number of clusters from which the error probability of Student's t limits of a mean is at most twice the nominal one,
+/// for cluster means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003)
 /// 2167-2215.
 double clusters_for_mean_limits(double skewness, double level);
 

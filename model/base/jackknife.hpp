@@ -13,7 +13,7 @@ namespace prismopt {
 
 /// Harrell-Davis quantiles: means of order statistics weighted by a beta distribution about the quantile's rank.
 ///
-/// Their changes on shared draws are means over all draws near the quantile, so they are known better than changes of one order
+/// Their changes on shared draws average over all draws near the quantile, so they are more precise than changes of one order
 /// statistic, and the jackknife estimates their error. Source: Harrell and Davis, Biometrika 69 (1982) 635-640.
 class SmoothQuantiles {
 public:
@@ -30,7 +30,7 @@ private:
     std::vector<Weights> weights_;  // [probability]
 };
 
-/// Division of draws into sections of whole blocks, each left out in turn by the jackknife.
+/// Division of draws into sections of whole blocks; the jackknife omits each section in turn.
 struct Sections {
     std::size_t count = 0;  // 0: too few draws
     std::size_t size = 0;   // draws per section

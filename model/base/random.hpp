@@ -1,9 +1,9 @@
 #pragma once
 
-/// Random numbers keyed by event: a number is a function of the event that it belongs to, never of who computes it or when.
+/// Random numbers keyed by event: a number is a function of its event, independent of the rank or thread that computes it and of the time.
 ///
 /// Generator: Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), keyed by the seed. The 128-bit
-/// counter names the event; the four output words serve the uses that share an event. docs/methods/sampling.md.
+/// counter names the event; up to four uses share the four output words of an event. docs/methods/sampling.md.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Stream : std::uint8_t {
     gpu,             // spatial factor of a tensor-parallel group of GPUs, by fleet
     node,            // spatial factor of a node, by fleet
     site,            // spatial factor of the whole fleet
-    common,          // step-common regimes: word 0 compute, word 1 communication
+    common,          // per-step factors: word 0 compute, word 1 communication
     stage,           // by step, replica and stage
     microbatch,      // by step, replica and microbatch
     residual,        // by op (replica: its rank among those simulated): word 0 compute, 1 collectives inside, 2 transfer to it
@@ -24,11 +24,11 @@ enum class Stream : std::uint8_t {
     failure,         // gaps between failures, by history, part and failure; kind 1 + cause: first gaps of causes after the first
     strata,          // by block of fleets: assignment of a stratified stream's strata; kind: the stream
     strategy,        // choices of a search strategy; fleet: the choice, event: its number
-    repair,          // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory are left
+    repair,          // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
     node_rate,       // sum of the nodes' failure rates, by fleet
     failing_node,    // the node of a failure, by history and failure
     drift,           // of the speed of a whole run, by fleet
-    tier,            // regime of a network tier, by step; event: four tiers
+    tier,            // per-step factor of a network tier; event: four tiers
     calibration      // donors of measured durations, by draw and microbatch
 };
 

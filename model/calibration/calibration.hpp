@@ -1,6 +1,6 @@
 #pragma once
 
-/// Calibration: distributions for a scenario from a job's traces, and their basis. docs/methods/calibration.md.
+/// Calibration: fits the distributions of a scenario to the traces of a job. docs/methods/calibration.md.
 
 #include "model/calibration/fit/drift_fit.hpp"
 #include "model/calibration/fit/fit_distribution.hpp"
@@ -25,7 +25,7 @@ inline std::string residual_key(KernelClass kernel)
     return key.append(name(kernel));
 }
 
-/// A key without a fitted distribution: the scenario's profile stays.
+/// A key without a fitted distribution: that of the scenario's profile stays.
 struct LeftToProfile {
     std::string key;
     std::string reason;
@@ -59,7 +59,7 @@ struct Calibration {
 /// Returns whether too few of the recorded steps have the usual operations to decompose the variance of compute.
 bool few_steps(const Calibration& calibration);
 
-/// Adds a distribution. Of two with the same key the one from more values stays, and its source names the other.
+/// Adds a distribution. Of two with the same key, keeps the one with more values; its source names the other.
 void add_distribution(Calibration& calibration, const CalibratedDistribution& distribution);
 
 /// Calibrates from a trace that is sorted by start and has no problems(). Very long traces are thinned, steps last

@@ -15,8 +15,8 @@
 
 namespace prismopt {
 
-/// Largest cap of the distributions of kernels and operations (Distribution::cap). Beyond it one grid cell is half a mean wide or more,
-/// and draws fall below zero. Up to it the mean of draws is that of the distribution (tested).
+/// Largest cap of the distributions of kernels and operations (Distribution::cap). With a larger cap, one grid cell is at least half a mean
+/// wide, and draws become negative. Up to this cap, the mean of draws is that of the distribution (tested).
 inline constexpr double farthest_cap_of_ops = 1000.0;
 
 /// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward and backward pass,
@@ -53,7 +53,7 @@ struct ComposedPass {
 ///
 /// p50 to p99.9 are within 0.02 % of exact transforms for lognormal and gamma kernels of cv 1 to 100 %
 /// (tests/model/distribution/chain_distribution_test.cpp). Limit: several percent at jumps, if few kernels whose distributions have atoms
-/// (a constant with a slow mode, a pool of few values) meet before a barrier; mean and deviation are kept.
+/// (a constant with a slow mode, a pool of few values) precede a barrier; mean and deviation are kept.
 class ChainDistributions {
 public:
     /// `residual` and the costs that passes refer to must outlive this object: costs are identified by their addresses.

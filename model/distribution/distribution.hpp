@@ -83,8 +83,8 @@ struct FamilyFunctions {
 /// Returns the functions of a family. Throws std::domain_error if a parameter is outside its range.
 FamilyFunctions functions_of(const Family& family);
 
-/// Slow mode: with `probability` the factor is drawn around (1 + excess) instead of 1, as for a rare slow GPU or link. Short for
-/// a mixture of the family with itself, stretched.
+/// Slow mode: with `probability` the factor is drawn around (1 + excess) instead of 1, as for a rare slow GPU or link. Equivalent
+/// to a mixture of the family with itself, stretched.
 struct SlowMode {
     double probability = 0.0;
     double excess = 0.0;
@@ -101,8 +101,8 @@ struct Distribution {
 /// Quantile function of a distribution, truncated and then normalised.
 ///
 /// X is drawn conditional on 0 < X <= cap, factors below 1e-3 are raised to 1e-3, and the result is divided by its mean.
-/// Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that a watchdog ends is a failure,
-/// not a duration.
+/// Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that a watchdog ends counts as a
+/// failure, not as a duration.
 class DistributionQuantile {
 public:
     /// Throws std::domain_error if a parameter is outside its range, or if less than 1e-6 of the distribution lies within the

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Persistent factor of a group of unequal GPUs that meets at barriers. docs/methods/composition-of-distributions.md.
+/// Persistent factor of a group of unequal GPUs that synchronise at barriers. docs/methods/composition-of-distributions.md.
 
 #include "model/distribution/quantile_table.hpp"
 

@@ -43,8 +43,8 @@ const Distribution& distribution_of(const NoiseSource& source, const Variability
 /// Returns the tables with the source's distribution replaced by its mean, one. All else is unchanged.
 NoiseTables without(NoiseTables tables, const NoiseSource& source);
 
-/// Returns whether the source acts through a plan's graph or its summary alone, so that steps without it are drawn from the same
-/// tables and share their draws.
+/// Returns whether the source acts through a plan's graph or its summary alone, so that steps without it use the same
+/// tables and draws.
 bool is_of_graph(const NoiseSource& source);
 
 }  // namespace prismopt

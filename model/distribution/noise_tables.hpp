@@ -43,7 +43,7 @@ struct NoiseTables {
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
     QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
     QuantileTable exponential;        // mean one: gaps between failures
-    std::vector<QuantileTable> tier;  // [tier]: regime of all that crosses it in a step; empty if no tier varies
+    std::vector<QuantileTable> tier;  // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies
     /// Quantiles of the factor of the whole step at step_node_probabilities(); integrated, never drawn.
     std::vector<double> common_step;
     bool step_varies = false;
@@ -57,7 +57,7 @@ struct NoiseTables {
     bool p2p_is_smooth = false;
 
     /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half, and symmetric above.
-    /// Between nodes a quantile function is taken as linear; a normal distribution's is, to 3e-4 of its deviation.
+    /// Between nodes, quantile functions are interpolated linearly; for a normal distribution, the error is 3e-4 of its deviation.
     static std::vector<TailProbability> step_node_probabilities();
     /// Returns the index of the standard distribution with the nearest skewness.
     static int standard_index(double skewness);
@@ -78,13 +78,13 @@ inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_
                                                                {KernelClass::dp_reduce_scatter, &NoiseTables::dp_reduce_scatter},
                                                                {KernelClass::dp_all_reduce, &NoiseTables::dp_all_reduce}}};
 
-/// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose regimes may vary
+/// Builds the tables for these tensor-parallel degrees. `tiers`: tiers of the network, whose per-step factors may vary
 /// (NetworkTier::regime).
 ///
 /// The factor of a tensor-parallel group of n unequal GPUs with persistent factors S_i (distribution `gpu`) is
 ///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i]   at x = Q_S(u^(1/n)),
-/// with R_i the residual of a segment between two barriers, taken lognormal. One draw for the group; exact in the tail where one
-/// slow GPU decides. Leaves out the spread of E[max | S] at equal max S (second order).
+/// with R_i the residual of a segment between two barriers, assumed lognormal. One draw for the group; exact in the tail where one
+/// slow GPU decides. Not modelled: the variation of E[max | S] at equal max S (second order).
 /// docs/methods/composition-of-distributions.md.
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
 

@@ -43,8 +43,8 @@ struct Variability {
 /// Returns the residual distribution of the class, or of its nearest ancestor that has one; constant if none has.
 const Distribution& residual_distribution(const Variability& variability, KernelClass kernel);
 
-/// Returns whether this quantile of every distribution is at least its mean. If not (a very slow rare mode), a step's quantile
-/// may lie below its mean, and a lower bound of the mean does not hold for it.
+/// Returns whether this quantile of every distribution is at least its mean. If not (a very slow rare mode), a
+/// quantile of the step may lie below its mean, and a lower bound of the mean is not a lower bound of the quantile.
 bool quantiles_reach_means(const Variability& variability, double probability);
 
 /// Returns the skewness of the most skewed distribution: third central moment over variance^1.5; zero if nothing varies.

@@ -34,12 +34,12 @@ struct CollectiveTime {
 };
 
 /// Returns the time of the fastest algorithm for the group, as NCCL's tuner does. `message`: the whole vector, in bytes (input of
-/// an all-reduce or a reduce-scatter, output of an all-gather; what one member sends and keeps in an all-to-all).
+/// an all-reduce or a reduce-scatter, output of an all-gather; bytes that one member sends and keeps in an all-to-all).
 ///
 ///     ring           (k-1) steps of S/k, twice that for all-reduce; the slowest edge sets the pace
 ///     tree           all-reduce: double binary tree
 ///     hierarchical   rings inside the units of the first tier, then rings between units; the same across circuits
-///     in_network     all-reduce inside one innermost unit, added by its switches
+///     in_network     all-reduce inside one innermost unit, summed in its switches
 ///     direct         all-to-all: S/k to each other member; the slowest tier sets the pace
 ///
 /// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums in
@@ -48,14 +48,14 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
 
 /// Returns the time of an all-to-all of tokens to `copies` experts each, spread evenly over the group, if a token crosses each
 /// tier once per unit that has experts for it and is copied on there: of U units 1 - (1 - 1/U)^copies are needed (DeepSeek-V3,
-/// arXiv 2412.19437, section 3.2.2). `copies` = 0: each copy is sent by itself. `message` as in collective_time(), with all
+/// arXiv 2412.19437, section 3.2.2). `copies` = 0: each copy is sent separately. `message` as in collective_time(), with all
 /// copies.
 Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster);
 
 /// Returns the time of one message between two GPUs (positions in placement order), over the innermost tier that holds both.
 ///
 /// `flows` neighbours in placement send at the same time (all adjacent GPUs of a stage). They share the links of a unit if more
-/// of them leave it than its oversubscribed links carry at full rate.
+/// of them send out of it than its oversubscribed links carry at full rate.
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster);
 
 /// Returns the innermost tier that holds both GPUs.

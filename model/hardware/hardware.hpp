@@ -97,8 +97,8 @@ struct NetworkTier {
     BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet
     double efficiency = 1.0;        // fraction of it that large collectives reach (bus bandwidth)
     Seconds latency;                // one hop of a ring on this tier, for long messages
-    double oversubscription = 1.0;  // 7 means: the sum of the members' bandwidth is 7 times what leaves the unit below
-    double in_network = 0.0;        // fraction of the bandwidth that sums in the switches reach; 0: switches do not add
+    double oversubscription = 1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
+    double in_network = 0.0;        // fraction of the bandwidth that in-network reductions reach; 0: none
     double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
 
     // For a tier that joins buildings, campuses or regions:
@@ -128,7 +128,7 @@ struct Cluster {
     DollarsPerSecond gpu_price;                           // per GPU, with its share of the cluster
     SoftwareStack stack;                                  // already applied to `accelerator`
     bool flat_collectives = false;                        // one ring through all members, also across circuits
-    KernelSpeeds speed;                                   // of what-ifs: faster kernels hide less communication
+    KernelSpeeds speed;                                   // kernel speeds of what-ifs; faster kernels hide less communication
     std::vector<double> node_factors;                     // [node]: factor of compute times, or drawn_node; empty: all are drawn
     UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // nodes missing from a list of node factors
 

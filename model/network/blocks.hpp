@@ -48,7 +48,7 @@ constexpr BlockKey<Owner, Value> key(std::string_view name, Value Owner::*member
     return {name, member, help, example, false, low, high};
 }
 
-/// What keeps a degree of parallelism from dividing a block: a quantity that it does not divide, or a property.
+/// Reason why a degree of parallelism cannot divide a block: a quantity that it does not divide, or a property.
 struct Obstacle {
     std::string_view what;  // "groups"; a property as a clause, "whose convolutions are not divided"
     int count = 0;          // of the quantity; 0: a property
@@ -65,14 +65,14 @@ inline std::optional<Obstacle> undivided_of(int degree, std::initializer_list<Ob
     }
     return std::nullopt;
 }
-/// Returns what plain attention lacks for a sequence shared by `cp` GPUs: no training framework exchanges keys for a kernel that
-/// writes its scores.
+/// Returns the obstacle to context parallelism in plain attention: no training framework exchanges keys for a kernel that writes
+/// its scores.
 inline std::optional<Obstacle> unshared_scores(AttentionKernel kernel, int cp)
 {
     return cp > 1 && kernel == AttentionKernel::plain ? std::optional(Obstacle{"whose kernel = \"plain\" needs whole sequences"})
                                                       : std::nullopt;
 }
-/// Returns what convolutions over positions lack for tensor parallelism.
+/// Returns the obstacle to tensor parallelism in convolutions over positions.
 inline std::optional<Obstacle> undivided_convolution(int tp)
 {
     return tp > 1 ? std::optional(Obstacle{"whose convolutions are not divided"}) : std::nullopt;
@@ -437,7 +437,7 @@ constexpr bool branches()
     }
 }
 
-/// Returns what keeps tensor parallelism of this degree from dividing the block; nothing if it divides it.
+/// Returns the obstacle to tensor parallelism of this degree in the block, or nothing.
 inline std::optional<Obstacle> undivided(const BlockDescription& block, int tp)
 {
     return std::visit(
@@ -451,7 +451,7 @@ inline std::optional<Obstacle> undivided(const BlockDescription& block, int tp)
         block);
 }
 
-/// Returns what keeps a context-parallel group of `cp` from sharing a sequence in the block, with tensor-parallel degree `tp`.
+/// Returns the obstacle to context parallelism of degree `cp` in the block with tensor-parallel degree `tp`, or nothing.
 inline std::optional<Obstacle> unshared(const BlockDescription& block, int tp, int cp)
 {
     return std::visit(

@@ -37,7 +37,7 @@ struct KernelCall {
     double flops = 0.0;         // executed
     double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
-    bool exact_bytes = false;   // ... whatever the precision of activations
+    bool exact_bytes = false;   // ... for any precision of activations
     double launches = 1.0;
     bool fuses = false;         // fuses with such a kernel before it
     Surplus surplus{};          // of routed tokens
@@ -51,11 +51,11 @@ struct CollectiveCall {
         tokens,  // an all-to-all of token copies
         ring     // an all-gather as transfers between neighbours
     };
-    enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // what hides it
+    enum class Beside { nothing, kernel_before, kernel_after, shared_experts };  // compute that hides it
     Way way = Way::collective;
     Collective kind = Collective::all_gather;
     double bytes = 0.0;        // for 16-bit numbers
-    bool exact_bytes = false;  // ... whatever the precision of activations
+    bool exact_bytes = false;  // ... for any precision of activations
     ProcessGroup of = ProcessGroup::tensor;
     Group group{};
     double times = 1.0;

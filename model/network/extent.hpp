@@ -130,7 +130,7 @@ struct Extent {
     {
     }
 
-    /// Returns the extent of another sequence with so many tokens per sample; 0: this extent.
+    /// Returns the extent of another sequence with this number of tokens per sample; 0: this extent.
     Extent beside(double other_sequence) const
     {
         Extent result = *this;

@@ -41,7 +41,7 @@ struct Exposed {
 /// members wait for the slowest, and the exposed collectives at those barriers.
 struct PassCost {
     std::vector<Segment> segments;
-    std::vector<Meeting> ends;     // [segment]: who meets at its end; a tensor-parallel group if the list is shorter
+    std::vector<Meeting> ends;     // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
     std::vector<Exposed> exposed;  // of each collective, if not zero
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
     double surplus_most = 0.0;     // its upper limit over its mean, set by a capacity; infinity: none
@@ -51,7 +51,7 @@ struct PassCost {
 
 /// Passes of one part, and bytes saved per microbatch between them. The backward pass is whole, or split into the gradient of the
 /// input and that of the weights, each a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.). Paired:
-/// a forward and a backward pass side by side, each one's collectives hidden behind the other's compute as far as that lasts
+/// a forward and a backward pass side by side, each one's collectives hidden behind the other's compute as far as possible
 /// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
 struct PartCost {
     PassCost forward;
@@ -110,8 +110,8 @@ struct LayerCosts {
 };
 
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
-/// arXiv 2304.11277, section 3.3); what compute does not hide is exposed, and what it hides takes multiprocessors from it. Leaves
-/// out: weight casts of fp8 (once per step).
+/// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. Not
+/// modelled: weight casts of fp8 (once per step).
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
 /// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Operators, the smallest parts of a network. Each states once, for a shape and degrees of parallelism: its kernels and
-/// messages, its adjoint, its parameters, and what it saves for the backward pass. All else is derived from lists of operators
+/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its kernels and messages, its
+/// adjoint, its parameters, and the tensors saved for the backward pass. All else is derived from lists of operators
 /// (model/network/passes.hpp). Formulas: docs/methods/network-model.md.
 ///
 /// Order of tensor-parallel collectives: Shoeybi et al., arXiv 1909.08053, section 3, and Korthikanti et al., arXiv 2205.05198,
@@ -81,7 +81,7 @@ struct Linear {
     Place tokens = Place::sequence;  // with Split::none
     bool bias = false;
     bool keeps_input = true;  // false: another operator saves the same tensor
-    bool wide = false;        // at least 16 bits, whatever the precision of the other products
+    bool wide = false;        // at least 16 bits, for any precision of the other products
     bool tied = false;        // W belongs to another operator
     bool counted = true;      // false: W is counted by another operator of the same layer
     bool alone = true;        // false: a parallel branch gathers its input, or sums its result
@@ -247,7 +247,7 @@ struct Lookup {
     Kept kept(const Extent& e) const;
 };
 
-/// Sums of rows of many embedding tables, sharded over an expert-parallel group: indices go to the rows, sums come back (Naumov
+/// Sums of rows of many embedding tables, sharded over an expert-parallel group, which exchanges indices and sums (Naumov
 /// et al., arXiv 1906.00091; MAD-Max, arXiv 2310.02784).
 struct Tables {
     double tables = 0.0;
@@ -286,7 +286,7 @@ struct Loss {
     Kept kept(const Extent& e) const;
 };
 
-/// Exchange of tokens with experts, before or after them; both are alike.
+/// Exchange of tokens with experts, before or after them; the costs are equal.
 struct TokenExchange {
     enum class Group { experts, expert_tensor };
     Group group = Group::experts;

@@ -22,7 +22,7 @@ public:
     {
         return hidden_collective(kind, time, Seconds{0.0}, members);
     }
-    /// Adds a collective beside compute of `behind` seconds. Only its exposed part costs time, but its members wait for each
+    /// Adds a collective beside compute of `behind` seconds. Only its exposed part takes time, but its members wait for each
     /// other.
     PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor,
                                    const Surplus& surplus = {});

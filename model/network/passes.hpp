@@ -9,9 +9,9 @@ namespace prismopt {
 Calls forward_calls(const LayerKind& kind, const LayerShape& shape);
 /// Returns the backward pass: the adjoints in reverse order.
 Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients gradients);
-/// Returns the part of the backward pass that Gradients::input leaves out.
+/// Returns the part of the backward pass that Gradients::input omits.
 Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
-/// Returns what recompute runs again before the backward pass: all, or with selective recompute the scores of plain attention, if
+/// Returns the operators that recompute runs again before the backward pass: all, or with selective recompute the scores of plain attention, if
 /// there are any, else the results of norms and activations (Megatron-Core's `--recompute-modules` core_attn, or layernorm and
 /// mlp activation).
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);

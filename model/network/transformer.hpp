@@ -18,7 +18,7 @@ struct Experts {
     int feed_forward = 0;    // intermediate size of one expert
     int shared = 0;          // intermediate size of all shared experts together
     int dense_layers = 0;    // number of first layers, which have the dense MLP
-    int every = 1;           // after those, the last of so many layers has experts, the others the dense MLP
+    int every = 1;           // after those, the last layer of each period has experts, the others the dense MLP
     double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
     double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
 };
@@ -91,11 +91,11 @@ void copy_common_keys(const From& from, To& to)
     to.precision = from.precision;
 }
 
-/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary positions, the others
-/// the reverse.
+/// Returns the same network described by blocks. GELU networks of the GPT family have biases and no rotary positions; the others
+/// have rotary positions and no biases.
 Workload workload_of(const Transformer& transformer);
-/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Multi-token prediction modules are left
-/// out.
+/// Returns the decoder with these keys, or nothing if they cannot describe the workload. Ignores multi-token prediction
+/// modules.
 std::optional<Transformer> transformer_of(const Workload& workload);
 
 }  // namespace prismopt

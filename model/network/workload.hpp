@@ -138,7 +138,7 @@ struct Workload {
         }
         std::erase_if(sequence, [](const LayerRun& run) { return run.count == 0; });
     }
-    /// Returns whether expert parallelism has something to divide.
+    /// Returns whether the network has experts or sharded tables, which expert parallelism divides.
     bool mixture() const { return find<ExpertsBlock>() != nullptr || find<TablesBlock>() != nullptr; }
     /// Returns whether `ep` divides the number of experts of every block.
     bool experts_divide(int ep) const
@@ -152,7 +152,7 @@ struct Workload {
     }
     /// Returns whether tensor parallelism of this degree can divide all blocks. Captured networks cannot be divided.
     bool splits_by(int tp) const;
-    /// Return the quantity, with its block and layer, that keeps a degree of parallelism from the network; empty if there is none.
+    /// Return the quantity, with its block and layer, that a degree of parallelism does not divide; empty if there is none.
     std::string undivided_text(int tp) const;
     std::string unshared_text(int tp, int cp) const;
     std::string undivided_experts_text(int ep) const;

@@ -28,7 +28,7 @@ struct Chunk {
 std::variant<std::vector<Chunk>, Infeasible> layout(int layers, const ParallelPlan& plan,
                                                     std::span<const std::vector<Chunk>> given = {});
 
-/// Returns chunks of so many units each. Embedding, head and each layer are one unit.
+/// Returns chunks with these numbers of units. Embedding, head and each layer are one unit.
 std::vector<Chunk> chunks_of_units(std::span<const int> units);
 
 /// Returns the given layout with as many chunks, or nullptr. One chunk needs no layout.

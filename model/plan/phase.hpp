@@ -32,9 +32,9 @@ struct Phase {
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
-/// Returns the plan as this phase runs it, with dp = 0 if a replica does not divide its GPUs. A phase's own schedule decides the
-/// chunks that it leaves open (interleaved: 2, or the plan's); its own chunks decide the schedule (1f1b or interleaved). With one
-/// stage there is no pipeline to schedule.
+/// Returns the plan in this phase, with dp = 0 if a replica does not divide its GPUs. If the phase gives only a schedule, it
+/// determines the chunks (interleaved: 2, or those of the plan); if it gives only chunks, they determine the schedule (1f1b or
+/// interleaved). With one stage there is no pipeline to schedule.
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase);
 
 /// Returns whether `rule(plan in the phase, phase)` holds in every phase.

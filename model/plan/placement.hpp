@@ -1,6 +1,6 @@
 #pragma once
 
-/// Placement of stages and replicas on GPUs: the order of the dimensions, and what crosses buildings.
+/// Placement of stages and replicas on GPUs: the order of the dimensions, and the dimension that crosses buildings.
 
 #include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
@@ -19,7 +19,7 @@ struct Placement {
     int stage_stride = 1;  // in groups
     int replica_stride = 1;
     int gpus_per_node = 8;
-    int coupled = 1;  // number of consecutive replicas that meet inside ops (divides `replicas`); see model/plan/coupling.hpp
+    int coupled = 1;  // consecutive replicas that synchronise inside ops (divides `replicas`); see model/plan/coupling.hpp
     int buildings = 1;
     int building_gpus = 0;  // of the cluster; a job may leave some free
     Crossing crossing = Crossing::by_order;

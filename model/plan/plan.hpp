@@ -14,7 +14,7 @@ namespace prismopt {
 
 enum class Schedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v };
 
-/// What a plan needs to know of a pipeline schedule. Its order of tasks is in model/schedule/orders/.
+/// Facts about a pipeline schedule that plans depend on. Its order of tasks is in model/schedule/orders/.
 struct ScheduleFacts {
     Schedule schedule;
     std::string_view name;
@@ -48,7 +48,7 @@ constexpr const ScheduleFacts& facts_of(Schedule schedule)
     return *std::find_if(schedule_facts.begin(), schedule_facts.end(),
                          [schedule](const ScheduleFacts& of) { return of.schedule == schedule; });
 }
-/// Returns whether the schedule is defined for so many chunks per pipeline rank.
+/// Returns whether the schedule is defined for this number of chunks per pipeline rank.
 bool runs_chunks(Schedule schedule, int chunks);
 /// Returns the number of parts into which the network is divided over `stages` of `chunks` each.
 int network_parts(Schedule schedule, int stages, int chunks);
@@ -75,10 +75,10 @@ inline constexpr auto names_of<ContextExchange> =
 
 /// Division of layers over chunks. docs/methods/step-graph.md.
 ///
-/// - `layers`: the L layers are divided evenly; embedding and loss head ride on the first and last chunk.
+/// - `layers`: the L layers are divided evenly; embedding and loss head are added to the first and last chunk.
 /// - `slots`: embedding and loss head count as one layer each (Llama 3 405B: 126 + 2 slots over 16 stages).
-/// - `balanced`: by their times, for the shortest busiest stage (balanced_layout.hpp).
-/// - `given`: as one of the workload's layouts.
+/// - `balanced`: minimises the time of the busiest stage (balanced_layout.hpp).
+/// - `given`: as in one of the workload's layouts.
 enum class LayerSplit { layers, slots, balanced, given };
 template <>
 inline constexpr auto names_of<LayerSplit> = std::to_array<Named<LayerSplit>>({{LayerSplit::layers, "layers"},
@@ -131,7 +131,7 @@ template <>
 inline constexpr auto names_of<PlacementOrder> = std::to_array<Named<PlacementOrder>>({{PlacementOrder::tp_pp_dp, "tp-pp-dp"},
                                                                                        {PlacementOrder::tp_dp_pp, "tp-dp-pp"}});
 
-/// Value of plan choices that are left to the scenario's reliability.
+/// Value of plan choices that the scenario's reliability determines.
 inline constexpr int as_configured = -1;
 
 /// Parallel dimension that crosses buildings (Cluster::building_gpus()): the one that `order` puts there; replicas; stages, in
@@ -160,7 +160,7 @@ struct ParallelPlan {
     int pp = 1;
     int dp = 1;
     int chunks = 1;      // v: model chunks per pipeline rank
-    int group = 0;       // of interleaved: microbatches of a chunk in a row; 0: pp
+    int group = 0;       // of interleaved: consecutive microbatches of a chunk; 0: pp
     int microbatch = 1;  // sequences
     Schedule schedule = Schedule::one_f_one_b;
     Recompute recompute = Recompute::none;

@@ -21,7 +21,7 @@ struct Job {
 
 /// Reliability at a job's size.
 struct FailureModel {
-    /// One cause at this size; causes with rate zero are left out.
+    /// One cause at this size; causes with rate zero are omitted.
     struct Source {
         double rate = 0.0;  // of the whole job
         double detection_s = 0.0;
@@ -39,15 +39,15 @@ struct FailureModel {
     double stall_s = 0.0;                                         // stop of training per checkpoint
     double lag_s = 0.0;                                           // from the stop until the checkpoint is in storage
     double memory_interval_s = 0.0;                               // zero: no copies in memory
-    double pace = 1.0;                                            // time per productive time, for stalls of memory copies
+    double pace = 1.0;                                            // wall-clock over productive time, due to memory copies
     int spares = enough_spares;
     double node_cv = 0.0;  // cv of the sum of the nodes' rates
 
     /// Returns the rate of unplanned failures, per second.
     double rate() const;
-    /// Returns the rate of unplanned failures that go back to a checkpoint in storage, per second.
+    /// Returns the rate of unplanned failures that restore from a checkpoint in storage, per second.
     double storage_rate() const;
-    /// Returns whether the job never ends in practice: failures come much faster than checkpoints and restarts.
+    /// Returns whether the job practically never ends: failures occur much faster than checkpoints and restarts.
     bool hopeless() const;
     /// Returns whether expected_training_time() is exact: Poisson processes, blocking writes, no waiting for nodes.
     bool memoryless() const;
@@ -56,8 +56,8 @@ struct FailureModel {
 /// Returns the failure model of a job.
 FailureModel failure_model(const Reliability& reliability, const Job& job);
 
-/// Returns the rule's interval for failures that go back to storage, at least the time of a write, so that a write ends before
-/// the next begins. Infinite if no failure goes back to storage.
+/// Returns the rule's interval for failures that restore from storage, at least the time of a write, so that a write ends before
+/// the next begins. Infinite if no failure restores from storage.
 double interval_by(IntervalRule rule, const FailureModel& model);
 
 /// Checkpoint interval for a rate of failures and a stall, by Young: sqrt(2 stall / rate) (Commun. ACM 17 (1974) 530-531).
@@ -69,13 +69,13 @@ double daly_interval(double rate, double stall_s);
 double optimal_interval(double rate, double stall_s);
 
 /// Returns the mean training time of a memoryless() model, by exact renewal: each whole checkpoint interval takes (e^(rate
-/// (interval + stall)) - 1) e^(rate restart) (1 / rate + detection), with means over causes; the rest of the last interval counts
-/// at its own length. Source: Daly 2006, eq. 13. docs/methods/failures.md.
+/// (interval + stall)) - 1) e^(rate restart) (1 / rate + detection), with means over causes; the incomplete last interval counts
+/// with its actual length. Source: Daly 2006, eq. 13. docs/methods/failures.md.
 double expected_training_time(double productive_s, const FailureModel& model);
 
 /// Returns a lower bound of the mean training time of any model: the above if it is exact; otherwise work, stalls, and the
-/// detection of the failures that the rates give on average (one less for timetables), with the restarts of Poisson processes.
-/// Leaves out lost work and waiting. The bounds of a run's parts add up. docs/methods/failures.md.
+/// detection of the expected number of failures (one less for timetables), with the restarts of Poisson processes. Ignores lost
+/// work and waiting. The bounds of the parts of a run add up. docs/methods/failures.md.
 double least_mean_training_time(double productive_s, const FailureModel& model);
 
 /// Returns the effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) / (1 + stall /

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Histories of failures: from the productive time of a run to its wall-clock time, many runs side by side.
+/// Histories of failures: converts productive times of runs to wall-clock times, many runs side by side.
 /// docs/methods/failures.md.
 
 #include "model/base/random.hpp"
@@ -23,7 +23,7 @@ struct RunSegment {
 /// Mean losses of a run to one cause.
 struct CauseLoss {
     double failures = 0.0;
-    double rework_gpu_s = 0.0;   // work since the last checkpoint, done again
+    double rework_gpu_s = 0.0;   // work since the last checkpoint, repeated
     double down_gpu_s = 0.0;     // detection and restart
     double waiting_gpu_s = 0.0;  // for a node while all spares are in repair
 };
@@ -38,12 +38,12 @@ struct Histories {
 /// Draws one history per fleet 0 ... of the parts.
 ///
 /// Clocks of causes run while the job trains or restarts, and stop while a failure is not yet detected or no node is available. A
-/// cause that strikes in a restart begins its own, and training goes on when both are done. The rest of a gap counts on in the
-/// next part, in proportion to the rates; parts end with a checkpoint that costs nothing. A failed node under repair is replaced
+/// failure during a restart starts its own restart, and training continues when both are complete. The residual gap continues in
+/// the next part, in proportion to the rates; parts end with a checkpoint without cost. A failed node under repair is replaced
 /// by the spare that is ready first; if none is ready, the job waits. All spares are ready at the start.
 ///
-/// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Left
-/// out: failing spares; the loss of a copy in memory that training went back to before it is in storage.
+/// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Not
+/// modelled: failing spares; the loss of a copy in memory that training was restored from before it is in storage.
 Histories sample_histories(std::span<const RunSegment> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose);
 

@@ -37,12 +37,12 @@ struct HistoryRound {
     Doubles stored;     // of those, up to the last checkpoint in storage
     Doubles copied;     // of those, up to the last copy in memory
     Doubles ends;       // stops for checkpoints, in seconds, of lanes that end here
-    Ints source;        // cause whose clock strikes first
+    Ints source;        // cause that fails first
     Ints fails;         // 1: it ends the attempt
     int failing = 0;    // number of lanes that fail
 };
 
-/// Runs each lane until the first clock strikes (`due[source]`: seconds of running) or to its end. Updates wall and running of
+/// Runs each lane until the first clock expires (`due[source]`: seconds of running) or to its end. Updates wall and running of
 /// lanes that end, and all clocks.
 void run_to_failures(const HistoryPace& pace, std::vector<Doubles>& due, HistoryState& state, HistoryRound& round);
 

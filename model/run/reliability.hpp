@@ -35,11 +35,11 @@ struct Cause {
     RateOf of = RateOf::node;
     GapDistribution gaps;
     Seconds detection;         // until the failure is detected
-    Seconds restart;           // until the job trains again, given its nodes
-    Seconds repair;            // mean, until the node is a spare again; zero: no node is taken out
+    Seconds restart;           // until the job trains again, once all nodes are available
+    Seconds repair;            // mean, until the node is a spare again; zero: no node leaves the job
     double repair_cv = 1.0;    // lognormal
     double memory_kept = 0.0;  // probability that checkpoints in memory survive it
-    bool planned = false;      // announced: a checkpoint is written before, no work is lost
+    bool planned = false;      // a checkpoint is written first, so no work is lost
 };
 
 /// Way of writing checkpoints to storage. Blocking: training stops during the write. Asynchronous: it stops for a snapshot only,
@@ -69,9 +69,9 @@ struct Drift {
     Seconds time;  // correlation time
 };
 
-inline constexpr int enough_spares = -1;  // so many that one is always available
+inline constexpr int enough_spares = -1;  // unlimited
 
-/// Reliability of a cluster and its handling.
+/// Failures, checkpoints and spares of a cluster.
 struct Reliability {
     PerSecond node_failure_rate;  // per node, exponential gaps: a first cause, named "node failure"; zero: none
     Seconds restart;              // of that cause
@@ -82,7 +82,7 @@ struct Reliability {
     CheckpointWrite write = CheckpointWrite::blocking;
     Seconds snapshot{};  // of asynchronous writes
     MemoryCheckpoints memory{};
-    int spares = enough_spares;  // nodes that wait to replace failed ones
+    int spares = enough_spares;  // nodes that replace failed ones
     double node_cv = 0.0;        // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
     Drift drift{};
 };

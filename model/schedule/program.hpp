@@ -1,6 +1,6 @@
 #pragma once
 
-/// A schedule compiled to a straight line: the tasks of all stages in one executable order, with slots for their end times.
+/// A compiled schedule: the tasks of all stages in one executable order, with slots for their end times.
 /// Depends only on the shape; shared by all designs with that shape.
 
 #include "model/schedule/schedule.hpp"
@@ -40,7 +40,7 @@ struct Program {
     static constexpr std::int32_t start = 0;
 
     ScheduleShape shape;
-    // Every op comes after all that it waits for. In a pair the forward takes no time, the backward that of both.
+    // Every op follows all ops that it waits for. In a pair, the forward pass takes no time and the backward pass that of both.
     std::vector<ProgramOp> ops;
     int passes = 2;                                  // passes of ops are below this number
     std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done

@@ -2,8 +2,8 @@
 
 /// Pipeline schedules: the order in which each stage works on microbatches and chunks. docs/methods/step-graph.md.
 ///
-/// A schedule is a row in a table of model/schedule/orders/: a function that orders one stage's tasks, the places of its chunks in
-/// the network, and the bubble and memory that its paper states.
+/// A schedule is a row in a table of model/schedule/orders/: a function that orders the tasks of one stage, the placement of its
+/// chunks in the network, and the bubble and memory that its paper states.
 
 #include "model/plan/plan.hpp"
 
@@ -40,7 +40,7 @@ struct ScheduleShape {
     int stages = 1;
     int microbatches = 1;
     int chunks = 1;
-    int group = 0;  // N of interleaved: microbatches of a chunk in a row; 0: p
+    int group = 0;  // N of interleaved: consecutive microbatches of a chunk; 0: p
 
     auto operator<=>(const ScheduleShape&) const = default;
 };

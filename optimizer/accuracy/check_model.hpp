@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// A measured run and its prediction. Compared is the mean of the step-time distribution, because a measured run contains its
+/// A measured run and its prediction. The comparison uses the mean of the step-time distribution, because a measured run includes
 /// noise.
 struct CheckedRun {
     MeasuredRun run;

@@ -16,11 +16,11 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* compared =
-    "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
-    "where none is named). The constants of the\ncatalog were fitted to runs like these (jobs/fit_constants), so the errors "
-    "show how well the model fits; its predictive error is in the leave-one-source-out\ntable of the fit "
-    "(results/model-fit.txt). Inside: percentage of rows inside their 95 % prediction interval (covariance of the fit and "
-    "scatter of runs\nof the same kind).";
+    "Predictions are mean step times under the variability profile of the run's source "
+    "(model/catalog/measured_tables.toml; hpc-2024 if none is given). The constants of the\ncatalog were fitted to runs "
+    "like these (jobs/fit_constants), so the errors show how well the model fits; its predictive error is in the "
+    "leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: percentage of rows inside their 95 % "
+    "prediction interval (covariance of the fit and scatter of runs\nof the same kind).";
 
 constexpr double least_regret = 0.01;
 
@@ -196,9 +196,9 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         }
     }
     fmt::print(
-        "\n## Regret\n\nAmong plans with the same model, number of GPUs and batch: excess of the measured time of the plan that "
-        "the model ranks first over the best measured time. Beyond repeats: zero if the excess is within the 8 % by which "
-        "repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+        "\n## Regret\n\nAmong plans with the same model, number of GPUs and batch: by how much the measured time of the "
+        "plan that the model ranks first exceeds the best measured time. Beyond repeats: zero if the excess is within "
+        "the 8 % by which repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {
         if (regret.rows > 3) {
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));

@@ -24,7 +24,7 @@ struct ChosenPlan {
 /// Adds the options --design and --point.
 void add_plan_options(boost::program_options::options_description& options);
 
-/// Reads the file given as "SCENARIO". Throws InputError if it cannot have the plan.
+/// Reads the file given as "SCENARIO". Throws InputError if the file cannot contain the plan.
 ChosenPlan chosen_plan(const boost::program_options::variables_map& values);
 
 /// The point number of --point, or of the first point of the front.

@@ -21,8 +21,9 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// One constant. Its logarithm is fitted, with a normal prior: mean log(`value`) and standard deviation `spread`; or, if it has a
-/// relative (the same chip in another package, the next release of a framework), that constant's value and half of `spread`.
+/// One constant. Its logarithm is fitted, with a normal prior of mean log(`value`) and standard deviation `spread`. If it has a
+/// `relative` (the same chip in another package, the next release of a framework), the prior has the value of that constant as its
+/// mean, and half of `spread`.
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;

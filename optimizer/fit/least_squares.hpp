@@ -49,7 +49,7 @@ std::vector<double> predicted_times(const std::vector<FittedRow>& rows, const st
 /// Weighted quantile; zero if there are no values.
 double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share);
 
-/// A row left out of a fit: |log(measured / predicted)| and its expected standard deviations.
+/// A row excluded from a fit: |log(measured / predicted)| and its expected standard deviations.
 struct LeftOut {
     double error = 0.0;
     double constants = 0.0;
@@ -57,8 +57,8 @@ struct LeftOut {
     double weight = 0.0;
 };
 
-/// Factor, at least one, by which the variance of the constants must grow for 95 % of the left-out rows (by weight) to lie inside
-/// their 95 % intervals. The covariance assumes independent rows, but rows of one source share its peculiarities (design effect
+/// Factor, at least one, by which the variance of the constants must grow for 95 % of the excluded rows (by weight) to lie inside
+/// their 95 % intervals. The covariance assumes independent rows, but rows of one source are correlated (design effect
 /// of clustered samples, Kish, "Survey Sampling", 1965).
 double widening_of(const std::vector<LeftOut>& left_out);
 void widen(Fit& fit, double widening);

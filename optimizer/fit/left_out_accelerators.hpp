@@ -15,14 +15,14 @@ struct BorrowedShares {
     std::string measured;
     std::string shares_of;
     std::vector<double> errors;  // [row]: log(predicted / measured)
-    std::vector<double> needed;  // [row]: standard deviation beyond the scatter that puts the error on its 95 % limit
+    std::vector<double> needed;  // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
     std::vector<double> weight;
 };
 
 /// Every pair of accelerators that share no fitted constant except those common to all.
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
-/// Standard deviation beyond the scatter that puts 95 % of these rows (by weight) inside their 95 % intervals.
+/// Standard deviation, in addition to the scatter, that puts 95 % of these rows (by weight) inside their 95 % intervals.
 double unmeasured_deviation(const std::vector<BorrowedShares>& pairs);
 
 }  // namespace prismopt

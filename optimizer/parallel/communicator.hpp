@@ -20,7 +20,7 @@ using Arrival = std::pair<int, Message>;
 /// `bytes` as an MPI count. Throws std::runtime_error beyond 2^31 - 1.
 int message_count(std::size_t bytes);
 
-/// A team of ranks. Waiting ranks sleep, so an idle rank leaves its core to others.
+/// A team of ranks. Waiting ranks sleep, so an idle rank does not occupy its core.
 class Communicator {
 public:
     /// A team of one rank, without MPI.
@@ -57,7 +57,7 @@ public:
 
     /// Forwards a signal that a rank other than 0 received to rank 0; at most once.
     void pass_on(int signal);
-    /// Rank 0: a signal that another rank has forwarded, or nothing.
+    /// On rank 0: a signal that another rank has forwarded, or nothing.
     std::optional<int> passed_on();
 
     /// Ends the process on all ranks.

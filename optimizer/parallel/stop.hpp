@@ -1,6 +1,6 @@
 #pragma once
 
-/// Asking a run to stop: signals of the batch system to any of its ranks, and a time limit.
+/// Requests to stop a run: signals of the batch system to any rank, and a time limit.
 
 #include "optimizer/parallel/communicator.hpp"
 
@@ -31,7 +31,7 @@ private:
     mutable int signal_ = 0;  // known to rank 0, or forwarded by this rank
 };
 
-/// Function that long work calls several times per second. It throws to cancel the work.
+/// Function that long-running work calls several times per second. It throws to cancel the work.
 using Pause = std::function<void()>;
 
 /// Thrown to cancel work because the run stops. The text gives the reason.

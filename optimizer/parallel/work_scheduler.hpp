@@ -27,7 +27,7 @@ public:
     using Work = std::function<Message(const Message&)>;
     using Stop = std::function<bool()>;
 
-    /// Time account of a rank. The rest of its time went into messages and its caller.
+    /// Time account of a rank. The remaining time was spent on messages and in the caller.
     struct Account {
         std::uint64_t items = 0;
         double busy_s = 0.0;  // in `work`
@@ -37,9 +37,9 @@ public:
     /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer of rank 0 counts.
     WorkScheduler(Communicator& team, Work work, Stop stop = {});
 
-    /// Results of an earlier run: items that are complete or partly done.
+    /// Results of an earlier run: items that are completely or partly computed.
     struct Memory {
-        std::function<std::optional<Message>(const Message& item)> missing;  // the part that is still to be computed
+        std::function<std::optional<Message>(const Message& item)> missing;  // the part that remains to be computed
         std::function<Message(const Message& item, const Message& result)>
             complete;  // the result of the whole item, from that of the missing part
     };

@@ -24,14 +24,14 @@ struct Effect {
     WhatIf change;
     double cv = 0.0;  // of the removed distribution; of several, the largest
     Consequence consequence;
-    Differences difference{};  // against the plan as it is
+    Differences difference{};  // relative to the unchanged plan
 };
 
 struct Pair {
     std::size_t a = 0;  // places in `effects`
     std::size_t b = 0;
     std::optional<Infeasible> infeasible;
-    Differences joint{};        // both, against the plan as it is
+    Differences joint{};        // both, relative to the unchanged plan
     Differences interaction{};  // joint effect minus the two single effects: zero if effects add up
 };
 
@@ -53,7 +53,7 @@ struct SensitivityOptions {
 std::vector<std::string> sensitivity_names(const Scenario& scenario);
 
 /// Computes all effects. The plan must be feasible. Skips sources that do not vary, hardware parameters without effect on time
-/// (memory, groups) and, unless they are asked for by name, kernel classes without kernels in the plan or with the same kernels
+/// (memory, groups) and, unless `only` names them, kernel classes without kernels in the plan or with the same kernels
 /// as one of their subclasses. Prices are those of the [[knob]]s of the scenario.
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                         const SensitivityOptions& options);

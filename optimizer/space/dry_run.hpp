@@ -11,7 +11,7 @@ namespace prismopt {
 
 struct DryRun {
     std::string text;
-    std::string stopped;  // what Stopped said, and the text holds what was known by then; empty: the dry run is complete
+    std::string stopped;  // text of Stopped, if the dry run was stopped; empty: complete
 };
 
 /// Counts the space, times noise-free evaluations and draws, and estimates the core-hours. A space that is not counted after

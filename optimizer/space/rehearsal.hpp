@@ -41,7 +41,7 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
 /// those over all draws.
 struct DrawCosts {
     std::vector<double> alone_s;     // per step draw of a plan that is drawn alone
-    std::vector<double> together_s;  // per step draw of plans that are drawn together, as far as the rehearsal has some
+    std::vector<double> together_s;  // per step draw of plans that are drawn together, if the rehearsal has any
     double model_interval_s = 0.0;   // per plan of the front
 };
 DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);

@@ -31,18 +31,18 @@ struct SpaceEstimate {
     Estimated sweep_s;               // processor time to check the whole space
     std::vector<Plan> plans;         // feasible plans of the branches
     std::vector<Rejected> rejected;  // of the checked tuples
-    std::string stopped;             // what Stopped said; empty: the sample is complete
+    std::string stopped;             // text of Stopped; empty: the sample is complete
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
     double share_below() const;
 };
 
-/// Draws branches for some seconds, at most `most_branches`; smaller ones where plans take long to check. Stopped passes through only
-/// before the first branch is checked.
+/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws Stopped only before the
+/// first branch is checked.
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
 
-/// Message that no feasible plan was found in the sample, with the confidence limit of their share.
+/// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.
 std::string none_found_text(const SpaceEstimate& estimate);
 
 /// A front of lower bounds closer to that of the whole space, by local moves from the front of the sample.

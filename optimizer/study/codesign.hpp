@@ -32,7 +32,7 @@ struct TuningLog {
     std::function<bool()> stop;  // called several times per second
 };
 
-/// Thrown when a tuning stops early; the text says how far it came.
+/// Thrown when a tuning stops early; the text states its progress.
 class TuningStopped : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -27,7 +27,7 @@ public:
     /// `resume`: loads the file if it belongs to this study; otherwise starts with an empty one.
     DrawStore(const std::string& journal, std::uint64_t study, bool resume);
 
-    /// The part of an item (as bytes) that is still to be drawn: the whole item if it is not a block of draws; nothing if it is
+    /// The part of an item (as bytes) that remains to be drawn: the whole item if it is not a block of draws; nothing if it is
     /// complete.
     std::optional<Message> missing(const Message& item) const;
     /// The result of the whole item, from the stored draws and from `result` for the missing ones. Keeps it until its points are

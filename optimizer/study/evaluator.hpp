@@ -24,7 +24,7 @@ NoiseTables tables_of(const Scenario& scenario);
 /// Tables for one plan, in all phases.
 NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan);
 
-/// Everything that a rank needs to evaluate points; identical on all ranks. The scenario must outlive it.
+/// Input of the evaluation of points; identical on all ranks. The scenario must outlive it.
 struct StudyModel {
     explicit StudyModel(const Scenario& of) : StudyModel(of, tables_of(of)) {}
     /// `tables`: from tables_of() on another rank, so that all ranks have the same bits.
@@ -38,10 +38,10 @@ struct StudyModel {
     double skewness = 0.0;      // of its most skewed distribution
 
     SamplerOptions sampler(Purpose purpose) const;
-    /// Objectives from a prediction with so many fleets. Confidence limits of means at level `safe` are infinite if the
+    /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `safe` are infinite if the
     /// distributions are too skewed for that number.
     std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
-    /// Confidence of the limits of this job: parts of a space share the error probability of the study.
+    /// Confidence level of this job: the parts of a space share the error probability of the study.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };
 
@@ -86,7 +86,7 @@ public:
     /// Sets the number of points compared: simultaneous limits hold for all of them, at every rung and for every objective
     /// (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Fleets that the top rung needs for finite upper limits of every objective with so many points; fewer exclude nothing.
+    /// Fleets that the top rung needs for finite upper limits of every objective with this number of points; fewer exclude nothing.
     int fleets_for_limits(std::uint64_t points) const;
     /// Call before anything is drawn.
     void set_top_fleets(int fleets) { rungs_.back().fleets = fleets; }

@@ -22,7 +22,7 @@ struct StudyOptions {
 };
 
 struct StudyEnd {
-    bool complete = false;       // false: stopped, to be resumed
+    bool complete = false;       // false: stopped, can be resumed
     Results results;             // on rank 0
     bool nothing_to_do = false;  // the results are empty
 };

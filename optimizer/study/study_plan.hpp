@@ -29,7 +29,7 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive);
 /// Throws infeasible_text() as an InputError.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
-/// Warning that the top rung of an exact search has `top` fleets, fewer than the `needed` for upper limits on so many plans.
+/// Warning that the top rung of an exact search has `top` fleets, fewer than the `needed` for upper limits on this number of plans.
 std::string short_ladder_text(int top, std::uint64_t feasible, int needed);
 
 /// Message that the top rung was raised to `top` fleets for these plans.

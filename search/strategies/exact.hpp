@@ -32,7 +32,7 @@ struct ExactOptions {
 /// Branch and bound over non-dominated fronts of the lower bounds, with racing over the rungs.
 ///
 /// A point is excluded only if the upper confidence limits of an evaluated point dominate the best values that it can have: its
-/// lower bounds before it is drawn, the larger of lower bound and lower confidence limit after. Bounds never exclude each other.
+/// lower bounds before it is drawn, the larger of lower bound and lower confidence limit afterwards. Lower bounds of one point never exclude another.
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the
@@ -86,7 +86,7 @@ private:
     std::vector<SweepRange> ranges_;
     bool started_ = false;
     std::size_t swept_ = 0;             // ranges answered
-    std::vector<Sweep> withheld_;       // sweeps with points left out that no limit excludes so far; without the returned points
+    std::vector<Sweep> withheld_;       // sweeps with unreturned points that no limit excludes; their returned points removed
     std::vector<std::uint64_t> known_;  // during repeated sweeps: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
 

@@ -119,7 +119,7 @@ private:
     std::size_t idle_batches_ = 0;  // consecutive, without gain
     Values reference_;              // of the hypervolume; from the first population
     double hypervolume_ = 0.0;
-    std::string end_;  // why no more children are made
+    std::string end_;  // reason why the evolution stopped; empty: it continues
     Race race_;
     std::deque<PointRequest> climbing_;
 };

@@ -59,7 +59,7 @@ class BadScenario(CliTest):
             errors = self.refusal(*arguments, ranks=ranks)
             self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 combinations of values in \[space\] is a feasible plan:\n"
                                      r"  global batch not divisible by dp\*microbatch: 144 \(100\.0 %\); for example dp\*microbatch = 48 .*\(gpus=48 .*\)\n"
-                                     r"try more choices in \[space\]")
+                                     r"try more values in \[space\]")
             self.assertEqual(errors.count("prismopt:"), 1)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])  # no journal is left behind
 

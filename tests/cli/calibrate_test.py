@@ -177,7 +177,7 @@ class Calibrate(CliTest):
                    "gpus.csv")
         self.assertRegex(self.run_program("calibrate", "gpus.csv").stderr, r"more than a day are skipped, the first in line 52")
         self.write("gpu,perf\n1,1e30\n", "gpus.csv")
-        self.assertIn("no valid measurement is left", self.refusal("calibrate", "gpus.csv"))
+        self.assertIn("no valid measurement remains", self.refusal("calibrate", "gpus.csv"))
 
     def test_a_clock_that_was_set_back_between_steps_is_told(self):
         def started(at):
@@ -225,7 +225,7 @@ class Calibrate(CliTest):
                         (line.rsplit(",", 1)[0] + f",{5 * float(line.rsplit(',', 1)[1]):.1f}\n" for line in good.splitlines()[1:]))
         self.refused(good + later, "two jobs")
         self.write(re.sub(r",([\d.]+)\n", r",-\1\n", good), "ops.csv")
-        self.assertIn("no valid operation is left", self.refusal("calibrate", "ops.csv"))
+        self.assertIn("no valid operation remains", self.refusal("calibrate", "ops.csv"))
         self.assertIn("hpc-2024", self.refusal("calibrate", "ops.csv", "--profile", "nonsense"))
         self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
 

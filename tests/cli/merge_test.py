@@ -74,7 +74,7 @@ class Merge(CliTest):
     def test_no_part_has_a_feasible_plan(self):
         """What the search of the whole refuses, their merge does."""
         toml = self.with_gpus("[1, 2, 4]")
-        why = r"none of the 216 combinations of values in \[space\] is a feasible plan:\n  gpus not divisible by tp\*cp\*pp: 216 \(100.0 %\); for example .*\ntry more choices"
+        why = r"none of the 216 combinations of values in \[space\] is a feasible plan:\n  gpus not divisible by tp\*cp\*pp: 216 \(100.0 %\); for example .*\ntry more values"
         self.assertRegex(self.refusal("search", toml, "--out", "whole.h5", "--strategy", "exact"), why)
         for more in ((), ("--strategy", "racing")):
             parts = self.search_parts(toml, 2, *more)

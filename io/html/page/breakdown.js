@@ -1,9 +1,9 @@
-// Where the training time goes.
+// Breakdown of the training time.
 
 const parts = [["compute", "#0072b2"], ["exposed communication", "#e69f00"], ["bubble", "#999999"], ["jitter", "#cc79a7"],
     ["checkpoints", "#56b4e9"], ["lost work", "#d55e00"], ["restarts", "#8c6bb1"], ["waiting for nodes", "#999933"], ["failures and checkpoints", "#d55e00"]];
 
-/// Seconds of the mean training time, by part. Steps share out the productive time; jitter: mean step less the step without noise.
+/// Seconds of the mean training time, by part. The productive time is divided in the proportions of a step; jitter: mean step less noise-free step.
 function timeParts(point) {
     const { noise_free_step_time: quiet, bubble_share: bubble, exposed_communication_share: exposed, ettr } = point.numbers;
     const training = point.estimates.training_time_mean[0];

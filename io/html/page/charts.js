@@ -1,10 +1,10 @@
-// Charts that follow the theme and the width of the page. A chart is drawn when it is made, and again when what it shows changes.
+// Charts that follow the theme and the width of the page. A chart is drawn when it is created, and again when its content changes.
 
 const charts = new Map(); // element id -> {chart, draw}
-const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#999933"]; // Okabe and Ito's, and two more
+const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#999933"]; // Okabe and Ito, and two more
 const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow"];
 
-/// Colours of the palette are of selected plans. Studies are told apart by shade, symbol, dash and pattern.
+/// Colours of the palette identify selected plans. Shade, symbol, dash and pattern identify studies.
 function studyStyle(study) {
     const s = studies.indexOf(study);
     const kind = s % 4;
@@ -17,10 +17,10 @@ function studyStyle(study) {
 
 const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/// Whether there is room for a telephone's charts only.
+/// Whether the window is as narrow as that of a telephone.
 const narrow = () => document.documentElement.clientWidth < 640;
 
-/// Options that all charts share.
+/// Options common to all charts.
 function baseOption(title) {
     const text = themeColour("text");
     return {
@@ -45,13 +45,13 @@ function axisStyle(name, more = {}) {
     };
 }
 
-/// Where there is little room it takes several lines rather than pages, whose numbers would lie on its texts.
+/// In narrow windows, the legend uses several lines instead of pages, whose numbers would overlap its text.
 const legendStyle = (more = {}) => ({
     textStyle: { color: themeColour("text") }, inactiveColor: themeColour("mark"), type: narrow() ? "plain" : "scroll", ...more,
     ...(narrow() ? { left: 10, right: 10, textStyle: { color: themeColour("text"), fontSize: 11 }, itemWidth: 14, itemGap: 8, itemHeight: 10 } : {}),
 });
 
-/// `option(chart)` gives the options, or null where there is nothing to show; `label`: what the chart is, for screen readers.
+/// `option(chart)` returns the options, or null if there is nothing to show; `label`: description for screen readers.
 function makeChart(id, label, option) {
     const place = document.getElementById(id);
     const draw = () => {
@@ -92,7 +92,7 @@ function setTheme(dark) {
     for (const { draw } of charts.values()) draw();
 }
 
-/// The zoom at which what is printed fits one sheet: by its height where the style of paper holds on the screen, too.
+/// Zoom at which the printed part fits one sheet, from its height with the print style applied to the screen.
 function fitOfPaper(paper) {
     const print = [...document.styleSheets[0].cssRules].find((rule) => rule instanceof CSSMediaRule && rule.conditionText === "print");
     const style = element("style", {}, [...print.cssRules].map((rule) => rule.cssText).join("\n"));
@@ -108,7 +108,7 @@ function fitOfPaper(paper) {
     return fit;
 }
 
-/// On paper pages are white, and charts as wide as the paper; what follows the first page only where the reader asks for it.
+/// Printed pages are white, with charts as wide as the paper; sections after the first page are printed on request only.
 function startPrinting() {
     let dark = false;
     const all = document.getElementById("print-all");

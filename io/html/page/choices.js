@@ -1,4 +1,4 @@
-// Plans that are worth naming.
+// Named plans.
 
 const kept = (study) => study.front.filter((point) => !point.dominated && point.objectives.every(([value]) => Number.isFinite(value)));
 
@@ -7,13 +7,13 @@ const tiesOf = (point) => kept(point.study).filter((other) => (point.ties_with ?
 
 const namedPoint = (study, name) => study.front.find((point) => point.id === study.named[name]) ?? null;
 
-/// The plan nearest to the best of every objective at once, each scaled from the front's best to its worst.
+/// The plan closest to the ideal point, with each objective scaled from the front's best to its worst value.
 const knee = (study) => namedPoint(study, "knee");
 
 /// Best in the first objective.
 const best = (study) => namedPoint(study, "best");
 
-/// The cheapest of those whose first objective is within `share` of the best.
+/// The cheapest plan whose first objective is within `share` of the best.
 function cheapestWithin(study, share) {
     const least = best(study);
     if (least === null) return null;

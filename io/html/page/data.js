@@ -1,4 +1,4 @@
-// The data of the page, and what is derived from them once. `points`: the members of all fronts.
+// The data of the page, and values derived from them once. `points`: the members of all fronts.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const studies = data.studies;
@@ -37,19 +37,19 @@ for (const [s, study] of studies.entries()) {
     }
 }
 
-/// A stopped search: its front was not confirmed.
+/// Note on a stopped search, whose front is not confirmed.
 const anyProvisional = studies.some((study) => study.provisional);
 const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((study) => study.provisional).map((study) => study.name).join(", ")})` : ""}: ` +
     "the search was stopped, and these are the best plans so far. Their estimates are optimistic, because the same draws selected them; " +
     "some rest on few draws. A complete search (prismopt resume) confirms its front on fresh draws.";
 
-/// Which figures are those of the first phase, in a study of several.
+/// Note on figures of the first phase, in a study with several phases.
 function phasesText() {
     const several = studies.filter((study) => study.phases_note);
     return several.map((study) => `${studies.length > 1 ? `${study.name}: ` : ""}${study.phases_note}`).join(" ");
 }
 
-/// What quantiles are taken over. Those of studies that differ in this do not compare.
+/// Population that quantiles are taken over. Quantiles over different populations are not comparable.
 const samePopulation = studies.every((study) => study.population === studies[0].population);
 
 function populationText() {
@@ -58,7 +58,7 @@ function populationText() {
         "differences come from the nodes as well as from the plans.";
 }
 
-/// Choices of a raw tuple by its index: the last axis varies fastest. Indices may exceed 2^53.
+/// Values of a raw tuple by its index: the last axis varies fastest. Indices may exceed 2^53.
 function labelsAt(study, index) {
     let rest = index;
     const labels = [];
@@ -74,13 +74,13 @@ function cloudIndex(study, i) {
     return (study.cloud.upper ? BigInt(study.cloud.upper[i]) << 32n : 0n) + BigInt(study.cloud.index[i]);
 }
 
-/// A plan in words: the choices that varied.
+/// A plan as text: the values of the axes that varied.
 function planOf(study, labels) {
     const words = study.axes.map((axis, a) => (axis.labels.length > 1 ? `${axis.name} ${labels[a]}` : "")).filter(Boolean);
     return words.join(", ");
 }
 
-/// What the axes of the front chart and the table may show: objectives of all studies first, then other estimates and numbers.
+/// Quantities for the axes of the front chart and the table: objectives of all studies first, then other estimates and numbers.
 const metrics = [];
 for (const [k, objective] of studies[0].objectives.entries()) {
     metrics.push({ ...objective, objective: k, of: (point) => point.objectives[k] });

@@ -1,6 +1,6 @@
-// Numbers for people.
+// Formatting of numbers.
 
-/// The unit in which quantities up to `largest` are easily read: its name, and its size.
+/// Display unit for quantities up to `largest`: its name and its size.
 function unitFor(unit, largest) {
     const row = (data.units[unit] ?? []).find(([, from]) => Math.abs(largest) >= from);
     return row ? { name: row[0], size: row[2] } : { name: unit === "1" ? "" : unit, size: 1 };
@@ -20,7 +20,7 @@ function digits(value, count = 4) {
     return value.toFixed(size);
 }
 
-/// As many digits as the limits support.
+/// As many digits as the confidence limits justify.
 function estimateText([value, low, high], unit) {
     const exact = low === null || high === null || !(high > low);
     const places = exact ? 4 : Math.min(6, Math.max(3, 1 + Math.ceil(Math.log10(Math.abs(value) / (high - low)))));
@@ -32,7 +32,7 @@ function estimateText([value, low, high], unit) {
 /// "1 plan", "2 plans".
 const counted = (count, thing) => `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
 
-/// A quantity in the unit in which it is easily read.
+/// A quantity in its display unit.
 function quantityText(value, units, count = 3) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
     const unit = unitFor(units, value);

@@ -1,4 +1,4 @@
-// The front over two quantities, a third as colour.
+// The front as a scatter plot of two quantities, with a third as colour.
 
 const frontChoice = { x: null, y: null, colour: null };
 let keyboardAt = -1; // index in points
@@ -22,7 +22,7 @@ function startFront() {
     }
     for (const id of ["front-log", "front-cloud", "front-all"]) document.getElementById(id).addEventListener("change", () => redraw("front-chart"));
     document.getElementById("front-text").textContent = anyProvisional ? "Each mark is one of the best plans so far, not confirmed."
-        : "Each mark is a plan that no other plan beats in every objective.";
+        : "Each mark is a plan that no other plan dominates.";
     const entry = makeChart("front-chart", "Pareto front", frontOption);
     if (!entry.chart) return;
     entry.chart.on("click", (event) => {
@@ -124,7 +124,7 @@ function frontSeries(study, x, y, colour, units) {
     });
     return {
         id: `front${s}`, name: studies.length > 1 ? `front of ${study.name}` : "front", type: "scatter", data, symbol: studyStyle(study).symbol,
-        itemStyle: { color: studyStyle(study).color }, // of the legend: marks have the third quantity's
+        itemStyle: { color: studyStyle(study).color }, // for the legend; marks have the colour of the third quantity
         z: 5, cursor: "pointer", tooltip: { formatter: (event) => frontTip(points[event.data.at]) },
     };
 }

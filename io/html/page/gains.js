@@ -1,4 +1,4 @@
-// Several studies: what the others gain on the first, and in what they differ.
+// Comparison of studies: gains over the first study, and differences.
 
 function startGains() {
     const { gains, hypervolumes, differences } = data.comparison;

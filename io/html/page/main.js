@@ -1,4 +1,4 @@
-// Puts the page together.
+// Starts all sections of the page.
 
 function startNavigation() {
     const nav = document.getElementById("nav");

@@ -1,4 +1,4 @@
-// The space as parallel coordinates: choices that varied, then the objectives. Of the first study.
+// The space of the first study as parallel coordinates: axes that varied, then the objectives.
 
 const mostLines = 1500; // of plans off the front
 const leastAxisWidth = 72; // px, from an axis to the next one
@@ -9,7 +9,7 @@ function parallelAxes(study) {
     const axes = study.axes.map((axis, a) => ({ axis, a })).filter(({ axis }) => axis.labels.length > 1)
         .map(({ axis, a }) => ({ name: axis.name.replaceAll("_", " "), labels: axis.labels, of: (labels) => labels[a] }));
     for (const [k, objective] of study.objectives.entries()) {
-        if (axes.some((axis) => axis.name === objective.name)) continue; // as GPUs, which are chosen
+        if (axes.some((axis) => axis.name === objective.name)) continue; // such as GPUs, which are an axis
         const unit = unitFor(objective.units, largestOf(study.front.map((point) => point.objectives[k][0])));
         axes.push({ name: objective.name.replaceAll("_", " ") + (unit.name ? `\n(${unit.name})` : ""), unit, of: (labels, values) => values[k] / unit.size });
     }

@@ -1,4 +1,4 @@
-// Training time against the checkpoint interval and against the number of spare nodes, around the choices of a plan.
+// Training time against the checkpoint interval and against the number of spare nodes, around the values of a plan.
 
 const curved = points.filter((point) => point.run && point.run.interval.length + point.run.spares.length > 0);
 const curvedPoint = () => curved.find((point) => point.key === document.getElementById("reliability-point").value);

@@ -1,4 +1,4 @@
-// Which plans are selected; sections listen to it.
+// Set of selected plans, which notifies the sections.
 
 const selected = new Set(); // keys of points
 const listeners = [];
@@ -7,7 +7,7 @@ const mostSelected = palette.length;
 const selectedPoints = () => points.filter((point) => selected.has(point.key));
 const onSelection = (listener) => listeners.push(listener);
 
-/// A selected plan keeps its colour while others come and go.
+/// A selected plan keeps its colour while the selection changes.
 const colourOfKey = new Map();
 function colourOf(point) {
     return colourOfKey.get(point.key) ?? themeColour("soft");
@@ -34,7 +34,7 @@ function announce(text) {
     document.getElementById("front-live").textContent = text;
 }
 
-/// Sections of the selected plans say so where there is none.
+/// Shows a note in the sections of selected plans if none is selected.
 function startHints() {
     const tell = () => {
         for (const hint of document.querySelectorAll(".unselected")) hint.hidden = selected.size > 0;

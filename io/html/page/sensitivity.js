@@ -1,5 +1,5 @@
-// What moves the training time: bars to both sides, the longest first. From the report itself: failures, restarts, checkpoints, spares and
-// variability of the named plans; from `sensitivity --json`: kernels and hardware of one plan.
+// Sensitivity of the training time, as a tornado chart. The report itself has failures, restarts, checkpoints, spares and variability of
+// the named plans; `sensitivity --json` has kernels and hardware of one plan.
 
 const mostBars = 30;
 const kinds = {
@@ -12,7 +12,7 @@ const figures = [["training_p99", "p99 of the training time", "s"], ["training_p
     ["p99", "p99 of the step", "s"], ["p50", "p50 of the step", "s"], ["p95", "p95 of the step", "s"], ["p99_over_p50", "p99 over p50 of the step", "1"],
     ["cv", "coefficient of variation of the step", "1"]];
 
-/// What both sources say of a point: figures of the plan, and effects on them.
+/// Data of both sources on a point: figures of the plan, and effects on them.
 const moved = points.map((point) => {
     const given = point.study.sensitivity?.point === point.id ? point.study.sensitivity : null;
     const run = point.run ?? null;
@@ -34,7 +34,7 @@ function changesOf(of, figure, relative) {
 const shownFigure = () => document.getElementById("sensitivity-figure").value;
 const inPercent = () => document.getElementById("sensitivity-relative").checked;
 
-/// Changes are read in the unit of what they change.
+/// Changes have the display unit of the changed figure.
 const figureUnit = (of, figure) => (inPercent() ? { name: "%", size: 1 } : unitFor(figures.find(([name]) => name === figure)[2], of.plan[figure]));
 
 function sensitivityOption() {

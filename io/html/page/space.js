@@ -1,4 +1,4 @@
-// What was rejected, and how the search went.
+// Infeasible plans, and progress of the search.
 
 function infeasibleOption() {
     const reasons = [...new Set(studies.flatMap((study) => study.space.rejected.map((one) => one.reason)))];

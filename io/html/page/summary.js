@@ -1,4 +1,4 @@
-// The answer: when, at what cost and energy, with what risk, and how sure.
+// Summary: completion, cost, energy, risk and uncertainty of the best plan.
 
 /// "A my (my.h5)", without folders.
 const nameInFile = (study) => `${study.name} (${study.file.split("/").at(-1)})`;
@@ -35,10 +35,10 @@ function riskFact(point) {
     const [risk, low, high] = point.estimates.miss_probability;
     if (!deadline || risk === null) return null;
     return fact("Risk of missing the deadline", probabilityText(risk), `deadline: ${quantityText(deadline, "s")}`,
-        `if the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
+        `assuming the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
 }
 
-/// By the draws and by the model; the latter is usually far larger.
+/// Sampling error and model error; the latter is usually far larger.
 function errorTexts(point) {
     const [value, low, high] = point.estimates.training_time_p99;
     const unit = unitFor("s", value);
@@ -64,7 +64,7 @@ function sureFact(point) {
         `sampling error: ${sampling} (${samplingOf})`);
 }
 
-/// The largest part of the training time that is not compute.
+/// The largest part of the training time other than compute.
 function limitText(point) {
     const parts = timeParts(point);
     const all = Object.values(parts).reduce((sum, value) => sum + value, 0);
@@ -88,7 +88,7 @@ function marginText(point) {
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
-/// Plans with what each of them is, which may be several things at once.
+/// Plans with their roles, of which a plan may have several.
 function worthNaming(study) {
     const names = new Map();
     const call = (point, name) => names.set(point, [...(names.get(point) ?? []), names.has(point) ? name : name[0].toUpperCase() + name.slice(1)]);
@@ -99,7 +99,7 @@ function worthNaming(study) {
     return names;
 }
 
-/// Best, knee and cheapest beside each other.
+/// Best, knee and cheapest plan side by side.
 function namedTable(study) {
     const named = [...worthNaming(study)];
     const list = named.map(([point]) => point);

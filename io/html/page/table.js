@@ -1,4 +1,4 @@
-// The front as a sortable table, and the cheapest plan near the best.
+// The front as a sortable table, and the cheapest plan within a percentage of the best.
 
 const estimate = (name) => metricOf(name) ?? { ...data.estimates.find((info) => info.name === name), of: (point) => point.estimates[name] };
 const sorting = { column: 0, descending: false };
@@ -137,7 +137,7 @@ function startTable() {
     onSelection(drawTable);
 }
 
-/// Boxes that hold more than they show have a shadow at each edge behind which there is more.
+/// Scrollable boxes have a shadow at each edge beyond which there is more content.
 function startScrollMarks() {
     const mark = (box) => {
         const frame = box.parentElement;

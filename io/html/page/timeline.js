@@ -1,11 +1,11 @@
-// One step at mean times: what each stage computes, and what it exchanges.
+// Timeline of one step at mean times: compute and exchanges of each stage.
 
 /// In the order of the program's enumeration; null: never sent.
 const activities = [["forward", "#0072b2"], ["backward", "#009e73"], ["input gradient", "#56b4e9"], ["weight gradient", "#e69f00"],
     ["forward and backward", "#8c6bb1"], null, null, ["gather of parameters", "#cc79a7"], ["reduction of gradients", "#d55e00"], ["optimizer", "#777777"]];
 const exchanges = new Set(["gather of parameters", "reduction of gradients"]); // run beside compute: thin
 
-/// Six 16-bit numbers an event: stage, activity, chunk, microbatch (65535: none), start and end in 65535ths of the step.
+/// Six 16-bit numbers per event: stage, activity, chunk, microbatch (65535: none), start and end in 65535ths of the step.
 function timelineEvents(timeline) {
     const raw = decoded(Uint16Array, timeline.events);
     const events = [];

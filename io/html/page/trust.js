@@ -1,4 +1,4 @@
-// How far to trust it.
+// Accuracy and provenance.
 
 function definitions(rows) {
     return element("dl", {}, ...rows.filter(([, value]) => value !== "" && value !== undefined)

@@ -9,7 +9,7 @@
 
 namespace prismopt {
 
-/// Returns the variance component of effects (logarithms) with standard errors of `freedom` degrees of freedom in all: the
+/// Returns the variance component of effects (logarithms) whose standard errors have `freedom` degrees of freedom in total: the
 /// variance of the effects less that of their errors, with limits by chi-squared; present if the effects differ by more than
 /// their errors explain (F test, 1 %). `draws`: number of independent effects, fewer if neighbours are correlated.
 Component spread_of_effects(const std::string& name, const std::vector<double>& effects, const std::vector<double>& errors,

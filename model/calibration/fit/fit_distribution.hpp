@@ -15,7 +15,7 @@ struct FamilyFit {
     Distribution distribution;
     double ks = 0.0;        // Kolmogorov-Smirnov distance to the values, truncated as in the sampler
     double held_out = 0.0;  // mean log-likelihood of held-out values (cross-validation)
-    double beyond = 0.0;    // expected values beyond the tenth longest; by chance between 5 and 18
+    double beyond = 0.0;    // expected number of values beyond the tenth longest; usually between 5 and 18
     double spread = 0.0;    // ratio of its cv, truncated, to that of the values
     bool fits = false;
 };
@@ -25,7 +25,7 @@ struct FamilyFit {
 bool far_tail_holds(double beyond_found, std::size_t values);
 
 /// Returns whether the cv is two thirds to one and a half times that of the values, from 1,000 values on. A distribution that
-/// fits most values may have a tail so long that it is several times as wide.
+/// fits most values may have a long tail that makes its standard deviation several times too large.
 bool spread_holds(double spread, std::size_t values);
 
 /// The chosen distribution.
@@ -48,9 +48,9 @@ struct FitOptions {
 };
 
 /// Fits a distribution to positive values in the order of measurement: the family with the greatest cross-validated likelihood
-/// among those that fit, preferring families with the values' far tail, because barriers of thousands draw there. If none has it,
-/// the nearest one; if none fits, or with fewer than 20 values, the pool of values itself (empirical). Five folds of neighbours,
-/// as values near in time are alike.
+/// among those that fit, preferring families that agree with the far tail of the values, because barriers of thousands of members
+/// depend on it. If none agrees, the nearest one; if none fits, or with fewer than 20 values, the pool of values itself
+/// (empirical). Five folds of neighbours, because values near in time are correlated.
 DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source, const FitOptions& options = {});
 
 /// Returns the distribution without spread.

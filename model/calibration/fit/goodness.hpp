@@ -38,12 +38,12 @@ Otsu otsu(std::vector<double> values);
 
 /// Returns the index of the first value from which a series is steady, at most its middle. Cuts the warm-up by White's MSER
 /// (Simulation 69 (1997) 323-334) if the cut gains more than in 19 of 20 rearrangements of the series by blocks, and if the
-/// beginning differs from the rest by three times as much as the rest's halves from each other. Sen's slope is removed first, as
-/// a trend has no beginning.
+/// beginning differs from the rest three times as much as the halves of the rest from each other. Sen's slope is removed first,
+/// because a trend is not a warm-up.
 std::size_t steady_from(std::span<const double> series);
 
 /// Relative change from the first to the last of a series, by Sen's slope, and whether it is significant: Mann and Kendall's test
-/// at one in a thousand, its variance multiplied by the series' memory. Kendall, Rank Correlation Methods (1948).
+/// at one in a thousand, its variance multiplied by the correlation length of the series. Kendall, Rank Correlation Methods (1948).
 struct Trend {
     double change = 0.0;
     bool present = false;

@@ -22,11 +22,11 @@ struct GpuRun {
 
 /// Calibrates "gpu" and "node" from the benchmark with the most GPUs.
 ///
-/// "gpu": medians of the GPUs over their median. If nodes differ significantly (Kruskal and Wallis, 1 %), "node" takes what the
-/// GPUs of one share, and "gpu" is relative to the mean of its node. The scatter of runs about their GPU's median says nothing of
-/// kernels, of which a run has millions: residual.gemm is left to the profile. A GPU name that occurs on several nodes ("0" to
-/// "7") means one GPU of each. Slow GPUs and nodes are listed by name; GPUs too fast to be credible in the notes, as values that
-/// are not times make them.
+/// "gpu": medians of the GPUs over their median. If nodes differ significantly (Kruskal and Wallis, 1 %), "node" is fitted to
+/// the means of nodes, and "gpu" is relative to the mean of its node. The scatter of runs about the median of their GPU carries no
+/// information about kernels, of which a run has millions: residual.gemm stays that of the profile. A GPU name that occurs on
+/// several nodes ("0" to "7") means one GPU of each. Slow GPUs and nodes are listed by name; implausibly fast GPUs, a sign of
+/// values that are not times, in the notes.
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);
 
 /// One measured time of a collective. `series`: operation, size, members and algorithm, which must be equal for comparison.
@@ -44,7 +44,7 @@ void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& fau
 
 /// Calibrates "residual.dp_collective", and tp_collective or p2p for series that op_kind() recognises as such (all-to-all,
 /// sendrecv): times over the median of their series, all series with at least five times together; a narrower class if
-/// has_own_distribution(). Means of iterations vary less than single ones; the source states this.
+/// has_own_distribution(). Means of iterations vary less than single iterations; the source states this.
 Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source);
 
 /// Adds the results of another calibration: distributions with new keys, all signatures and slow parts.

@@ -19,8 +19,8 @@ Partition both(const Partition& a, const Partition& b);
 /// Returns the partition of equal keys.
 Partition partition_by(const std::vector<std::int64_t>& keys);
 
-/// Term of a contrast: the sum of squares of the means of some parts, less that of what they have in common with the parts whose
-/// means were subtracted from y (kind and stage).
+/// Term of a contrast: the sum of squares of the means of some parts, less the share in common with the parts whose means were
+/// subtracted from y (kind and stage).
 struct SumOfSquares {
     double sign = 1.0;
     int parts = 0;  // indices in ComponentModel::partitions

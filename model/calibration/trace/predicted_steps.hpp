@@ -15,9 +15,9 @@ namespace prismopt {
 ///
 ///     log duration = mean of the kind and stage + effect of the worker for that kind + effect of the step + residual
 ///
-/// Effects are shrunk to the variance that is theirs, as a mean of few noisy values varies by itself. The residuals of a
-/// microbatch are resampled together, as long sequences are long in each stage, forward and backward; those of all microbatches
-/// of a replica in a step too, if they are significantly correlated, as when a stage is slow for all of them.
+/// Effects are shrunk to their estimated variance, because a mean of few noisy values has additional variance. The residuals of a
+/// microbatch are resampled together, because a long sequence is long in each stage, forward and backward; so are those of all
+/// microbatches of a replica in a step, if they are significantly correlated, for example because a stage is slow for all of them.
 struct ComputeParts {
     std::vector<int> slots;    // compute operations with a microbatch, of the graph
     std::vector<float> place;  // [slot] mean and worker's effect
@@ -42,7 +42,7 @@ struct PredictOptions {
 
 /// Returns ascending step times. One draw takes
 /// - one measured step, for communication, launch gaps, operations without a microbatch, and its effect on compute: its transfers
-///   and collectives vary together (one regime per step, as PRISM, arXiv 2510.15596, has it);
+///   and collectives vary together (one regime per step, as in PRISM, arXiv 2510.15596);
 /// - for each microbatch of each replica (or the whole replica) the residuals of some replica in some measured step.
 std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, const ComputeParts& parts,
                                     const PredictOptions& options = {});

@@ -23,7 +23,7 @@ struct StepEffects {
 };
 
 /// Estimates the effects from a trace sorted by start. The variance of steps is separated from that of workers in steps if this
-/// exceeds that of kernels (F test, 1 %), otherwise from that of kernels. Steps without all workers are left out.
+/// exceeds that of kernels (F test, 1 %), otherwise from that of kernels. Steps without all workers are excluded.
 StepEffects step_effects(const Trace& trace);
 
 }  // namespace prismopt

@@ -22,13 +22,13 @@ struct StepSlot {
 ///
 ///     start = max(end of after) + gap,   end = start + duration
 ///
-/// A slot waits for what ended before it on its own worker; a transfer also for what its peer waits for. Any other slot also
-/// waits for what its counterparts wait for on all workers, on those of its replica, or on those of one stage, if that explains
-/// its starts better: the gap then varies less than half as much from step to step.
+/// A slot waits for the slots that ended before it on its own worker; a transfer also for the predecessors of its peer. Any other
+/// slot also waits for the predecessors of its counterparts on all workers, on those of its replica, or on those of one stage, if
+/// this explains its start times better: the gap then varies less than half as much from step to step.
 struct StepGraph {
     std::vector<StepSlot> slots;
     std::vector<std::int32_t> steps;   // steps with the usual operations
-    std::vector<std::int32_t> others;  // steps with more or fewer operations, left out
+    std::vector<std::int32_t> others;  // steps with more or fewer operations; excluded
     std::vector<float> gap_s;          // [slot * steps.size() + step]; for slots that wait for nothing: since the step's start
     std::vector<float> duration_s;
 
@@ -36,7 +36,7 @@ struct StepGraph {
     float duration(std::size_t slot, std::size_t step) const { return duration_s[slot * steps.size() + step]; }
 };
 
-/// Infers the graph from a trace sorted by start. Without slots and steps if the trace is empty, or if clocks disagree so much
+/// Infers the graph from a trace sorted by start. Empty if the trace is empty, or if clocks disagree so much
 /// that waits form a cycle.
 StepGraph step_graph(const Trace& trace);
 

@@ -77,15 +77,15 @@ struct TraceProblem {
     std::string text;
 };
 /// Returns the problems that make a sorted trace useless: duplicate operations (two jobs in one file), step numbers that jump to
-/// steps of entirely different times (two jobs, too), clocks that run backwards.
+/// steps at entirely different times (also two jobs), clocks that run backwards.
 std::vector<TraceProblem> problems(const Trace& trace);
 
 /// Returns the steps of a sorted trace that start before the step before them, if steps otherwise follow one another (and do not
 /// each count from zero). Nothing depends on the time between steps, so such a trace is usable.
 std::vector<TraceProblem> clock_set_back(const Trace& trace);
 
-/// Returns the compute operations without a microbatch among others that have one, by kind: some of a kind, or all of one of
-/// forward and backward. They are taken as operations of the whole step.
+/// Returns the compute operations without a microbatch among others that have one, by kind: some of a kind, or all forward or all
+/// backward operations. They count as operations of the whole step.
 std::vector<TraceProblem> without_microbatch(const Trace& trace);
 
 /// Time of one step.

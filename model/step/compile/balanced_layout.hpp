@@ -1,6 +1,6 @@
 #pragma once
 
-/// Division of layers over chunks by their cost. docs/methods/step-graph.md.
+/// Division of layers over chunks by their costs. docs/methods/step-graph.md.
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -13,9 +13,8 @@
 
 namespace prismopt {
 
-/// Returns the contiguous split with the shortest busiest pipeline stage, by the time of all its chunks for the forward and
-/// backward passes of one microbatch, among the splits that fit into `capacity`. If none fits: the split with the shortest
-/// busiest stage. Embedding and head are divided with the layers, and each chunk has at least one of these.
+/// Returns the contiguous split that minimises the time of the busiest pipeline stage (all its chunks, forward and backward passes
+/// of one microbatch), among the splits that fit into `capacity`. If none fits, ignores memory. Embedding and head are divided with the layers, and each chunk has at least one of these.
 ///
 /// One chunk per stage: optimal up to rounding (1e-7 of a stage). Several chunks per stage: no worse than the splits `layers` and
 /// `slots`, but not always optimal.

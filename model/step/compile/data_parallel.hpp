@@ -1,6 +1,6 @@
 #pragma once
 
-/// Exchange of gradients and parameters between data-parallel replicas, as far as compute does not hide it.
+/// Exposed exchange of gradients and parameters between data-parallel replicas.
 /// docs/methods/collectives.md.
 
 #include "model/hardware/collective.hpp"
@@ -46,7 +46,7 @@ public:
 private:
     ExchangeTime time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
     /// Returns the exchange beside `compute_s`, in one bucket per layer; across circuits, whose latency each bucket pays, in the
-    /// best number.
+    /// best number of buckets.
     Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;
 
     const ParallelPlan& plan_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a plan's degrees decide in one phase on one cluster, before any cost is known. Derived once per compiled plan and passed on.
+/// Placement, groups and layout of a plan in one phase on one cluster, independent of costs. Derived once per compiled plan.
 
 #include "model/hardware/hardware.hpp"
 #include "model/plan/coupling.hpp"

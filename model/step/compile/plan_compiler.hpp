@@ -30,7 +30,7 @@ struct CompiledPlan {
     double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
 };
 
-/// Everything that plans are compiled against, fixed for a study and a phase: one phase of a Problem, or a measured run.
+/// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
 struct Setting {
     const Workload& workload;
     const Phase& phase;

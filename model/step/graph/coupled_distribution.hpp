@@ -22,9 +22,9 @@
 
 namespace prismopt {
 
-/// Returns the compute of passes over a microbatch, forward and backward first, each as its set takes it. With overlapped gathers
-/// a set meets once in these two passes, after the backward pass; their waits add like standard deviations, and other passes
-/// (parts of a backward pass, pairs) get the same share of theirs.
+/// Returns the compute of passes of a set over a microbatch, forward and backward first. With overlapped gathers, a set
+/// synchronises once in these two passes, after the backward pass; their waits add like standard deviations, and other passes
+/// (parts of a backward pass, pairs) keep the same share of their waits.
 std::vector<ComposedDuration> set_durations(ChainDistributions& chains, std::span<const ChunkPass> passes,
                                             const BarrierWidths& widths);
 
@@ -36,8 +36,8 @@ struct CoupledDistribution {
     PolynomialPieces<2> waiting;
 };
 
-/// Returns the parameters for sets of widths.replicas() members. `passes`: typical passes over a microbatch; the members meet as
-/// given by `widths`.
+/// Returns the parameters for sets of widths.replicas() members. `passes`: typical passes over a microbatch; the members synchronise
+/// as given by `widths`.
 CoupledDistribution coupled_distribution(ChainDistributions& chains, std::span<const ChunkPass> passes,
                                          const BarrierWidths& widths);
 

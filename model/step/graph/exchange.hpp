@@ -6,8 +6,8 @@
 
 namespace prismopt {
 
-/// Exchange in b buckets, of which one has nothing to hide behind. The collective varies by its distribution and regimes, the
-/// compute beside it by the factors of the whole job (site, step). Not modelled: a slow GPU, stage or microbatch hides more.
+/// Exchange in b buckets, of which one is always exposed. The collective varies with its distribution and per-step factors, the
+/// overlapping compute with the factors of the whole job (site, step). Not modelled: a slow GPU, stage or microbatch hides more.
 /// docs/methods/collectives.md.
 struct Exchange {
     float seconds = 0.0F;     // mean, of all buckets

@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// Calls step(op index, op, start, end, fed) for each op. `fed`: the start was decided by the input, not by the stage.
+    /// Calls step(op index, op, start, end, fed) for each op. `fed`: the op waited for its input, not for its stage.
     template <class Step>
     void run(Step&& step)
     {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Task orders searched for a plan's times and a memory limit, instead of following a rule. docs/methods/step-graph.md.
+/// Search of task orders for the times of a plan and a memory limit. docs/methods/step-graph.md.
 
 #include "model/schedule/given_orders.hpp"
 #include "model/step/graph/execution_graph.hpp"
@@ -9,13 +9,13 @@
 
 namespace prismopt {
 
-/// Limit of what a stage holds at once, in activations of a (chunk, microbatch).
+/// Limit of the activations that a stage holds at once, in units of one (chunk, microbatch) pair.
 struct HeldLimit {
     int most = 1;
     double for_weights = 1.0;  // share held after the gradient of the input for that of the weights
 };
 
-/// Parameters of the greedy rule; each value is best for some times.
+/// Parameters of the greedy rule; the best values depend on the times.
 struct GreedyFlags {
     double ahead = 1.0;  // forwards before the first backward, per stage to the end of the pipeline (schedules of one chunk)
     int more_ahead = 0;  // additional forwards ahead, as far as the limit allows
@@ -27,12 +27,12 @@ struct GreedyFlags {
 int least_held(const ScheduleShape& shape);
 
 /// Returns greedy orders: forwards and input gradients in the order of a rule, or with numbers of forwards ahead; weight
-/// gradients fill the gaps before them, run where the limit leaves no room, or go to the end. After Qi et al., arXiv 2401.10241,
+/// gradients fill the gaps before them, run when the limit requires it, or run at the end. After Qi et al., arXiv 2401.10241,
 /// section 3.1.
 TaskOrders greedy_orders(const ExecutionGraph& graph, const HeldLimit& limit, const GreedyFlags& flags);
 
 /// Returns the orders with the shortest noise-free step, among the rules that split the backward pass, have the same chunks and
-/// keep to the limit, and the greedy orders of all flags. Infeasible if the schedule does not split its backward pass, or if the
+/// stay within the limit, and the greedy orders of all parameters. Infeasible if the schedule does not split its backward pass, or if the
 /// limit is below least_held().
 std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph, const HeldLimit& limit);
 

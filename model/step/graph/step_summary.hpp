@@ -1,6 +1,6 @@
 #pragma once
 
-/// Memory and time of a step in sums: what predictions report of it.
+/// Summary of the memory and time of a step, for predictions.
 
 #include "model/base/units.hpp"
 

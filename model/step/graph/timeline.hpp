@@ -1,6 +1,6 @@
 #pragma once
 
-/// Timeline of a step for display: what each stage does when, with durations at their means or as drawn.
+/// Timeline of a step for display: events of each stage, at mean durations or for one draw.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/sampler.hpp"
@@ -25,9 +25,9 @@ struct TimelineEvent {
     double end_s = 0.0;
 };
 
-/// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time are left out. A pair
-/// shows its backward's microbatch. Overlapping transfers are shown as if each had its own link. With post-validation, what a
-/// stage does after the step's length is shown at its beginning, as that of the step before; an event may be cut in two there.
+/// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time are omitted. A pair
+/// shows the microbatch of its backward pass. Overlapping transfers are shown as if each had its own link. With post-validation, events of
+/// a stage after the end of the step are shown at its beginning, as events of the previous step; an event may be split in two there.
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
 
 /// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica. They end with that

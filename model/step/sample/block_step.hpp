@@ -55,15 +55,15 @@ public:
     std::uint32_t step = 0;
     Words fleet;
     FleetPhilox philox;
-    Floats compute;                       // step-common regime of compute, times the factor of the whole fleet
-    Floats communication;                 // step-common regime of communication
+    Floats compute;                       // per-step factor of compute, times the factor of the whole fleet
+    Floats communication;                 // per-step factor of communication
     std::vector<Words> group_words;       // [group]: for the persistent factor of a tensor-parallel group
     std::vector<Floats> node;             // [node]: its persistent factor
     std::vector<Floats> mean_microbatch;  // [replica]; empty if no plan ranks replicas or the factor is constant
-    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times the communication regime
+    std::vector<Floats> reduce_scatter;   // [part]: factor of the collective, times `communication`
     std::vector<Floats> all_reduce;       // [part]; empty if no plan has any
     std::vector<Floats> all_gather;       // [part]
-    std::vector<Floats> regime;           // [tier]; empty if no tier's regime varies
+    std::vector<Floats> regime;           // [tier]: per-step factors; empty if none varies
 
     /// Returns the factors of transfers, by the tier that they cross.
     const Floats* transfers() const { return regime.empty() ? &communication : transfer_.data(); }
@@ -83,7 +83,7 @@ private:
 
     LotExtent extent_;
     std::uint32_t block_ = 0;
-    std::vector<Floats> transfer_;  // [tier]: its regime times that of all communication
+    std::vector<Floats> transfer_;  // [tier]: its per-step factor times that of all communication
     std::vector<Floats> stage_;     // [replica * stages + stage]; empty if the factor is constant
 };
 

@@ -3,7 +3,7 @@
 /// Inner loops of the sampler over a window of ops of a program, 64 fleets side by side.
 ///
 /// fill_draws() draws the random part of each op, which is the same for all plans whose ops have the same keys; run_window()
-/// takes the plans' pipelines through the window. So what is drawn once serves many plans, and stays in the cache.
+/// runs the pipelines of the plans through the window. The draws thus serve many plans and stay in the cache.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/schedule/program.hpp"

@@ -4,13 +4,12 @@
 ///
 /// The step time is the maximum over replicas of one replica's graph that carries the shared draws of collectives. Only a few
 /// replicas are simulated op by op in a draw: the factors of all are drawn, replicas are ranked by their longest critical path,
-/// and the slowest are simulated. The others get path length plus a residual fitted to the simulated ones. With as many simulated
-/// replicas as there are, this is brute force. Replicas that are coupled inside ops (model/plan/coupling.hpp) run in lockstep and
+/// and the slowest are simulated. The others get path length plus a residual fitted to the simulated ones. If all replicas are
+/// simulated, this is brute force. Replicas that are coupled inside ops (model/plan/coupling.hpp) run in lockstep and
 /// count as one replica here.
 ///
-/// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split). The factors of site,
-/// regimes, stages and microbatches are stratified over the 64 fleets of a block (Latin hypercube); everything else is drawn
-/// plainly.
+/// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split). The site, per-step, stage and
+/// microbatch factors are stratified over the 64 fleets of a block (Latin hypercube); all other draws are independent.
 
 #include "model/base/random.hpp"
 #include "model/distribution/noise_tables.hpp"
@@ -32,8 +31,8 @@ struct DrawRange {
 /// Number of fleets in a block, the vectorised dimension.
 inline constexpr int block_fleets = lanes;
 
-/// Plain: draws of different fleets are independent. Stratified: the fleets of a block share out the strata of the factors of
-/// fleet, step, stages and microbatches; each draw alone is distributed as before, so estimates stay unbiased.
+/// Plain: draws of different fleets are independent. Stratified: the fleets of a block lie in different strata of the fleet,
+/// step, stage and microbatch factors; the distribution of each draw is unchanged, so estimates stay unbiased.
 enum class Sampling { plain, stratified };
 
 struct SamplerOptions {

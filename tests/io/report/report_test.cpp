@@ -56,7 +56,7 @@ point   GPUs  plan                                      p99 training time   cost
                                                               days (95 %)  M USD             s  free %     %     %
    30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12  41.3  90.5
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
-* dominated by another point once both were re-estimated on fresh draws; kept because the first estimates selected it.
+* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.
 
 Space: 32 combinations of values: 3 feasible plans (9.4 %), 29 infeasible (90.6 %); infeasible:
   28  87.5 %  out of memory
@@ -167,7 +167,7 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
         "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
         "open, 8 not examined\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
-    EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));
+    EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped"));
     EXPECT_THAT(text_report(results), HasSubstr(counts));
     EXPECT_THAT(text_report(results), HasSubstr("2176 step draws, none to confirm the front"));
     EXPECT_THAT(summary(results), HasSubstr("Provisional front of 2 points"));

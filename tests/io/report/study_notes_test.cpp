@@ -70,8 +70,9 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     std::string& text = results.study.scenario_text;
     text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
     EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
-    EXPECT_THAT(text_report(results), HasSubstr("missed after 60 days with probability 2 % if the model is exact; including the "
-                                                "model error, between less than 0.1 % and 49 %\n"));
+    EXPECT_THAT(text_report(results),
+                HasSubstr("missed after 60 days with probability 2 % assuming the model is exact; including the "
+                          "model error, between less than 0.1 % and 49 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
 }
 
