@@ -222,7 +222,8 @@ void set_network(const Launch& launch, Settings& s)
     s.set("hidden-size", w.hidden);
     s.set("ffn-hidden-size", d.mlp != nullptr ? d.mlp->inner : d.experts->inner);
     set_attention(d, w, s);
-    s.set("padded-vocab-size", w.vocabulary);
+    const int tp = launch.plan.tp;  // each rank has as many rows
+    s.set("padded-vocab-size", (w.vocabulary + tp - 1) / tp * tp);
     if (d.activation() != Activation::gelu) {
         s.flag(gated(d.activation()) ? "swiglu" : "squared-relu");
     }

@@ -168,6 +168,11 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
     }
 }
 
+bool exceeds_positions(const Phase& phase, const Workload& network)
+{
+    return network.positions > 0 && phase.sequence > network.positions;
+}
+
 void refuse_phase(const Phase& phase, const Workload& network, const Value& phases)
 {
     if (network.captured && phase.sequence != network.captured_tokens) {
@@ -175,6 +180,11 @@ void refuse_phase(const Phase& phase, const Workload& network, const Value& phas
             {fmt::format("has a phase with sequences of {} tokens", phase.sequence),
              fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
              fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)});
+    }
+    if (exceeds_positions(phase, network)) {
+        phases.fail({fmt::format("has a phase with sequences of {} tokens", phase.sequence),
+                     fmt::format("{} has {} learned positions", network.name, network.positions),
+                     fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)});
     }
     if (phase.own.tp > 0 && !network.splits_by(phase.own.tp)) {
         phases.fail({fmt::format("has a phase with tp = {}", phase.own.tp),
@@ -186,7 +196,7 @@ void refuse_phase(const Phase& phase, const Workload& network, const Value& phas
 void refuse_phase_of_all(const Phase& phase, const std::vector<const Workload*>& networks, const Value& phases)
 {
     const auto suits = [&phase](const Workload* network) {
-        return (!network->captured || phase.sequence == network->captured_tokens) &&
+        return (!network->captured || phase.sequence == network->captured_tokens) && !exceeds_positions(phase, *network) &&
                (phase.own.tp == 0 || network->splits_by(phase.own.tp));
     };
     if (std::none_of(networks.begin(), networks.end(), suits)) {

@@ -175,6 +175,8 @@ struct MlpBlock {
                                             key("activation", &MlpBlock::activation, "activation function", "swiglu"),
                                             key("bias", &MlpBlock::bias, "whether its linear layers have biases", "true")};
 
+    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns", inner}}); }
+
     bool operator==(const MlpBlock&) const = default;
 };
 Block operators_of(const MlpBlock& block, const ResidualStream& stream);
@@ -210,6 +212,7 @@ struct ExpertsBlock {
             "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none", "1.25", 1.0,
             1000.0)};
 
+    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns of shared experts", shared}}); }
     Routing routing() const { return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity}; }
 
     bool operator==(const ExpertsBlock&) const = default;
@@ -303,7 +306,7 @@ struct LinearBlock {
                    key("to", &LinearBlock::to, "output features; default: hidden", "512"),
                    key("bias", &LinearBlock::bias, "whether it has a bias", "true"),
                    key("activated", &LinearBlock::activated, "whether an activation function follows", "true"),
-                   key("activation", &LinearBlock::activation, "that activation function", "relu"),
+                   key("activation", &LinearBlock::activation, "that activation function, which is not gated", "relu"),
                    key("rows", &LinearBlock::rows, "vectors per sample that it is applied to; default: one per token", "1")};
 
     bool operator==(const LinearBlock&) const = default;

@@ -73,17 +73,10 @@ std::vector<Operator> with_adapters(const std::vector<Operator>& operators, doub
     return result;
 }
 
-}  // namespace
-
-LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
+/// Features of an input that is not the residual stream, which the first block of a layer names; 0: it reads the stream.
+double data_width(const LayerDescription& layer)
 {
-    const double hidden = layer.hidden > 0 ? layer.hidden : w.hidden;
-    const ResidualStream stream{hidden, w.normalisation, w.norms, w.dropout};
-    std::vector<Block> blocks;
-    for (const BlockDescription& block : layer.blocks) {
-        blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
-    }
-    const double from = std::visit(
+    return std::visit(
         []<class Kind>(const Kind& first) {
             if constexpr (requires { first.from; }) {
                 return static_cast<double>(first.from);
@@ -92,6 +85,19 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
             }
         },
         layer.blocks.front());
+}
+
+}  // namespace
+
+LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
+{
+    const double hidden = layer.hidden > 0 ? layer.hidden : w.hidden;
+    const ResidualStream stream{hidden, w.normalisation, w.norms, w.drops()};
+    std::vector<Block> blocks;
+    for (const BlockDescription& block : layer.blocks) {
+        blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
+    }
+    const double from = data_width(layer);
     LayerKind kind{layer.name, from > 0.0 ? from : hidden, {}, layer.tokens};
     if (layer.parallel) {
         kind.operators = side_by_side(blocks);
@@ -115,13 +121,18 @@ namespace {
 void leave_out_backward(const Workload& w, Network& network)
 {
     const bool adapted = w.adapter_rank > 0;
-    bool trained = w.task == WorkloadTask::training && !w.frozen_ends && !network.embedding.operators.empty();
-    network.embedding.backward = trained;
+    const bool embeds = w.task == WorkloadTask::training && !w.frozen_ends && !network.embedding.operators.empty();
+    network.embedding.backward = embeds;
+    // A tower reads data; the embedded tokens join it where all tokens are there, in the width of the network.
+    const bool tower = !w.sequence.empty() && data_width(w.kinds[w.sequence.front().kind]) > 0.0;
+    bool trained = false;
     for (LayerKind& kind : network.kinds) {
         kind.backward = false;
     }
     for (const int layer : network.layers) {
-        trained = trained || (w.task == WorkloadTask::training && (!w.kinds[layer].frozen || adapted));
+        const LayerDescription& kind = w.kinds[layer];
+        const bool joined = !tower || (kind.tokens == 1.0 && (kind.hidden == 0 || kind.hidden == w.hidden));
+        trained = trained || (embeds && joined) || (w.task == WorkloadTask::training && (!kind.frozen || adapted));
         network.kinds[layer].backward = network.kinds[layer].backward || trained;
     }
     network.head.backward = w.task == WorkloadTask::training && (trained || !w.frozen_ends);
@@ -135,7 +146,7 @@ NumberType stored_as(Precision precision)
 
 Network described_network(const Workload& w)
 {
-    const ResidualStream stream{static_cast<double>(w.hidden), w.normalisation, w.norms, w.dropout};
+    const ResidualStream stream{static_cast<double>(w.hidden), w.normalisation, w.norms, w.drops()};
     Network network;
     for (const LayerDescription& kind : w.kinds) {
         network.kinds.push_back(layer_kind(kind, w));

@@ -164,7 +164,7 @@ struct Scan {
     double size = 0.0;     // value dimension of a head
     double groups = 0.0;   // key and query heads (B and C of a state space)
     double state = 0.0;    // rows of a head's state: its key dimension
-    double chunk = 0.0;    // tokens
+    double chunk = 0.0;    // tokens; of a shorter sequence, all
     double weights = 0.0;  // trainable parameters per head
     bool frozen = false;
 
@@ -181,8 +181,9 @@ private:
         double flops = 0.0;    // per token
         double numbers = 0.0;  // 16-bit elements read and written, per token
     };
-    Work once() const;
-    Work adjoint() const;
+    double chunk_of(const Extent& e) const;
+    Work once(const Extent& e) const;
+    Work adjoint(const Extent& e) const;
     void kernel(const Extent& e, const Work& work, double needed, Calls& calls) const;
     void exchange_heads(const Extent& e, Calls& calls) const;
 };
@@ -215,14 +216,15 @@ struct Elementwise {
     Width width;
     double forward_bytes = 0.0;  // memory traffic per column and token
     double backward_bytes = 0.0;
-    double keeps = 0.0;        // saved elements of its input per column and token
-    double keeps_bytes = 0.0;  // further saved bytes: masks
-    double weights = 0.0;      // trainable parameters per column
-    bool cheap = false;        // selective recompute runs it again instead of saving its output
-    bool fuses = false;        // with such an operator before or after it
+    double keeps = 0.0;         // saved elements of its input per column and token
+    bool keeps_copies = false;  // saves the copies of tokens that return from experts
+    double keeps_bytes = 0.0;   // further saved bytes: masks
+    double weights = 0.0;       // trainable parameters per column
+    bool cheap = false;         // selective recompute runs it again instead of saving its output
+    bool fuses = false;         // with such an operator before or after it
     Roof roof = Roof::memory;
     double launches = 1.0;
-    Routing routing{};  // with Place::routed
+    Routing routing{};  // with Place::routed or keeps_copies
     bool shared_expert = false;
     bool frozen = false;
 

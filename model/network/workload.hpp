@@ -128,6 +128,8 @@ struct Workload {
             }
         }
     }
+    /// Whether dropout runs: in training only.
+    bool drops() const { return dropout && task == WorkloadTask::training; }
     /// Keeps only the first `layers` layers.
     void cut(int layers)
     {

@@ -200,8 +200,8 @@ void refuse_tp(const Choice<int>& tp, const Study& study)
         ++above;
     }
     const std::string also = above <= study.cluster.gpus ? fmt::format(" or {}", above) : "";
-    tp.fail({fmt::format("does not divide {}", workload.undivided_text(tp.value)), "each GPU computes whole heads and groups",
-             fmt::format("try {}{}", below, also)});
+    tp.fail({fmt::format("does not divide {}", workload.undivided_text(tp.value)),
+             "each GPU computes an equal share of every block", fmt::format("try {}{}", below, also)});
 }
 
 void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)

@@ -164,8 +164,11 @@ int kind_of(const Value& value, const std::string& name, const Workload& w)
         for (const LayerDescription& kind : w.kinds) {
             names.push_back(kind.name);
         }
-        value.fail({fmt::format("names an undefined layer \"{}\"", name), fmt::format("[workload] defines {}", listed(names)),
-                    fmt::format("define it: layer.{} = {{ blocks = [...] }}", name)});
+        const bool bare = std::all_of(name.begin(), name.end(),
+                                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; });
+        value.fail({fmt::format("names an undefined layer \"{}\"", name),
+                    fmt::format("[workload] defines {}", names.empty() ? "no layers" : listed(names)),
+                    fmt::format("define it: layer.{} = {{ blocks = [...] }}", bare ? name : "\"" + name + "\"")});
     }
     return static_cast<int>(found - w.kinds.begin());
 }
@@ -313,8 +316,22 @@ void read_prediction(Table& network, Workload& w)
 }
 
 /// Keys of decoders whose layers are alike, which blocks and sequences replace.
-constexpr std::array older_keys{"layers",    "heads",  "kv_heads", "feed_forward", "activation",
-                                "attention", "causal", "head",     "experts",      "latent"};
+struct OlderKey {
+    std::string_view key;
+    std::string_view now;  // what to write
+};
+constexpr auto older_keys = std::to_array<OlderKey>({
+    {"layers", R"(sequence = [{ layer = "dense", count = ... }])"},
+    {"heads", R"(heads of { block = "attention" })"},
+    {"kv_heads", R"(kv_heads of { block = "attention" })"},
+    {"feed_forward", R"(inner of { block = "mlp" })"},
+    {"activation", R"(activation of { block = "mlp" })"},
+    {"attention", R"(kernel of { block = "attention" })"},
+    {"causal", R"(causal of { block = "attention" })"},
+    {"head", R"(head of { block = "attention" })"},
+    {"experts", R"({ block = "experts" })"},
+    {"latent", R"({ block = "latent_attention" })"},
+});
 
 void check_heads(Table& table, const Transformer& t)
 {
@@ -407,14 +424,17 @@ const Fields<NetworkReading>& reading_fields()
 
 bool describes_layers(Table& table) { return table.find("layer") || table.find("sequence") || table.find("pattern"); }
 
-/// The key that a file with one of the older keys has first, or nothing.
-std::optional<Value> older_key(Table& table, std::string_view but = "")
+/// The key that a file with one of the older keys has first, or nothing. `now`: takes what to write in its place.
+std::optional<Value> older_key(Table& table, std::string_view but = "", std::string_view* now = nullptr)
 {
     std::optional<Value> first;
-    for (const char* key : older_keys) {
-        const auto found = but == key ? std::nullopt : table.find(key);
+    for (const OlderKey& older : older_keys) {
+        const auto found = but == older.key ? std::nullopt : table.find(std::string(older.key));
         if (found && (!first || found->line() < first->line())) {
             first = found;
+            if (now != nullptr) {
+                *now = older.now;
+            }
         }
     }
     return first;
@@ -450,8 +470,17 @@ Workload with_layers(Table& table, NetworkReading& reading, bool based)
             other->fail({"does not apply to this network", "its layers consist of different blocks",
                          "redefine layer.NAME with the block's new values (docs/networks.md)"});
         }
-        w.cut(layers->count(layers_range));
+        const int count = layers->count(layers_range);
+        if (count > w.layers()) {
+            layers->fail({fmt::format("is more than the {} layers of {}", w.layers(), w.name),
+                          "a network whose layers have different blocks can only be cut",
+                          "give fewer layers, or describe all of them in sequence (docs/networks.md)"});
+        }
+        w.cut(count);
         return w;
+    }
+    if (!based && !older) {
+        table.at("sequence", R"(sequence = [{ layer = "dense", count = 32 }], with layer.dense = { blocks = [...] })");
     }
     if (!based) {
         for (const auto& [key, line] : {std::pair{"layers", "layers = 96"},
@@ -521,7 +550,7 @@ void refuse_idle_master(Table& table, const Workload& w)
 void refuse_without_training(Table& table, const Workload& w)
 {
     if (w.task == WorkloadTask::inference) {
-        for (const char* key : {"optimizer", "predictions"}) {
+        for (const char* key : {"optimizer", "predictions", "dropout", "frozen_ends", "adapter_rank"}) {
             if (const auto value = table.find(key)) {
                 value->fail({"has no effect", "task = \"inference\" runs forward passes of the network only",
                              fmt::format("remove {}, or write task = \"training\"", key)});
@@ -633,7 +662,8 @@ const SectionTable& networks_table()
     static const SectionTable table = [] {
         SectionTable networks("[networks.NAME]", "networks that workload in [space] chooses from, with the keys of [workload]");
         for (const KeyInfo& key : scenario_network_fields().keys()) {
-            const bool older = std::find(older_keys.begin(), older_keys.end(), key.key) != older_keys.end();
+            const bool older =
+                std::any_of(older_keys.begin(), older_keys.end(), [&key](const OlderKey& own) { return own.key == key.key; });
             if (key.key != "name" && key.key != "captured" && (!older || key.key == "layers")) {
                 networks.add(key);
             }
@@ -698,11 +728,13 @@ std::vector<Workload> read_networks(Table table)
 
 std::string older_keys_text(Table table)
 {
-    const auto older = older_key(table, table.find("model") ? "layers" : "");
+    std::string_view now;
+    const auto older = older_key(table, table.find("model") ? "layers" : "", &now);
     return older ? fmt::format(
-                       "line {}: [workload] uses keys such as layers, heads and feed_forward, which are deprecated and will be "
-                       "removed in the next release; write layer.NAME = {{ blocks = [...] }} and sequence (docs/networks.md)",
-                       older->line())
+                       "line {}: this key of [workload] is deprecated and will be rejected by the next release; write {} in "
+                       "layer.NAME = "
+                       "{{ blocks = [...] }} (docs/networks.md, Older keys)",
+                       older->line(), now)
                  : "";
 }
 

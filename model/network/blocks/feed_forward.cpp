@@ -38,8 +38,9 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
                            .width = width,
                            .forward_bytes = permuted,
                            .backward_bytes = permuted,
-                           .keeps = routing.active * routing.kept(),
-                           .roof = Roof::routing};
+                           .keeps_copies = true,
+                           .roof = Roof::routing,
+                           .routing = routing};
     Block inside{Linear{.in = h, .out = routing.experts, .split = Split::none, .tokens = Place::own, .bias = b.bias}};
     if (b.latent > 0) {
         inside.push_back(Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});

@@ -22,7 +22,8 @@ Parameters Elementwise::parameters(const Extent& e) const
 Kept Elementwise::kept(const Extent& e) const
 {
     const double numbers = e.numbers(place, width, routing);
-    return {.numbers = keeps * numbers, .bytes = keeps_bytes * numbers};
+    const double copies = keeps_copies ? e.copies(routing) * e.load(routing) * width.whole() : 0.0;
+    return {.numbers = keeps * numbers + copies, .bytes = keeps_bytes * numbers};
 }
 
 }  // namespace prismopt

@@ -1,5 +1,7 @@
 #include "model/network/operators.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -12,30 +14,34 @@ constexpr double backward_traffic = 3.0;
 
 }  // namespace
 
+double Scan::chunk_of(const Extent& e) const { return std::min(chunk, e.sequence); }
+
 /// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states of chunks and what they give, 2 d N
 /// each; inside a chunk C B' for each group, 2 g Q N, and its causal half times x, d Q. d: heads * size, N: state, Q: chunk.
 /// Delta rule (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the state, 6 k v; inside a
 /// chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A decay by channel has two triangular matrices in place of one.
-Scan::Work Scan::once() const
+Scan::Work Scan::once(const Extent& e) const
 {
     const double d = heads * size;
+    const double length = chunk_of(e);
     if (rule == Rule::state_space) {
-        return {4.0 * d * state + d * chunk + 2.0 * groups * chunk * state,
-                2.0 * d + 2.0 * groups * state + heads + state_numbers * d * state / chunk};
+        return {4.0 * d * state + d * length + 2.0 * groups * length * state,
+                2.0 * d + 2.0 * groups * state + heads + state_numbers * d * state / length};
     }
     const double triangles = rule == Rule::delta ? 1.0 : 2.0;
     const double gates = rule == Rule::delta ? heads : heads * state;
-    return {heads * (6.0 * state * size + chunk * (6.0 * state + 4.0 * size) + triangles * chunk * chunk),
-            2.0 * d + 2.0 * heads * state + heads + gates + 2.0 * heads * (state + size) + state_numbers * d * state / chunk};
+    return {heads * (6.0 * state * size + length * (6.0 * state + 4.0 * size) + triangles * length * length),
+            2.0 * d + 2.0 * heads * state + heads + gates + 2.0 * heads * (state + size) + state_numbers * d * state / length};
 }
 
 /// Backward, in the order above: 10 d N + 3 d Q + 6 g Q N; and 16 k v with three times the products inside chunks.
-Scan::Work Scan::adjoint() const
+Scan::Work Scan::adjoint(const Extent& e) const
 {
     const double d = heads * size;
-    const Work forward = once();
+    const double length = chunk_of(e);
+    const Work forward = once(e);
     if (rule == Rule::state_space) {
-        return {10.0 * d * state + 3.0 * d * chunk + 6.0 * groups * chunk * state, backward_traffic * forward.numbers};
+        return {10.0 * d * state + 3.0 * d * length + 6.0 * groups * length * state, backward_traffic * forward.numbers};
     }
     const double between = 6.0 * heads * state * size;
     return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_traffic * forward.numbers};
@@ -71,12 +77,12 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
 void Scan::forward(const Extent& e, Calls& calls) const
 {
     exchange_heads(e, calls);
-    kernel(e, once(), once().flops, calls);
+    kernel(e, once(e), once(e).flops, calls);
 }
 
 void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    kernel(e, adjoint(), 2.0 * once().flops, calls);
+    kernel(e, adjoint(e), 2.0 * once(e).flops, calls);
     exchange_heads(e, calls);
 }
 
@@ -88,7 +94,7 @@ Kept Scan::kept(const Extent& e) const
     const double numbers = rule == Rule::state_space ? 2.0 * d + heads
                                                      : 2.0 * heads * state + 2.0 * d + heads +
                                                            (rule == Rule::delta ? 2.0 * heads : 2.0 * heads * state) +
-                                                           heads * chunk * (rule == Rule::delta ? 1.0 : 2.0);
+                                                           heads * chunk_of(e) * (rule == Rule::delta ? 1.0 : 2.0);
     return {.numbers = e.tokens * numbers / e.tp};
 }
 

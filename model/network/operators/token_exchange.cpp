@@ -27,6 +27,7 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
     } else if (e.shape.etp > 1) {
         calls.collective({.kind = Collective::all_gather,
                           .bytes = bytes * e.shape.etp,
+                          .of = ProcessGroup::expert,
                           .group = {e.shape.etp, 1},
                           .members = meeting,
                           .surplus = e.surplus(routing)});

@@ -165,6 +165,13 @@ TEST(NetworkKeys, RefusalsOfSequences)
                 HasSubstr("names an undefined layer \"b\" ([workload] defines a)"));
     EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
     EXPECT_THAT(refusal(one), HasSubstr("sequence"));
+    EXPECT_THAT(refusal("hidden = 256"), HasSubstr("sequence = ["));
+    EXPECT_THAT(refusal(one + "pattern = \"a*\""), HasSubstr("define it: layer.\"*\" = "));
+    EXPECT_THAT(refusal(ends + "pattern = \"a\""), HasSubstr("defines no layers"));
+    EXPECT_THAT(refusal("model = \"nemotron-h-8b\"\nlayers = 100"), HasSubstr("layers = 100 is more than the 52 layers"));
+    EXPECT_EQ(refusal("model = \"nemotron-h-8b\"\nlayers = 16"), "accepted");
+    EXPECT_THAT(refusal("model = \"bert-large\""), HasSubstr("512 learned positions"));
+    EXPECT_EQ(refusal("model = \"bert-large\"\npositions = 2048"), "accepted");
     EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
                 HasSubstr("pattern = \"a\" cannot be combined with sequence"));
     EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"),
@@ -206,7 +213,9 @@ TEST(NetworkKeys, WithoutEffectAreRefused)
     EXPECT_THAT(refusal(all_frozen + "frozen_ends = true"), HasSubstr("frozen_ends = true leaves nothing to train"));
     EXPECT_EQ(refusal(all_frozen), "accepted");  // embedding and head are trained
     EXPECT_EQ(refusal(all_frozen + "frozen_ends = true\nadapter_rank = 4"), "accepted");
-    EXPECT_EQ(refusal(all_frozen + "frozen_ends = true\ntask = \"inference\""), "accepted");
+    for (const char* key : {"frozen_ends = true", "dropout = true", "adapter_rank = 4"}) {
+        EXPECT_THAT(refusal(all_frozen + key + "\ntask = \"inference\""), HasSubstr("has no effect")) << key;
+    }
     EXPECT_THAT(refusal(bare + "predictions = 1\nprediction = { layer = \"a\" }"), HasSubstr("has no effect"));
 }
 

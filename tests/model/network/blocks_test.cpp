@@ -88,6 +88,9 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
     EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16), "8 groups of block \"mamba2\" in layer \"a\"");
     EXPECT_EQ(undivided(GatedDeltaBlock{.key_heads = 16, .value_heads = 32}, 32),
               "16 key heads of block \"gated_delta\" in layer \"a\"");
+    EXPECT_EQ(undivided(MlpBlock{1025}, 2), "1025 columns of block \"mlp\" in layer \"a\"");
+    EXPECT_EQ(undivided(ExpertsBlock{.count = 8, .active = 2, .inner = 512, .shared = 1025}, 2),
+              "1025 columns of shared experts of block \"experts\" in layer \"a\"");
     EXPECT_EQ(undivided(ConvolutionBlock{}, 2), "block \"convolution\" in layer \"a\", whose convolutions are not divided");
     EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), "");
     const Workload linear_attention = of(GatedDeltaBlock{.key_heads = 16, .value_heads = 48});
@@ -226,6 +229,71 @@ TEST(Blocks, ExpertsByHand)
     EXPECT_EQ(forward_flops(kind, shape_of()), sequence * (2.0 * hidden * 16.0 + 4.0 * 6.0 * hidden * 512.0));
 }
 
+/// One group of experts has all tokens: an imbalance changes neither the work nor what is kept.
+TEST(Blocks, ExpertsOnOneGroupHaveNoImbalance)
+{
+    ExpertsBlock experts{.count = 16, .active = 4, .inner = 512};
+    const LayerKind even{"even", hidden, operators_of(experts, stream)};
+    experts.imbalance = 1000.0;
+    const LayerKind uneven{"uneven", hidden, operators_of(experts, stream)};
+    EXPECT_EQ(forward_flops(uneven, shape_of()), forward_flops(even, shape_of()));
+    EXPECT_EQ(kept_of(uneven, shape_of(), Recompute::none).numbers, kept_of(even, shape_of(), Recompute::none).numbers);
+    LayerShape shared = shape_of();
+    shared.ep = 4;  // the fullest group has all tokens, four times the mean
+    EXPECT_GT(kept_of(uneven, shared, Recompute::none).numbers, 3.0 * kept_of(even, shared, Recompute::none).numbers -
+                                                                    2.0 * kept_of(block("mlp"), shared, Recompute::none).numbers);
+}
+
+/// i o weights and a bias, 2 i o operations a token; kept are the input and that of the activation.
+TEST(Blocks, LinearByHand)
+{
+    const LayerKind& kind = block("linear");
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, 256.0 * 512.0 + 512.0);
+    EXPECT_EQ(forward_flops(kind, shape_of()), sequence * 2.0 * 256.0 * 512.0);
+    EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, sequence * (256.0 + 512.0));
+}
+
+/// One vector per sample to six of h; each token's shifts and scales keep two tensors.
+TEST(Blocks, ModulationByHand)
+{
+    const LayerKind& kind = block("modulation");
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, 6.0 * hidden * hidden + 6.0 * hidden);
+    EXPECT_EQ(forward_flops(kind, shape_of()), 2.0 * 6.0 * hidden * hidden);
+    EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, hidden + 2.0 * sequence * hidden);
+}
+
+/// Nine taps; with stride 2 in two dimensions a quarter of the positions give results.
+TEST(Blocks, ConvolutionByHand)
+{
+    const LayerKind& kind = block("convolution");
+    EXPECT_EQ(parameters_of(kind, shape_of()).all, 9.0 * 320.0 * 320.0 + 320.0);
+    EXPECT_EQ(forward_flops(kind, shape_of()), sequence * 2.0 * 9.0 * 320.0 * 320.0);  // tokens are those of its result
+    EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
+}
+
+/// 27 x 26 / 2 products of two vectors of 128; three cross layers through 512 columns (Wang et al., arXiv 2008.13535).
+TEST(Blocks, InteractionByHand)
+{
+    EXPECT_EQ(forward_flops(block("products of pairs"), shape_of()), sequence * 2.0 * 351.0 * 128.0);
+    const double columns = 27.0 * 128.0;
+    EXPECT_EQ(parameters_of(block("cross layers"), shape_of()).all, 3.0 * (2.0 * columns * 512.0 + columns));
+    EXPECT_EQ(forward_flops(block("cross layers"), shape_of()), sequence * 3.0 * 4.0 * columns * 512.0);
+}
+
+/// A sequence that is shorter than a chunk is one chunk.
+TEST(Blocks, ScansOfShortSequencesHaveOneChunk)
+{
+    for (const int chunk : {2048, 4096}) {
+        const LayerKind delta{"", hidden,
+                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = chunk}, stream)};
+        const LayerKind whole{"", hidden,
+                              operators_of(GatedDeltaBlock{.key_heads = 8, .value_heads = 16, .chunk = 2048}, stream)};
+        EXPECT_EQ(forward_flops(delta, shape_of()), forward_flops(whole, shape_of())) << chunk;
+        EXPECT_EQ(kept_of(delta, shape_of(), Recompute::none).numbers, kept_of(whole, shape_of(), Recompute::none).numbers)
+            << chunk;
+    }
+}
+
 /// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h (2 d + 2
 /// g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
 TEST(Blocks, Mamba2ByHand)
@@ -348,6 +416,29 @@ TEST(Blocks, FrozenLayersKeepLess)
     // Products: their input's gradient alone; attention and adapters: both.
     EXPECT_DOUBLE_EQ(backward_calls(kind, shape_of(), Gradients::both).needed_flops(),
                      frozen_products - attention + 2.0 * attention + 2.0 * 2.0 * sequence * adapters);
+}
+
+/// A frozen tower reads data, and so needs no gradient although the embedding beside it is trained.
+TEST(Blocks, FrozenTowersHaveNoBackward)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.vocabulary = 32000;
+    w.kinds = {{.name = "patches", .blocks = {LinearBlock{.from = 588}}, .hidden = 256, .tokens = 0.25, .frozen = true},
+               {.name = "vision", .blocks = {MlpBlock{1024}}, .hidden = 256, .tokens = 0.25, .frozen = true},
+               {.name = "join", .blocks = {LinearBlock{.from = 256}}, .tokens = 0.25},
+               {.name = "text", .blocks = {AttentionBlock{.heads = 16}}}};
+    w.sequence = {{0, 1}, {1, 4}, {2, 1}, {3, 4}};
+    const Network network = network_of(w);
+    EXPECT_TRUE(network.embedding.backward);
+    for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
+        EXPECT_EQ(network.kinds[kind].backward, kind >= 2) << w.kinds[kind].name;
+    }
+    w.kinds[2].frozen = w.kinds[3].frozen = true;
+    EXPECT_FALSE(network_of(w).kinds[2].backward);
+    EXPECT_TRUE(network_of(w).kinds[3].backward);  // the embedded tokens come in here
+    w.sequence = {{3, 4}};
+    EXPECT_TRUE(network_of(w).kinds[3].backward);
 }
 
 TEST(Blocks, InferenceHasNoBackward)
