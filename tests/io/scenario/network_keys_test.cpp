@@ -170,7 +170,7 @@ TEST(NetworkKeys, RefusalsOfSequences)
     EXPECT_THAT(refusal(ends + "pattern = \"a\""), HasSubstr("defines no layers"));
     EXPECT_THAT(refusal("model = \"nemotron-h-8b\"\nlayers = 100"), HasSubstr("layers = 100 is more than the 52 layers"));
     EXPECT_EQ(refusal("model = \"nemotron-h-8b\"\nlayers = 16"), "accepted");
-    EXPECT_THAT(refusal("model = \"bert-large\""), HasSubstr("512 learned positions"));
+    EXPECT_THAT(refusal("model = \"bert-large\""), HasSubstr("514 learned positions"));
     EXPECT_EQ(refusal("model = \"bert-large\"\npositions = 2048"), "accepted");
     EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
                 HasSubstr("pattern = \"a\" cannot be combined with sequence"));

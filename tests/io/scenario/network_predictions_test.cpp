@@ -57,9 +57,12 @@ struct Row {
 
 Scenario scenario_of(const std::string& network)
 {
+    const int positions = catalog_workload(network).positions;  // learned ones are as many as the sequence has
+    const std::string learned = positions > 0 ? fmt::format("positions = {}", std::max(positions, sequence)) : "";
     return parse_scenario(fmt::format(R"(name = "predictions"
 [workload]
 model = "{}"
+{}
 [[phase]]
 tokens = 1e9
 sequence_length = {}
@@ -90,7 +93,7 @@ pp = [1]
 [search]
 strategy = "exact"
 )",
-                                      network, sequence, global_batch, gpus, gpus),
+                                      network, learned, sequence, global_batch, gpus, gpus),
                           "predictions.toml");
 }
 

@@ -400,11 +400,11 @@ TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
 TEST(ScenarioRefuses, TensorParallelDegreesThatDivideNoHeads)
 {
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1, 12]"),
-              "tp = 12 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes whole heads and "
-              "groups); try 8 or 16");
+              "tp = 12 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes an equal "
+              "share of every block); try 8 or 16");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1,\n 128]", 1),
-              "tp = 128 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes whole heads and "
-              "groups); try 64");
+              "tp = 128 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes an equal "
+              "share of every block); try 64");
     const std::string grouped = with("\"gpt-22b\"", "\"gpt-22b\"\nheads = 96\nkv_heads = 6");
     try {
         parse_scenario(std::string(grouped).replace(grouped.find("tp = [8"), 7, "tp = [4"), "x.toml");

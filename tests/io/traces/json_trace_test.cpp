@@ -156,7 +156,7 @@ TEST_F(JsonTraceTest, tells_collectives_by_their_group)
     EXPECT_EQ(kernel_of("TENSOR_MODEL_PARALLEL_GROUP"), KernelClass::tensor_all_gather);
     EXPECT_EQ(kernel_of("mesh_tp"), KernelClass::tensor_all_gather);
     EXPECT_EQ(kernel_of("CONTEXT_PARALLEL_GROUP"), KernelClass::context_all_gather);
-    EXPECT_EQ(kernel_of("EXPERT_MODEL_PARALLEL_GROUP"), KernelClass::expert_collective);  // which has no all-gathers
+    EXPECT_EQ(kernel_of("EXPERT_MODEL_PARALLEL_GROUP"), KernelClass::expert_all_gather);
     EXPECT_EQ(kernel_of("DATA_PARALLEL_GROUP_WITH_CP"), KernelClass::dp_all_gather);
     EXPECT_EQ(kernel_of("default_pg"), KernelClass::dp_all_gather);
 }

@@ -77,7 +77,7 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
 {
     const auto of = [](const BlockDescription& block) {
         Workload w;
-        w.kinds = {{.name = "a", .blocks = {MlpBlock{4096}, block}}};
+        w.kinds = {{.name = "a", .blocks = {MlpBlock{12288}, block}}};
         return w;
     };
     const auto undivided = [&of](const BlockDescription& block, int tp) { return of(block).undivided_text(tp); };
@@ -271,10 +271,11 @@ TEST(Blocks, ConvolutionByHand)
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
 }
 
-/// 27 x 26 / 2 products of two vectors of 128; three cross layers through 512 columns (Wang et al., arXiv 2008.13535).
+/// One product of the 27 vectors of 128 with themselves, as DLRM computes pairs (arXiv 1906.00091); three cross layers through 512 columns
+/// (Wang et al., arXiv 2008.13535).
 TEST(Blocks, InteractionByHand)
 {
-    EXPECT_EQ(forward_flops(block("products of pairs"), shape_of()), sequence * 2.0 * 351.0 * 128.0);
+    EXPECT_EQ(forward_flops(block("products of pairs"), shape_of()), sequence * 2.0 * 27.0 * 27.0 * 128.0);
     const double columns = 27.0 * 128.0;
     EXPECT_EQ(parameters_of(block("cross layers"), shape_of()).all, 3.0 * (2.0 * columns * 512.0 + columns));
     EXPECT_EQ(forward_flops(block("cross layers"), shape_of()), sequence * 3.0 * 4.0 * columns * 512.0);
