@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -229,7 +230,10 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     constexpr double tokens_a_step = 4.2e6;
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
     constexpr double steps = 1e5;
-    choice.sequence = choice.sequence > 0 ? choice.sequence : usual.tokens;
+    if (choice.sequence == 0) {
+        const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
+        choice.sequence = positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions))) : usual.tokens;
+    }
     if (choice.global_batch == 0) {
         const double samples = usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
         choice.global_batch = batch_near(samples, choice.gpus);
