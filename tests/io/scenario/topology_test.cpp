@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
 namespace prismopt {
 namespace {
 
@@ -65,6 +70,39 @@ TEST(Topology, IsRefusedWhereItCannotBe)
                                     "x.toml"),
                      InputError);
     }
+}
+
+/// The TOML blocks of the guide, in order.
+std::vector<std::string> examples_of_the_guide()
+{
+    std::ifstream file(PRISMOPT_SOURCE_DIR "/docs/accelerators.md");
+    const std::string guide((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string fence = "```toml\n";
+    std::vector<std::string> blocks;
+    for (auto at = guide.find(fence); at != std::string::npos; at = guide.find(fence, at + 1)) {
+        const auto begin = at + fence.size();
+        blocks.push_back(guide.substr(begin, guide.find("```", begin) - begin));
+    }
+    return blocks;
+}
+
+TEST(Topology, IsReadAsTheGuideShows)
+{
+    const std::vector<std::string> blocks = examples_of_the_guide();
+    ASSERT_EQ(blocks.size(), 2U);
+    const auto begin = good.find("[cluster]");
+    const auto end = good.find("[memory]");
+    const auto cluster_of = [&](const std::string& section) {
+        return parse_scenario(good.substr(0, begin) + section + "\n" + good.substr(end), "x.toml").cluster;
+    };
+    const Cluster own = cluster_of(blocks[0]);
+    EXPECT_EQ(own.accelerator.name, "b200-sxm (changed)");
+    EXPECT_DOUBLE_EQ(own.accelerator.sustained_clock, 0.85);
+    EXPECT_EQ(own.tiers.front().topology, Topology::full_mesh);
+    const std::string network = "[[cluster.tier]]\nname = \"network\"\nlink = \"dcn-tpu\"\n";
+    const Cluster pods = cluster_of("[cluster]\naccelerator = \"tpu-v4\"\ngpus = 512\n" + blocks[1] + network);
+    EXPECT_THAT(pods.tiers.front().shape, ElementsAre(16, 16));
+    EXPECT_EQ(pods.gpus_per_node(), 256);
 }
 
 }  // namespace
