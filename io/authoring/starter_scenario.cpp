@@ -1,6 +1,7 @@
 #include "io/authoring/starter_scenario.hpp"
 
 #include "io/export/trainer.hpp"
+#include "io/measured/fitted_model.hpp"
 #include "io/report/shell_word.hpp"
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/gpu_price.hpp"
@@ -21,22 +22,64 @@ namespace prismopt {
 
 namespace {
 
-/// What such accelerators usually come with: GPUs that NVLink (or xGMI) joins, and the network between these.
+/// What such accelerators usually come with: GPUs that NVLink (or xGMI, or a torus) joins, and the network between these.
 struct UsualCluster {
     std::string_view accelerator;  // the catalog's names begin so
     int node_gpus;
     std::string_view node_link;
     std::string_view network_link;
+    Topology topology = Topology::switched;
+    int axes = 0;  // of a torus
+    int ring = 0;  // its axes of so many or more are closed
 };
-constexpr std::array<UsualCluster, 7> usual_clusters{{
-    {"v100", 8, "nvlink2", "ib-100g"},   // NVIDIA DGX-1 and DGX-2
-    {"a100", 8, "nvlink3", "ib-hdr"},    // NVIDIA DGX A100
-    {"h100", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H100
-    {"h200", 8, "nvlink4", "ib-ndr"},    // NVIDIA DGX H200
-    {"b200", 8, "nvlink5", "ib-ndr"},    // NVIDIA DGX B200
-    {"gb200", 72, "nvlink5", "ib-ndr"},  // NVIDIA GB200 NVL72
-    {"mi300x", 8, "xgmi4", "roce-400g"},
+constexpr std::array<UsualCluster, 23> usual_clusters{{
+    {"v100", 8, "nvlink2", "ib-100g"},      // NVIDIA DGX-1 and DGX-2
+    {"a100", 8, "nvlink3", "ib-hdr"},       // NVIDIA DGX A100
+    {"h100", 8, "nvlink4", "ib-ndr"},       // NVIDIA DGX H100
+    {"h800", 8, "nvlink4-h800", "ib-ndr"},  // arXiv 2412.19437, section 3.1
+    {"h200", 8, "nvlink4", "ib-ndr"},       // NVIDIA DGX H200
+    {"h20", 8, "nvlink4", "ib-ndr"},        // NVIDIA HGX H20
+    {"b200", 8, "nvlink5", "ib-ndr"},       // NVIDIA DGX B200
+    {"b300", 8, "nvlink5", "ib-xdr"},       // NVIDIA DGX B300
+    {"gb200", 72, "nvlink5", "ib-ndr"},     // NVIDIA GB200 NVL72
+    {"gb300", 72, "nvlink5", "ib-xdr"},     // NVIDIA GB300 NVL72
+    // AMD Instinct platforms, Intel HLS-Gaudi 2 and HLB-325, Huawei Atlas 800T A2: a link between each two
+    {"mi300x", 8, "xgmi4", "roce-400g", Topology::full_mesh},
+    {"mi325x", 8, "xgmi4", "roce-400g", Topology::full_mesh},
+    {"mi355x", 8, "xgmi4-mi355x", "roce-400g", Topology::full_mesh},
+    {"gaudi2", 8, "gaudi2-mesh", "roce-300g", Topology::full_mesh},
+    {"gaudi3", 8, "gaudi3-mesh", "roce-600g", Topology::full_mesh},
+    {"ascend", 8, "hccs", "roce-200g", Topology::full_mesh},
+    // Largest slices with a power of two of chips; rings: jax-ml/scaling-book, tpus.md
+    {"tpu-v4", 4096, "ici-v4", "dcn-tpu", Topology::torus, 3, 4},
+    {"tpu-v5e", 256, "ici-v5e", "dcn-tpu", Topology::torus, 2, 16},
+    {"tpu-v5p", 4096, "ici-v5p", "dcn-tpu", Topology::torus, 3, 4},
+    {"tpu-v6e", 256, "ici-v6e", "dcn-tpu", Topology::torus, 2, 16},
+    {"tpu-7x", 4096, "ici-7x", "dcn-tpu", Topology::torus, 3, 4},
+    // aws-neuron/aws-neuron-sdk, about-neuron/arch: instances of 4 x 4
+    {"trainium1", 16, "neuronlink-v2", "efa-800g-16", Topology::torus, 2, 4},
+    {"trainium2", 16, "neuronlink-v3", "efa-3200g-16", Topology::torus, 2, 4},
 }};
+
+std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+
+/// Lines that say how the first tier joins `gpus` GPUs.
+std::string topology_lines(const UsualCluster& usual, int gpus)
+{
+    if (usual.topology != Topology::torus) {
+        return usual.topology == Topology::switched ? "" : fmt::format("topology = \"{}\"\n", name(usual.topology));
+    }
+    std::vector<int> shape(static_cast<std::size_t>(usual.axes), 1);
+    for (int joined = 1; joined < gpus; joined *= 2) {
+        *std::min_element(shape.begin(), shape.end()) *= 2;
+    }
+    std::vector<std::string_view> wrap;
+    for (const int length : shape) {
+        wrap.push_back(length >= usual.ring ? "true" : "false");
+    }
+    return fmt::format("topology = \"torus\"\nshape = {}   # chips along each axis\nwrap = [{}]\n", list(shape),
+                       fmt::join(wrap, ", "));
+}
 
 const UsualCluster& usual_cluster(const std::string& accelerator)
 {
@@ -72,8 +115,6 @@ std::vector<int> powers_of_two(int most, Passes passes)
     }
     return values;
 }
-
-std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 
 /// Whole nodes of the cluster, of a half and a quarter of it.
 std::vector<int> gpu_choices(int gpus, int node)
@@ -245,6 +286,34 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     return choice;
 }
 
+/// What the numbers of a catalog entry rest on.
+std::string evidence_of(const std::string& accelerator)
+{
+    const int rows = rows_on(fitted_model(), accelerator);
+    return rows > 0 ? fmt::format("fitted to {} measured runs", rows)
+                    : "declared: from data sheets, without measured runs (docs/accelerators.md)";
+}
+
+/// Price, and what the catalog has no public source for. Neither changes the time of a step.
+std::string figures_to_give(const std::string& name)
+{
+    const Accelerator accelerator = catalog_accelerator(name);
+    if (accelerator.memory_bandwidth.si <= 0.0) {
+        throw InputError(fmt::format(
+            "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start from another "
+            "accelerator, and give memory_bandwidth in accelerator_override (docs/accelerators.md)",
+            name));
+    }
+    const auto price = list_price(name);
+    std::string text =
+        price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price), price->source)
+              : "gpu_price = \"1 USD/h\"                # placeholder: no public list price; give your own\n";
+    if (accelerator.power.si <= 0.0) {
+        text += "accelerator_override = { power = \"500 W\" }   # placeholder: no public figure; give your own\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string starter_scenario(const StarterChoice& given)
@@ -265,7 +334,12 @@ std::string starter_scenario(const StarterChoice& given)
         throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,
                                      usual.node_gpus, choice.accelerator));
     }
-    const ListPrice list = list_price(choice.accelerator);
+    if (usual.topology == Topology::torus && one_node && !std::has_single_bit(static_cast<unsigned>(choice.gpus))) {
+        throw InputError(
+            fmt::format("--gpus {} is not a power of two, so init knows no slice of {} for it; give a power of two, and "
+                        "change the shape of the first tier",
+                        choice.gpus, choice.accelerator));
+    }
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
@@ -288,17 +362,18 @@ std::string starter_scenario(const StarterChoice& given)
         "{}s per "
         "optimizer step{}\n\n",
         choice.tokens, source, choice.sequence, lengths, choice.global_batch, sample.name, millions);
-    text += fmt::format(
-        "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # default: this list price: {}\n\n",
-        choice.accelerator, choice.gpus, hourly(list.price), list.source);
+    text += fmt::format("[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n{}\n", choice.accelerator,
+                        evidence_of(choice.accelerator), choice.gpus, figures_to_give(choice.accelerator));
     if (!one_node) {
-        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n\n", usual.node_link,
-                            usual.node_gpus);
+        text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
+                            usual.node_link, usual.node_gpus, topology_lines(usual, usual.node_gpus));
     }
     text += fmt::format(
-        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n# "
-        "oversubscription = 2                # downlink over uplink bandwidth of the tier below\n\n",
-        one_node ? usual.node_link : usual.network_link);
+        "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n{}\n",
+        one_node ? usual.node_link : usual.network_link,
+        one_node && usual.topology != Topology::switched
+            ? topology_lines(usual, choice.gpus)
+            : "# oversubscription = 2                # downlink over uplink bandwidth of the tier below\n");
     text +=
         "[memory]\nheadroom = 0.05                      # share of the GPU memory that must stay free\n\n[variability]\nprofile "
         "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";

@@ -16,10 +16,10 @@ constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"
 constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 
-FittedConstant read_constant(const Value& name, const Value& entries)
+FittedConstant read_constant(const Value& name, const Value& entries, const Value& rows)
 {
     const std::string text = name.text("h100-sxm.gemm");
-    FittedConstant constant{text.substr(text.rfind('.') + 1), {}};
+    FittedConstant constant{text.substr(text.rfind('.') + 1), {}, rows.count(rows_range)};
     for (const Value& entry : entries.list("[\"h100-sxm\"]")) {
         constant.entries.push_back(entry.text("h100-sxm"));
     }
@@ -47,17 +47,22 @@ FittedModel read_fit(Table table)
     const std::vector<Value> entries = all_entries.list("[[\"h100-sxm\"]]");
     const Value matrix = table.at("covariance", "covariance = [[...]]");
     const std::vector<Value> rows = matrix.list("[[0.01]]");
+    const Value all_counts = table.at("constant_rows", "constant_rows = [...]");
+    const std::vector<Value> counts = all_counts.list("[123]");
     const std::size_t n = names.size();
     const Complaint complaint{"does not have one row per name", "the file is generated as a whole", "run jobs/fit_constants"};
     if (entries.size() != n) {
         all_entries.fail(complaint);
+    }
+    if (counts.size() != n) {
+        all_counts.fail(complaint);
     }
     if (rows.size() != n) {
         matrix.fail(complaint);
     }
     model.covariance.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
-        model.constants.push_back(read_constant(names[i], entries[i]));
+        model.constants.push_back(read_constant(names[i], entries[i], counts[i]));
         const std::vector<Value> row = rows[i].list("[0.01]");
         if (row.size() != i + 1) {
             rows[i].fail(complaint);
@@ -78,6 +83,17 @@ FittedModel read_fit(Table table)
 }
 
 }  // namespace
+
+int rows_on(const FittedModel& model, const std::string& accelerator)
+{
+    for (const FittedConstant& constant : model.constants) {
+        if (constant.key == "gemm" &&
+            std::find(constant.entries.begin(), constant.entries.end(), accelerator) != constant.entries.end()) {
+            return constant.rows;
+        }
+    }
+    return 0;
+}
 
 RunKind kind_of(const Workload& workload)
 {

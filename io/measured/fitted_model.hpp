@@ -14,6 +14,7 @@ namespace prismopt {
 struct FittedConstant {
     std::string key;                   // "gemm"
     std::vector<std::string> entries;  // "a100-sxm-80gb", ...
+    int rows = 0;                      // runs that it was fitted to
 };
 
 /// Kinds of runs whose errors differ in size.
@@ -39,6 +40,9 @@ struct FittedModel {
     std::vector<double> scatter;     // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
     double unmeasured = 0.0;         // additional scatter of accelerators whose efficiencies are taken from another one
 };
+
+/// Returns the number of runs that the accelerator's share of the peak was fitted to; 0: the entry is declared, from data sheets.
+int rows_on(const FittedModel& model, const std::string& accelerator);
 
 /// Reads the fit in the catalog. Throws InputError when fit.toml is not as jobs/fit_constants writes it.
 FittedModel fitted_model();

@@ -122,9 +122,13 @@ UsualSample usual_sample(const std::string& workload)
     return result;
 }
 
-ListPrice list_price(const std::string& accelerator)
+std::optional<ListPrice> list_price(const std::string& accelerator)
 {
     constexpr auto example = "list = { price = \"2.50 USD/h\", source = \"a price list\" }";
+    const std::vector<std::string> priced = names(prices);
+    if (std::find(priced.begin(), priced.end(), accelerator) == priced.end()) {
+        return std::nullopt;
+    }
     Table of = entry(prices, accelerator);
     Table table = of.at("list", example).table(example);
     ListPrice result;
@@ -143,8 +147,6 @@ int host_gpus(const std::string& accelerator)
     of.refuse_unknown_keys();
     return gpus;
 }
-
-DollarsPerSecond catalog_price(const std::string& accelerator) { return list_price(accelerator).price; }
 
 Variability catalog_variability(const std::string& name) { return read_entry(variabilities, name, variability_profile_fields()); }
 

@@ -5,6 +5,7 @@
 #include "io/scenario/embedded_file.hpp"
 #include "model/hardware/hardware.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,11 @@ std::vector<EmbeddedFile> catalog_files();
 struct ListPrice {
     DollarsPerSecond price;
     std::string source;
+
+    bool operator==(const ListPrice&) const = default;
 };
-ListPrice list_price(const std::string& accelerator);
+/// Nothing where no public source has one.
+std::optional<ListPrice> list_price(const std::string& accelerator);
 
 /// What a step's batch counts of a catalog network.
 struct UsualSample {

@@ -28,7 +28,7 @@ std::string origin(const Scenario& scenario)
         return "given";
     }
     const std::string accelerator = cluster.at("accelerator", "").text("");
-    return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it", list_price(accelerator).source);
+    return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it", list_price(accelerator)->source);
 }
 
 std::string price_text(const Scenario& scenario, const std::string& more)

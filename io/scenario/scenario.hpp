@@ -97,7 +97,5 @@ NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscr
 Variability catalog_variability(const std::string& name);
 SoftwareStack catalog_stack(const std::string& name);
 Power catalog_power(const std::string& name);
-/// List price per GPU of the accelerator, with its share of the node.
-DollarsPerSecond catalog_price(const std::string& accelerator);
 
 }  // namespace prismopt

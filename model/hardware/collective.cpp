@@ -1,5 +1,7 @@
 #include "model/hardware/collective.hpp"
 
+#include "model/hardware/torus.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,6 +36,13 @@ double depth_of(double members) { return std::bit_width(static_cast<unsigned>(st
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
 
+/// Share of its bandwidth that a GPU has for `members` of its tier: of links to each of the others those to members.
+double share_of_links(const NetworkTier& tier, int members)
+{
+    const int links = tier.topology == Topology::full_mesh ? tier.group_gpus - 1 : 0;
+    return links > 0 ? static_cast<double>(members - 1) / links : 1.0;
+}
+
 /// Share of a circuit that `members` of the `unit` GPUs behind it have, all of which send.
 BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
 {
@@ -52,7 +61,8 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
     for (const NetworkTier& tier : cluster.tiers) {
         const int joined = members_inside(group, tier, cluster);
         if (joined > inside) {
-            const BytesPerSecond share = tier.bandwidth * (tier.reached() * inside / tier.oversubscription);
+            const double links = share_of_links(tier, joined);
+            const BytesPerSecond share = tier.bandwidth * (links * tier.reached() * inside / tier.oversubscription);
             edge.bandwidth = std::min(edge.bandwidth, share);
             if (tier.circuit()) {
                 edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, inside));
@@ -104,6 +114,9 @@ Seconds in_network_time(Bytes message, const NetworkTier& tier)
     return message / (tier.bandwidth * tier.in_network) + 2.0 * tier.latency;
 }
 
+/// The members inside one unit, `joined` of them.
+Group split_or_whole(const Group& group, int joined) { return joined < group.size ? Group{joined, group.stride} : group; }
+
 /// Each member has links of its own out of a unit. `copies`: that a member sends of a token; 0: messages have no copies.
 CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
 {
@@ -117,7 +130,16 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
             const double units = static_cast<double>(group.size) / inside;
             const bool once = copies > 0.0 && inside > 1;
             const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
-            BytesPerSecond share = tier.bandwidth * (tier.reached() / tier.oversubscription);
+            const double links = share_of_links(tier, joined);
+            BytesPerSecond share = tier.bandwidth * (links * tier.reached() / tier.oversubscription);
+            if (tier.topology == Topology::torus) {
+                const Group local = split_or_whole(group, joined);
+                const Bytes inside_torus = message * (static_cast<double>(joined) / group.size);
+                result.time = std::max(result.time, torus_time(Collective::all_to_all, inside_torus, local, tier));
+                inside = joined;
+                unit = gpus_joined(tier, cluster);
+                continue;
+            }
             if (tier.circuit()) {
                 share = std::min(share, circuit_share(tier, unit, 1.0));
             }
@@ -180,6 +202,11 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (kind == Collective::all_to_all) {
         return all_to_all_time(message, 0.0, group, cluster);
     }
+    const int inside = members_inside(group, cluster.tiers.front(), cluster);
+    const bool in_torus = cluster.tiers.front().topology == Topology::torus;
+    if (in_torus && inside == group.size) {
+        return {torus_time(kind, message, group, cluster.tiers.front()), Algorithm::torus};
+    }
     const Edge edge = slowest_edge(group, cluster);
     CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};
     const auto consider = [&](Seconds time, Algorithm algorithm) {
@@ -190,14 +217,14 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (kind == Collective::all_reduce) {
         consider(tree_time(message, group.size, edge), Algorithm::tree);
     }
-    const int inside = members_inside(group, cluster.tiers.front(), cluster);
     const bool adds = kind == Collective::all_reduce && cluster.tiers.front().in_network > 0.0;
     if (adds && inside == group.size) {
         consider(in_network_time(message, cluster.tiers.front()), Algorithm::in_network);
     }
     if (divides(inside, group)) {
         const auto [local, across] = split(group, inside);
-        Seconds within = ring_time(kind, message, inside, slowest_edge(local, cluster));
+        Seconds within = in_torus ? torus_time(kind, message, local, cluster.tiers.front())
+                                  : ring_time(kind, message, inside, slowest_edge(local, cluster));
         if (adds) {
             within = std::min(within, in_network_time(message, cluster.tiers.front()));
         }
@@ -240,12 +267,15 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
 {
     const std::size_t crossed = tier_between(from, to, cluster);
     const NetworkTier& tier = cluster.tiers[crossed];
+    if (tier.topology == Topology::torus) {
+        return torus_message_time(message, from % tier.group_gpus, to % tier.group_gpus, tier);
+    }
     double share = 1.0;
     if (crossed > 0) {
         const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
         share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
     }
-    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.reached();
+    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.reached() * share_of_links(tier, 2);
     BytesPerSecond rate = tier.bandwidth * (reached * share);
     for (std::size_t t = 1; t <= crossed; ++t) {
         const int unit = gpus_joined(cluster.tiers[t - 1], cluster);

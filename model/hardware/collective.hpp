@@ -26,7 +26,7 @@ struct GroupLevels {
 /// be a multiple of them.
 GroupLevels split(const Group& group, int inside);
 
-enum class Algorithm { ring, tree, hierarchical, in_network, direct };
+enum class Algorithm { ring, tree, hierarchical, in_network, direct, torus };
 
 struct CollectiveTime {
     Seconds time;
@@ -41,6 +41,7 @@ struct CollectiveTime {
 ///     hierarchical   rings inside the units of the first tier, then rings between units; the same across circuits
 ///     in_network     all-reduce inside one innermost unit, summed in its switches
 ///     direct         all-to-all: S/k to each other member; the slowest tier sets the pace
+///     torus          inside a torus, over the links of all axes that the group spans
 ///
 /// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums in
 /// the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.

@@ -44,7 +44,8 @@ struct Accelerator {
     Watts power;     // board limit
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
-    double model_error = 0.0;  // relative; lower limit of the width of the model's prediction interval
+    double sustained_clock = 1.0;  // clock in long matrix products over the clock of the peaks
+    double model_error = 0.0;      // relative; lower limit of the width of the model's prediction interval
     // Dense peaks of other precisions; zero: not supported.
     FlopsPerSecond peak_fp32{0.0};
     FlopsPerSecond peak_tf32{0.0};
@@ -61,6 +62,8 @@ struct Accelerator {
 
     /// Returns the peak of dense products; zero if the accelerator does not support this precision.
     FlopsPerSecond peak(Precision precision) const;
+    /// Returns the rate of dense products at the clock that the accelerator holds under load.
+    FlopsPerSecond sustained(FlopsPerSecond of_peak) const { return of_peak * sustained_clock; }
 };
 
 /// Software stack: a framework release's effect on kernel and network times. Its factors multiply the accelerator's fractions of
@@ -90,11 +93,19 @@ struct NetworkTier;
 /// Returns the tier as seen through the software stack.
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 
+/// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be closed to
+/// rings (model/hardware/torus.hpp).
+enum class Topology { switched, full_mesh, torus };
+template <>
+inline constexpr auto names_of<Topology> = std::to_array<Named<Topology>>({{Topology::switched, "switched"},
+                                                                           {Topology::full_mesh, "full_mesh"},
+                                                                           {Topology::torus, "torus"}});
+
 /// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is the innermost (NVLink domain).
 struct NetworkTier {
     std::string name;
     int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
-    BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet
+    BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet; in a torus per link and direction
     double efficiency = 1.0;        // fraction of it that large collectives reach (bus bandwidth)
     Seconds latency;                // one hop of a ring on this tier, for long messages
     double oversubscription = 1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
@@ -105,6 +116,10 @@ struct NetworkTier {
     BytesPerSecond aggregate{
         0.0};           // total bandwidth out of one unit of the tier below, per direction; 0: limited by its GPUs' links
     double loss = 0.0;  // fraction of packets lost
+
+    Topology topology = Topology::switched;
+    std::vector<int> shape{};  // [axis] of a torus: GPUs along it; consecutive GPUs in placement lie along the first axis
+    std::vector<bool> wrap{};  // [axis]: closed to a ring
 
     std::string catalog_entry{};  // link that the numbers are from, even if some were changed; empty: none
 

@@ -61,7 +61,7 @@ Seconds grouped_gemm_time(double groups, double m, double n, double k, const Acc
     // Experts of a mixture are padded to whole tiles.
     const double alignment = groups > 1.0 || (aligned(n) && aligned(k)) ? 1.0 : misaligned_rate;
     const double per_multiprocessor =
-        accelerator.peak(precision).si * efficiency * alignment * short_k(k) / accelerator.multiprocessors;
+        accelerator.sustained(accelerator.peak(precision)).si * efficiency * alignment * short_k(k) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
         const double count = groups * std::ceil(m / tile.m) * std::ceil(n / tile.n);
@@ -82,15 +82,16 @@ Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator)
 {
     if (!aligned(k) && accelerator.peak_fp32.si > 0.0) {
-        return work / (accelerator.peak_fp32 * accelerator.efficiency.gemm) + accelerator.launch;
+        return work / (accelerator.sustained(accelerator.peak_fp32) * accelerator.efficiency.gemm) + accelerator.launch;
     }
-    return work / (accelerator.peak_bf16 * (accelerator.efficiency.gemm * short_k(k))) + accelerator.launch;
+    return work / (accelerator.sustained(accelerator.peak_bf16) * (accelerator.efficiency.gemm * short_k(k))) +
+           accelerator.launch;
 }
 
 Seconds fused_attention_time(Flops work, bool backward, const Accelerator& accelerator)
 {
     const double efficiency = backward ? accelerator.efficiency.attention_backward : accelerator.efficiency.attention;
-    return work / (accelerator.peak_bf16 * efficiency) + accelerator.launch;
+    return work / (accelerator.sustained(accelerator.peak_bf16) * efficiency) + accelerator.launch;
 }
 
 }  // namespace prismopt

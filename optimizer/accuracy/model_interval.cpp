@@ -251,6 +251,7 @@ double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack
                        {accelerator.peak_tf32.si, entry.peak_tf32.si},
                        {accelerator.peak_fp8.si, entry.peak_fp8.si},
                        {accelerator.peak_fp4.si, entry.peak_fp4.si},
+                       {accelerator.sustained_clock, entry.sustained_clock},
                        {accelerator.multiprocessors, entry.multiprocessors},
                        {accelerator.memory_bandwidth.si, entry.memory_bandwidth.si},
                        {accelerator.host_link.si, entry.host_link.si},

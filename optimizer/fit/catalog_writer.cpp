@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -67,6 +68,13 @@ std::string replaced(const std::string& text, const std::string& section, const 
     return result;
 }
 
+/// Runs that the constant was fitted to.
+int rows_of(const FitConstant& constant, const std::vector<FittedRow>& rows)
+{
+    return static_cast<int>(
+        std::count_if(rows.begin(), rows.end(), [&constant](const FittedRow& row) { return constant.concerns(row.run); }));
+}
+
 /// Runs of mixtures of experts by what they ran on: what intervals of mixtures rest on.
 std::string mixtures_text(const std::vector<FittedRow>& rows)
 {
@@ -103,7 +111,8 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "on what.\n"
         "# `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak are another's; holds 95 % of the "
         "rows of\n"
-        "# each measured accelerator, predicted by the shares of each of the others.\n\n";
+        "# each measured accelerator, predicted by the shares of each of the others.\n"
+        "# `constant_rows`: rows that each constant was fitted to.\n\n";
     text += fmt::format(
         "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
         "{:.3f}\n",
@@ -120,7 +129,12 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const FitConstant& constant : fit.constants) {
         text += fmt::format("    [\"{}\"],\n", fmt::join(constant.sections, "\", \""));
     }
-    text += fmt::format("]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n", fmt::join(fit.scatter, ", "), fit.unmeasured);
+    std::vector<int> counts;
+    for (const FitConstant& constant : fit.constants) {
+        counts.push_back(rows_of(constant, rows));
+    }
+    text += fmt::format("]\nconstant_rows = [{}]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n", fmt::join(counts, ", "),
+                        fmt::join(fit.scatter, ", "), fit.unmeasured);
     text += "covariance = [\n";
     const std::size_t n = fit.constants.size();
     for (std::size_t i = 0; i < n; ++i) {
@@ -146,14 +160,10 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         if (file == files.end()) {
             file = files.emplace(path, read_file(path)).first;
         }
-        int concerned = 0;
-        for (const FittedRow& row : rows) {
-            concerned += constant.concerns(row.run) ? 1 : 0;
-        }
         for (const std::string& entry : constant.sections) {
             std::string line = fmt::format("{} = {}", constant.key, value_text(constant));
             line.resize(std::max(line.size() + 1, comment_column), ' ');
-            line += fmt::format("# fitted {} to {} rows, +-{:.0f} %", date, concerned, 100.0 * fit.deviation[k]);
+            line += fmt::format("# fitted {} to {} rows, +-{:.0f} %", date, rows_of(constant, rows), 100.0 * fit.deviation[k]);
             file->second = replaced(file->second, section_of(constant, entry), constant.key, line, path);
         }
     }

@@ -94,6 +94,9 @@ std::string leader(const std::string& key, const std::string& entry)
     if (key == "step") {
         return entry.starts_with("megatron-deepspeed") || entry.starts_with("deepspeed") ? "deepspeed" : "others";
     }
+    if (key == "latency" && (entry.starts_with("ici") || entry.starts_with("neuronlink"))) {
+        return entry;  // hops of a torus
+    }
     if (key == "latency") {
         return entry.starts_with("nvlink") || entry.starts_with("xgmi") ? "inside nodes" : "between nodes";
     }

@@ -1,4 +1,5 @@
 #include "io/authoring/imported/architectures.hpp"
+#include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
@@ -91,6 +92,14 @@ std::string letter(const BlockDescription& mixer, bool lower)
     return {static_cast<char>(lower ? result - 'A' + 'a' : result)};
 }
 
+void refuse_layers(int layers)
+{
+    constexpr int most = 10'000;
+    if (layers > most) {
+        throw InputError(fmt::format("the config.json gives more than {} layers; correct their number", most));
+    }
+}
+
 }  // namespace
 
 Workload decoder_ends(ModelConfig& config, Normalisation normalisation, bool tied)
@@ -138,6 +147,7 @@ Activation gated_activation_field(ModelConfig& config, std::string_view key, std
 
 void add_layer(Workload& workload, const LayerDescription& kind)
 {
+    refuse_layers(workload.layers() + 1);
     const auto found = std::find_if(workload.kinds.begin(), workload.kinds.end(),
                                     [&kind](const LayerDescription& known) { return known.name == kind.name; });
     const int index = static_cast<int>(found - workload.kinds.begin());
@@ -154,6 +164,7 @@ void add_layer(Workload& workload, const LayerDescription& kind)
 void add_layers(Workload& workload, int layers, const std::function<BlockDescription(int)>& mixer,
                 const std::function<BlockDescription(int)>& feed_forward)
 {
+    refuse_layers(layers);
     std::vector<std::pair<BlockDescription, BlockDescription>> all;
     for (int layer = 0; layer < layers; ++layer) {
         all.emplace_back(mixer(layer), feed_forward(layer));

@@ -68,16 +68,18 @@ ImportedFields vit(ModelConfig& config)
     workload.normalisation = Normalisation::layer_norm;
     const int patch = config.count("patch_size", 16);
     const int side = patch > 0 ? config.count("image_size", 224) / patch : 0;
-    const LinearBlock patches{.from = config.count("num_channels", 3) * patch * patch};
+    const int pixels = config.product("patch_size", patch, patch);
+    const int tokens = config.product("image_size", side, side);
+    const LinearBlock patches{.from = config.product("num_channels", config.count("num_channels", 3), pixels)};
     const AttentionBlock attention{.heads = config.count("num_attention_heads"),
                                    .causal = false,
                                    .positions = Positions::none,
                                    .bias = config.flag("qkv_bias", true) ? Biases::all : Biases::none};
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
-    add_layer(workload, {.name = "patches", .blocks = {patches, position_table(side * side + 1)}});
+    add_layer(workload, {.name = "patches", .blocks = {patches, position_table(tokens + 1)}});
     repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.count("num_hidden_layers"));
     config.assume("the head that classifies, if any, is left out");
-    return {workload, side * side};
+    return {workload, tokens};
 }
 
 /// diffusers, models/transformers/dit_transformer_2d.py; facebookresearch/DiT, models.py.
@@ -90,7 +92,8 @@ ImportedFields dit(ModelConfig& config)
     const int in = config.count("in_channels", 4);
     const int side = patch > 0 ? config.count("sample_size", 32) / patch : 0;
     Workload workload;
-    workload.hidden = heads * head;
+    workload.hidden = config.product("attention_head_dim", heads, head);
+    const int numbers = config.product("patch_size", patch, patch);  // of a patch, per channel
     workload.normalisation = Normalisation::plain_norm;
     const int classes = config.count("num_embeds_ada_norm", 1000) + 1;  // and the one without a class
     const AttentionBlock attention{.heads = heads,
@@ -101,12 +104,14 @@ ImportedFields dit(ModelConfig& config)
     add_layer(workload, {.name = "condition",
                          .blocks = {LinearBlock{.from = time_frequencies, .rows = 1}, LinearBlock{.rows = 1},
                                     LinearBlock{.from = classes, .bias = false, .rows = 1}}});
-    add_layer(workload, {.name = "patches", .blocks = {LinearBlock{.from = in * patch * patch}}});
+    add_layer(workload, {.name = "patches", .blocks = {LinearBlock{.from = config.product("in_channels", in, numbers)}}});
     repeat(workload, {.name = "dense", .blocks = {ModulationBlock{}, attention, mlp}}, config.count("num_layers", 28));
     const int out = config.count("out_channels", in);
-    add_layer(workload, {.name = "last", .blocks = {ModulationBlock{.vectors = 2}, LinearBlock{.to = out * patch * patch}}});
+    add_layer(workload,
+              {.name = "last",
+               .blocks = {ModulationBlock{.vectors = 2}, LinearBlock{.to = config.product("out_channels", out, numbers)}}});
     config.assume("the vectors of time and class are computed once, as in facebookresearch/DiT, not in every block");
-    return {workload, side * side};
+    return {workload, config.product("sample_size", side, side)};
 }
 
 }  // namespace prismopt

@@ -107,8 +107,9 @@ LayerDescription hybrid_layer(ModelConfig& config, char kind)
                                       .active = config.count("num_experts_per_tok"),
                                       .inner = config.count("moe_intermediate_size"),
                                       .shared = config.has("moe_shared_expert_intermediate_size")
-                                                    ? config.count("moe_shared_expert_intermediate_size") *
-                                                          config.count("n_shared_experts", 1)
+                                                    ? config.product("n_shared_experts",
+                                                                     config.count("moe_shared_expert_intermediate_size"),
+                                                                     config.count("n_shared_experts", 1))
                                                     : 0,
                                       .latent = config.has("moe_latent_size") ? config.count("moe_latent_size") : 0,
                                       .activation = activation_field(config, "mlp_hidden_act", "relu2")});
@@ -222,7 +223,7 @@ ImportedFields granite_hybrid(ModelConfig& config)
     attention.positions = positions == "rope" ? Positions::rotary : Positions::none;
     Mamba2Block mamba;
     mamba.heads = config.count("mamba_n_heads", 128);
-    const int inner = config.count("mamba_expand", 2) * workload.hidden;
+    const int inner = config.product("mamba_expand", config.count("mamba_expand", 2), workload.hidden);
     const bool derived = !config.has("mamba_d_head") || config.says("mamba_d_head", "auto");
     mamba.head = !derived ? config.count("mamba_d_head") : mamba.heads > 0 ? inner / mamba.heads : 0;
     mamba.groups = config.count("mamba_n_groups", 1);

@@ -43,8 +43,9 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
     const ExpertsBlock experts{.count = config.count("n_routed_experts"),
                                .active = config.count("num_experts_per_tok"),
                                .inner = config.count("moe_intermediate_size"),
-                               .shared = (config.has("n_shared_experts") ? config.count("n_shared_experts") : 0) *
-                                         config.count("moe_intermediate_size"),
+                               .shared = config.product("n_shared_experts",
+                                                        config.has("n_shared_experts") ? config.count("n_shared_experts") : 0,
+                                                        config.count("moe_intermediate_size")),
                                .activation = gated_activation_field(config, "hidden_act", "silu")};
     const int dense = config.count("first_k_dense_replace", 0);
     const int every = std::max(1, config.has("moe_layer_freq") ? config.count("moe_layer_freq") : 1);

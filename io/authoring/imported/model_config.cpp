@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double largest = 1e9;  // of a count
+constexpr double largest = 1e8;  // of a count
 
 std::string shown(const json& value) { return printable(value.dump(-1, ' ', true, json::error_handler_t::replace), 40); }
 
@@ -70,6 +70,15 @@ int ModelConfig::count(std::string_view key, int usual)
     }
     assume_value(key, std::to_string(usual));
     return usual;
+}
+
+int ModelConfig::product(std::string_view key, int a, int b) const
+{
+    const double result = static_cast<double>(a) * b;
+    if (result > largest) {
+        fail(key, fmt::format("makes a product of {:g}, which no network has", result), "correct the field");
+    }
+    return static_cast<int>(result);
 }
 
 bool ModelConfig::flag(std::string_view key) const

@@ -1,6 +1,9 @@
+#include "io/scenario/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 
 #include <fmt/format.h>
+
+#include <tuple>
 
 namespace prismopt {
 
@@ -9,9 +12,13 @@ namespace {
 constexpr Range gpus_range{"GPUs of the cluster", 1, 10'000'000, "16384"};
 constexpr Range group_range{"GPUs per group of the tier", 1, 10'000'000, "8"};
 constexpr Range multiprocessors_range{"streaming multiprocessors of a GPU", 1, 100'000, "132"};
+constexpr Range clock_range{"clock held in long matrix products over the clock of the peak rates", 0, 2, "0.7",
+                            Range::Ends::open_low};
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
                                        "7"};
+constexpr Range efficiency_range{"share of the bandwidth that collectives reach", 0, 1, "0.8", Range::Ends::open_low};
+constexpr Range axis_range{"GPUs along an axis of a torus", 1, 1'000'000, "16"};
 constexpr Range loss_of_packets_range{"packet loss rate", 0, 1, "1e-5", Range::Ends::open_high};
 constexpr Range node_range{"node number", 0, 10'000'000, "3"};
 constexpr Range node_factor_range{"compute time of the node relative to a nominal node", 0.1, 100, "1.2"};
@@ -19,7 +26,7 @@ constexpr Range gradient_range{"bytes per gradient element in its reduction", 1,
 constexpr Range loss_range{"memory traffic of the loss, in bytes per logit", 0, 1000, "24"};
 constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view own_accelerator =
-    "describe your own: name the closest one and give the differences in accelerator_override (docs/scenario.md)";
+    "describe your own: name the closest one and give the differences in accelerator_override (docs/accelerators.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
 const Fields<Efficiency>& efficiency_fields()
@@ -54,12 +61,14 @@ std::string multiples_near(int value, int unit)
 /// What a tier joins. `inner`: the tier inside it, if any.
 void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, const NetworkTier* inner, NetworkTier& tier)
 {
-    const auto group =
-        last ? table.find("group") : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
+    const bool torus = tier.topology == Topology::torus;  // its group is the product of its shape
+    const auto group = last || torus ? table.find(torus ? "shape" : "group")
+                                     : std::optional(table.at("group", "group = 8 (GPUs; only the last tier may omit it)"));
     tier.group_gpus = group ? tier.group_gpus : gpus;
     if (last && tier.group_gpus != gpus) {
         group->fail({"does not span the whole cluster", fmt::format("the last tier joins all {} GPUs of the cluster", gpus),
-                     fmt::format("remove it or write {}", gpus)});
+                     torus ? fmt::format("write a shape of {} GPUs, or add an outer tier", gpus)
+                           : fmt::format("remove it or write {}", gpus)});
     }
     if (inner && (tier.group_gpus % inner->group_gpus != 0 || tier.group_gpus <= inner->group_gpus)) {
         (group ? *group : cluster_gpus)
@@ -78,6 +87,10 @@ const Fields<NetworkTier>& tier_fields()
             .text("name", &NetworkTier::name, "node", "name of the tier")
             .required()
             .include(link_fields())
+            .choice("topology", &NetworkTier::topology, "full_mesh",
+                    "how the innermost tier joins its GPUs: by switches (switched), by a link between each two, which share the "
+                    "bandwidth "
+                    "(full_mesh), or in a grid (torus), which has keys of its own")
             .integer("group", &NetworkTier::group_gpus, group_range)
             .number("oversubscription", &NetworkTier::oversubscription, oversubscription_range)
             .quantity("aggregate", &NetworkTier::aggregate, "25.6 Tb/s",
@@ -91,6 +104,90 @@ const Fields<NetworkTier>& tier_fields()
     return fields;
 }
 
+/// A torus: its own keys, as switches, oversubscription and circuits do not apply to it.
+const Fields<NetworkTier>& torus_fields()
+{
+    static const auto fields =
+        Fields<NetworkTier>("[[cluster.tier]] with topology = \"torus\"",
+                            "an innermost tier without switches: a torus or mesh, each GPU with links to its neighbours")
+            .base("link", catalog_links, catalog_link, "links in the catalog; bandwidth is that of one link")
+            .custom({"topology",
+                     "a grid of links",
+                     in_quotes("torus"),
+                     {choice_shape([] { return std::vector<std::string>{"torus"}; })},
+                     Need::required},
+                    [](const Value&, NetworkTier& tier, Keys) { tier.topology = Topology::torus; })
+            .custom({"shape",
+                     "GPUs along each axis; consecutive GPUs in placement lie along the first",
+                     "[16, 16]",
+                     {{.kind = ValueShape::Kind::integer, .range = axis_range, .list = true}},
+                     Need::required},
+                    [](const Value& value, NetworkTier& tier, Keys) {
+                        for (const Value& length : value.list("[16, 16]")) {
+                            tier.shape.push_back(length.count(axis_range));
+                        }
+                    })
+            .custom({"wrap",
+                     "for each axis, whether it is closed to a ring",
+                     "[true, true]",
+                     {{.kind = ValueShape::Kind::boolean, .list = true}},
+                     Need::required},
+                    [](const Value& value, NetworkTier& tier, Keys) {
+                        for (const Value& closed : value.list("[true, true]")) {
+                            tier.wrap.push_back(closed.boolean());
+                        }
+                    })
+            .text("name", &NetworkTier::name, "pod", "name of the tier")
+            .required()
+            .quantity("link_bandwidth", &NetworkTier::bandwidth, "90 GB/s", "bandwidth of one link in one direction")
+            .complete()
+            .number("efficiency", &NetworkTier::efficiency, efficiency_range)
+            .complete()
+            .quantity("latency", &NetworkTier::latency, "1 us", "latency of a hop to a neighbour", Sign::zero_or_more)
+            .complete()
+            .integer("group", &NetworkTier::group_gpus, group_range)
+            .custom({"variability",
+                     "per-step factor of the tier's bandwidth",
+                     std::string(distribution_example),
+                     {distribution_shape()}},
+                    [](const Value&, NetworkTier&, Keys) {});  // as of other tiers
+    return fields;
+}
+
+/// The product of the shape is the group, and only the first tier can be a torus.
+void check_torus(Table& table, bool first, NetworkTier& tier)
+{
+    if (!first) {
+        table.find("topology")
+            ->fail({"belongs to the innermost tier", "outer tiers join whole units of the tier inside",
+                    "make it the first [[cluster.tier]]"});
+    }
+    if (tier.wrap.size() != tier.shape.size()) {
+        table.find("wrap")->fail({fmt::format("has {} values for {} axes", tier.wrap.size(), tier.shape.size()),
+                                  "each axis of shape is a ring or a line", "give one value per axis"});
+    }
+    double product = 1.0;
+    for (const int length : tier.shape) {
+        product *= length;
+    }
+    if (product > group_range.high) {
+        table.find("shape")->fail(
+            {"has too many GPUs", fmt::format("a tier joins at most {:g}", group_range.high), "give a smaller shape"});
+    }
+    const auto group = table.find("group");
+    if (group && tier.group_gpus != static_cast<int>(product)) {
+        group->fail({"is not the product of shape", fmt::format("the shape has {:g} GPUs", product),
+                     fmt::format("remove it or write {:g}", product)});
+    }
+    tier.group_gpus = static_cast<int>(product);
+}
+
+bool is_torus(Table& table)
+{
+    const auto topology = table.find("topology");
+    return topology && topology->choice(enum_names<Topology>(), "topologies") == name(Topology::torus);
+}
+
 std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int gpus)
 {
     std::vector<NetworkTier> tiers;
@@ -98,7 +195,16 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
     for (std::size_t i = 0; i < elements.size(); ++i) {
         Table table = elements[i].table(tier_example);
         NetworkTier tier;
-        tier_fields().read_whole(table, Keys::all, tier);
+        if (is_torus(table)) {
+            torus_fields().read_whole(table, Keys::all, tier);
+            check_torus(table, i == 0, tier);
+        } else {
+            tier_fields().read_whole(table, Keys::all, tier);
+            if (const auto topology = table.find("topology"); topology && i > 0) {
+                topology->fail({"belongs to the innermost tier", "outer tiers join whole units of the tier inside",
+                                "remove it, or move it to the first [[cluster.tier]]"});
+            }
+        }
         check_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
         if (const auto aggregate = table.find("aggregate"); aggregate && i == 0) {
             aggregate->fail({"does not apply to the first tier", "it joins single GPUs, each with its own link",
@@ -160,6 +266,7 @@ const Fields<Accelerator>& accelerator_fields()
                       "peak rate of dense 8-bit matrix products, if supported")
             .quantity("peak_fp4", &Accelerator::peak_fp4, "9000 TFLOP/s",
                       "peak rate of dense 4-bit matrix products, if supported")
+            .number("sustained_clock", &Accelerator::sustained_clock, clock_range)
             .integer("multiprocessors", &Accelerator::multiprocessors, multiprocessors_range)
             .complete()
             .quantity("memory", &Accelerator::memory, "80 GiB", "memory of a GPU")
@@ -168,13 +275,11 @@ const Fields<Accelerator>& accelerator_fields()
                       "memory unavailable to the training: context, communication buffers, fragmentation", Sign::zero_or_more)
             .complete()
             .quantity("memory_bandwidth", &Accelerator::memory_bandwidth, "3.35 TB/s", "memory bandwidth of a GPU")
-            .complete()
             .quantity("host_link", &Accelerator::host_link, "64 GB/s",
                       "bandwidth of the link to the host, per GPU and direction, for offload")
             .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
                       "host memory bandwidth per GPU, for offload")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
-            .complete()
             .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels", Sign::zero_or_more)
             .complete()
             .number("model_error", &Accelerator::model_error, error_range)
@@ -198,8 +303,7 @@ const Fields<NetworkTier>& link_fields()
         Fields<NetworkTier>("a link", "a network link, per GPU and direction")
             .quantity("bandwidth", &NetworkTier::bandwidth, "450 GB/s", "bandwidth per GPU and direction")
             .complete()
-            .number("efficiency", &NetworkTier::efficiency,
-                    {"share of the bandwidth that collectives reach", 0, 1, "0.8", Range::Ends::open_low})
+            .number("efficiency", &NetworkTier::efficiency, efficiency_range)
             .complete()
             .number(
                 "in_network", &NetworkTier::in_network,
@@ -255,6 +359,8 @@ const Fields<Cluster>& cluster_fields()
 {
     const ValueShape tiers{
         .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return tier_fields(); }, .list = true};
+    const ValueShape tori{
+        .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return torus_fields(); }, .list = true};
     const ValueShape nodes{
         .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return slow_node_fields(); }, .list = true};
     const auto later = [](const Value&, Cluster&, Keys) {};  // depends on others: read_cluster()
@@ -288,7 +394,7 @@ const Fields<Cluster>& cluster_fields()
             .integer("gpus", &Cluster::gpus, gpus_range)
             .required()
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")
-            .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers}}, later)
+            .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}}, later)
             .required()
             .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the tier hierarchy")
             .custom({"slow_nodes", "known slow nodes", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
@@ -313,12 +419,36 @@ std::vector<Distribution> read_tier_variability(Table cluster)
     return distributions;
 }
 
+namespace {
+
+/// Figures that the catalog leaves out where no public source has them.
+void refuse_missing_figures(Table& table, const Accelerator& accelerator)
+{
+    for (const auto& [missing, key, example] : {std::tuple{accelerator.memory_bandwidth.si <= 0.0, "memory_bandwidth", "4 TB/s"},
+                                                {accelerator.power.si <= 0.0, "power", "700 W"}}) {
+        if (missing) {
+            table.find("accelerator")
+                ->fail({fmt::format("has no {} in the catalog", key), "no public source states it",
+                        fmt::format("give your own: accelerator_override = {{ {} = \"{}\" }}", key, example)});
+        }
+    }
+}
+
+}  // namespace
+
 Cluster read_cluster(Table table)
 {
     Cluster cluster;
     cluster_fields().read_whole(table, Keys::all, cluster);
+    refuse_missing_figures(table, cluster.accelerator);
     if (!table.find("gpu_price")) {
-        cluster.gpu_price = catalog_price(table.find("accelerator")->text("h100-sxm"));
+        const auto price = list_price(table.find("accelerator")->text("h100-sxm"));
+        if (!price) {
+            table.find("accelerator")
+                ->fail({"has no list price in the catalog", "no public source states one",
+                        "give your own: gpu_price = \"2.50 USD/h\" in [cluster]"});
+        }
+        cluster.gpu_price = price->price;
     }
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     for (NetworkTier& tier : cluster.tiers) {

@@ -50,6 +50,9 @@ void read_tier(Table& table, const Cluster& cluster, HardwareParameter& paramete
     if (parameter.target == HardwareTarget::group && parameter.tier + 1 == tiers.size()) {
         value.fail({"always spans the whole cluster", "the last tier has no group size to vary", "name an inner tier"});
     }
+    if (parameter.target == HardwareTarget::group && cluster.tiers[parameter.tier].topology == Topology::torus) {
+        value.fail({"is a torus", "its group is the product of its shape", "vary another parameter, or compare two scenarios"});
+    }
     if (parameter.target == HardwareTarget::aggregate && !cluster.tiers[parameter.tier].circuit()) {
         value.fail(
             {"has no shared circuit", "this tier has no `aggregate`", "give the tier an aggregate, or vary its bandwidth"});

@@ -84,6 +84,38 @@ TEST(StarterScenario, FitsTheNetwork)
                 HasSubstr("sequence_length = 1024   # tokens per image\nglobal_batch = 256   # images"));
 }
 
+/// With its usual links, as far as the catalog has what times need.
+TEST(StarterScenario, IsWrittenForEveryAccelerator)
+{
+    for (const std::string& name : catalog_accelerators()) {
+        const bool timed = catalog_accelerator(name).memory_bandwidth.si > 0.0;
+        for (const int gpus : {16, 64}) {
+            if (timed && gpus % 8 == 0) {
+                const StarterChoice made = choice("llama3-8b", name, name.starts_with("gb") ? 72 : gpus);
+                EXPECT_NO_THROW(parse_scenario(starter_scenario(made), "x.toml")) << name;
+            }
+        }
+        if (!timed) {
+            EXPECT_THROW(starter_scenario(choice("llama3-8b", name, 64)), InputError) << name;
+        }
+    }
+    const auto first_tier = [](const char* name, int gpus) {
+        return parse_scenario(starter_scenario(choice("llama3-8b", name, gpus)), "x.toml").cluster.tiers.front();
+    };
+    EXPECT_THAT(first_tier("tpu-v5e", 64).shape, ElementsAre(8, 8));
+    EXPECT_THAT(first_tier("tpu-v5e", 64).wrap, ElementsAre(false, false));
+    EXPECT_THAT(first_tier("tpu-v5e", 512).shape, ElementsAre(16, 16));
+    EXPECT_THAT(first_tier("tpu-v5e", 512).wrap, ElementsAre(true, true));
+    EXPECT_THAT(first_tier("tpu-v5p", 32).shape, ElementsAre(4, 4, 2));
+    EXPECT_THAT(first_tier("tpu-v5p", 32).wrap, ElementsAre(true, true, false));
+    EXPECT_EQ(first_tier("gaudi3", 64).topology, Topology::full_mesh);
+    EXPECT_EQ(first_tier("gaudi3", 8).topology, Topology::full_mesh);
+    EXPECT_THROW(starter_scenario(choice("llama3-8b", "tpu-v5p", 48)), InputError);
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("placeholder"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("\naccelerator = \"tpu-v5p\"   # declared"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)), HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 1"));
+}
+
 TEST(StarterScenario, HasCommandsThatAShellTakes)
 {
     StarterChoice made = choice("llama3-8b", "h100-sxm", 8);

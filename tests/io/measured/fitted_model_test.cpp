@@ -1,11 +1,14 @@
 #include "io/measured/fitted_model.hpp"
 
+#include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
+#include <string>
 
 namespace prismopt {
 namespace {
@@ -25,6 +28,31 @@ TEST(FittedModel, NamesEntriesOfTheCatalog)
             EXPECT_NE(std::find(known.begin(), known.end(), entry), known.end()) << entry;
         }
     }
+}
+
+/// As the fit wrote them beside the shares, in [NAME.efficiency]; declared accelerators have none.
+TEST(FittedModel, HasTheRowsOfEachAccelerator)
+{
+    const FittedModel model = fitted_model();
+    int fitted = 0;
+    int declared = 0;
+    for (const EmbeddedFile& file : catalog_files()) {
+        std::istringstream lines(file.name == "accelerators.toml" ? file.text : "");
+        std::string accelerator;
+        for (std::string line; std::getline(lines, line);) {
+            if (line.starts_with('[')) {
+                accelerator = line.substr(1, line.find_first_of(".]") - 1);
+            } else if (line.starts_with("gemm = ")) {
+                const auto rows = line.find("fitted 2");
+                const int written = rows == std::string::npos ? 0 : std::stoi(line.substr(line.find(" to ", rows) + 4));
+                EXPECT_EQ(rows_on(model, accelerator), written) << accelerator;
+                (written > 0 ? fitted : declared) += 1;
+            }
+        }
+    }
+    EXPECT_GE(fitted, 8);
+    EXPECT_GE(declared, 15);
+    EXPECT_EQ(rows_on(model, "abacus"), 0);
 }
 
 /// A covariance: symmetric, and no correlation beyond one (entries are written with three digits).

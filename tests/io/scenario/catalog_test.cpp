@@ -1,7 +1,7 @@
 #include "io/scenario/catalog.hpp"
-#include "model/network/network.hpp"
-
 #include "io/scenario/scenario.hpp"
+#include "model/network/network.hpp"
+#include "tests/io/good_scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <tuple>
 
 namespace prismopt {
 namespace {
@@ -29,20 +30,63 @@ TEST(Catalog, EmbedsTheFilesByteForByte)
     }
 }
 
-TEST(Catalog, HasAPriceAndItsSourceOfEachAccelerator)
+/// The catalog's lines for an accelerator that a scenario has.
+std::string cluster_of(const std::string& accelerator, const std::string& more)
 {
-    for (const std::string& accelerator : catalog_accelerators()) {
-        const ListPrice price = list_price(accelerator);
-        EXPECT_EQ(price.price.si, catalog_price(accelerator).si);
-        EXPECT_GT(price.source.size(), 10U) << accelerator;
+    return with("accelerator = \"a100-sxm-80gb\"\ngpus = 64\ngpu_price = \"3.60 USD/h\"",
+                "accelerator = \"" + accelerator + "\"\ngpus = 64\n" + more);
+}
+
+std::string refusal_of(const std::string& scenario)
+{
+    try {
+        parse_scenario(scenario, "x.toml");
+    } catch (const InputError& error) {
+        return error.what();
     }
-    EXPECT_EQ(list_price("mi300x").source, "assumption: half of an H100");
+    return "";
+}
+
+/// A figure without a public source is not in the catalog, and a scenario that needs it is refused with the key to give.
+TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
+{
+    int priced = 0;
+    int complete = 0;
+    for (const std::string& name : catalog_accelerators()) {
+        const auto price = list_price(name);
+        const Accelerator accelerator = catalog_accelerator(name);
+        priced += price ? 1 : 0;
+        EXPECT_TRUE(!price || (price->price.si > 0.0 && price->source.size() > 10U)) << name;
+        std::string changes;
+        for (const auto& [given, key, value] : {std::tuple{accelerator.memory_bandwidth.si > 0.0, "memory_bandwidth", "2 TB/s"},
+                                                {accelerator.power.si > 0.0, "power", "300 W"}}) {
+            if (!given) {
+                EXPECT_THAT(refusal_of(cluster_of(name, "gpu_price = \"1 USD/h\"\n" + changes)), HasSubstr(key)) << name;
+                changes += std::string("accelerator_override.") + key + " = \"" + value + "\"\n";
+            }
+        }
+        EXPECT_EQ(refusal_of(cluster_of(name, "gpu_price = \"1 USD/h\"\n" + changes)), "") << name;
+        const std::string without_price = refusal_of(cluster_of(name, changes));
+        if (price) {
+            EXPECT_EQ(without_price, "") << name;
+        } else {
+            EXPECT_THAT(without_price, HasSubstr("gpu_price = ")) << name;
+        }
+        complete += changes.empty() ? 1 : 0;
+    }
+    EXPECT_EQ(list_price("mi300x")->source, "assumption: half of an H100");
+    EXPECT_EQ(list_price("h20"), std::nullopt);
+    EXPECT_GT(priced, 10);
+    EXPECT_GT(complete, 15);
 }
 
 TEST(Catalog, EveryEntryLoads)
 {
-    EXPECT_THAT(catalog_accelerators(), ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "gb200", "h100-sxm",
-                                                    "h100-sxm-96gb-hbm2e", "h200-sxm", "mi300x", "v100-sxm2-32gb"));
+    EXPECT_THAT(catalog_accelerators(),
+                ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "ascend-910b", "b200-sxm", "b300-sxm", "gaudi2", "gaudi3", "gb200",
+                            "gb300", "h100-sxm", "h100-sxm-96gb-hbm2e", "h20", "h200-sxm", "h800-sxm", "mi300x", "mi325x",
+                            "mi355x", "tpu-7x", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "trainium1", "trainium2",
+                            "v100-sxm2-32gb"));
     EXPECT_THAT(catalog_links(),
                 testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4", "roce-400g"}));
     EXPECT_THAT(catalog_workloads(),

@@ -74,7 +74,7 @@ TEST(GpuPrice, OfStarterScenariosIsTheAcceleratorsOwn)
         choice.gpus = 1152;
         const std::string text = starter_scenario(choice);
         EXPECT_THAT(text, HasSubstr("\n# gpu_price = \"" + std::string(price) + " USD/h\"  "));
-        EXPECT_THAT(text, HasSubstr(list_price(accelerator).source + "\n"));
+        EXPECT_THAT(text, HasSubstr(list_price(accelerator)->source + "\n"));
         EXPECT_NEAR(parse_scenario(text, "x.toml").cluster.gpu_price.si * 3600.0, std::stod(price), 1e-9);
     }
 }

@@ -338,9 +338,6 @@ TEST(Scenario, ReadsPowerDeadlineAndAxesOfTheRun)
 TEST(Scenario, TakesTheListPriceWhereNoneIsGiven)
 {
     EXPECT_DOUBLE_EQ(parse_scenario(with("gpu_price = \"3.60 USD/h\"", ""), "x.toml").cluster.gpu_price.si, 5.12 / 3600.0);
-    for (const std::string& accelerator : catalog_accelerators()) {
-        EXPECT_GT(catalog_price(accelerator).si, 0.0) << accelerator;
-    }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -129,6 +130,7 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"host_memory_bandwidth", {" B/s", a.host_memory_bandwidth.si}},
             {"power", {" W", a.power.si}},
             {"launch", {" s", a.launch.si}},
+            {"sustained_clock", {"", a.sustained_clock}},
             {"multiprocessors", {"", a.multiprocessors}},
             {"model_error", {"", a.model_error}},
             {"efficiency.gemm", {"", a.efficiency.gemm}},
@@ -205,6 +207,34 @@ TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
     EXPECT_GT(std::log(never_measured.high), two_sided_95 * std::hypot(model.unmeasured, model.scatter[0]));
     const ModelInterval declared = interval_of_scenario(overridden("model_error", 0.9));
     EXPECT_NEAR(declared.high, 1.9, 1e-6);
+}
+
+/// Of each accelerator of the catalog, as far as the catalog has its figures: dense networks and mixtures.
+TEST(ModelInterval, OfADeclaredAcceleratorIsNeverNarrowerThanAMeasuredOne)
+{
+    for (const char* network : {"gpt-22b", "mixtral-8x7b"}) {
+        double widest_measured = 1.0;
+        double narrowest_declared = std::numeric_limits<double>::infinity();
+        int declared = 0;
+        for (const std::string& name : catalog_accelerators()) {
+            const Accelerator accelerator = catalog_accelerator(name);
+            std::string lines = fmt::format("accelerator = \"{}\"\nstack = \"megatron-bridge\"\n", name);
+            lines += accelerator.power.si > 0.0 ? "" : "accelerator_override.power = \"500 W\"\n";
+            lines += accelerator.memory_bandwidth.si > 0.0 ? "" : "accelerator_override.memory_bandwidth = \"4 TB/s\"\n";
+            std::string text = scenario_with(lines).text;
+            text.replace(text.find("\"gpt-22b\""), 9, fmt::format("\"{}\"", network));
+            text += "[memory]\nheadroom = 0\n";
+            const ModelInterval interval = interval_of_scenario(parse_scenario(text, "interval.toml"));
+            if (interval.fitted) {
+                widest_measured = std::max(widest_measured, interval.high);
+            } else {
+                ++declared;
+                narrowest_declared = std::min(narrowest_declared, interval.high);
+            }
+        }
+        EXPECT_GE(declared, 15);
+        EXPECT_GE(narrowest_declared, widest_measured) << network;
+    }
 }
 
 /// The text beside the interval says where it comes from.

@@ -245,6 +245,10 @@ TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
     EXPECT_THAT(refusal(changed(llama(), "mlp_bias", 1).dump()), HasSubstr("not true or false"));
     EXPECT_THAT(refusal(changed(llama(), "hidden_act", "mish").dump()), HasSubstr("hidden_act is \"mish\""));
     EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 0).dump()), HasSubstr("without layers"));
+    EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 100000000).dump()), HasSubstr("layers"));
+    EXPECT_THAT(refusal(R"({"architectures": ["ViTModel"], "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 16,
+                            "intermediate_size": 4096, "image_size": 90000000, "patch_size": 1})"),
+                HasSubstr("image_size"));
     const json oss = changed(changed(changed(llama(), "architectures", {"GptOssForCausalLM"}), "num_local_experts", 32),
                              "num_experts_per_tok", 4);
     EXPECT_EQ(refusal(oss.dump()), "");
