@@ -156,6 +156,7 @@ void Archive::add(const Sweep& sweep)
 
 void Archive::add(const Evaluation& evaluation)
 {
+    if (evaluation.source.purpose != Purpose::search) return;
     Evaluation& kept = evaluations_[evaluation.index];
     if (evaluation.rung < kept.rung) return;
     draws_ = draws_ - kept.draws + evaluation.draws;

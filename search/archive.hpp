@@ -48,7 +48,8 @@ private:
 
 class Archive {
 public:
-    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again. Evaluations of other
+    /// purposes than the search are left out.
     void add(std::span<const Answer> answers);
 
     /// Evaluated points by index, each at the highest rung that it reached.

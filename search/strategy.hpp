@@ -3,6 +3,7 @@
 /// Interface of search strategies: a strategy issues requests and receives the answers in the order of the requests.
 
 #include "model/base/estimate.hpp"
+#include "model/base/random.hpp"
 #include "search/space.hpp"
 
 #include <cstddef>
@@ -26,10 +27,20 @@ struct SweepRange {
     std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted
 };
 
+/// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
+struct DrawSource {
+    Purpose purpose = Purpose::search;
+    int round = 0;  // of limits
+
+    auto operator<=>(const DrawSource&) const = default;
+};
+
 /// Request to draw this point up to a rung (1 and up); a later request extends the existing draws.
 struct PointRequest {
     std::uint64_t index = 0;
     int rung = 1;
+    DrawSource source = {};
+    double miss = 0.0;  // probability with which each simultaneous limit may fail; 0: as the study compares plans
 };
 
 using Request = std::variant<SweepRange, PointRequest>;
@@ -54,6 +65,7 @@ struct Evaluation {
     int rung = 0;
     std::uint64_t draws = 0;
     std::vector<Estimate> objectives;  // all are minimised
+    DrawSource source = {};
 };
 
 using Answer = std::variant<Sweep, Evaluation>;

@@ -149,7 +149,7 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
             "or set unlisted_nodes = \"nominal\" there");
     }
     SeatsWritten result{values["seat-nodes"].as<std::string>(),
-                        seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
+                        seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler({Purpose::search}))};
     write_output("seat-nodes", result.path, seats_csv(result.seated.seats), {});
     model.problem.cluster.node_factors = result.seated.factors;
     of.plan.node_order = NodeOrder::as_listed;
@@ -269,7 +269,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if (!infeasible) {
         of.seats = take_seats(*values, of, rung, model);
         Predictor predictor(model.problem);
-        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
         if (scenario.phases.size() > 1) {

@@ -51,7 +51,7 @@ Message encode(const WorkItem& item)
         out << range->begin << range->end << range->keep << range->again << range->limits;
     } else {
         const auto& block = std::get<DrawBlock>(item);
-        out << block.points << block.range << block.purpose;
+        out << block.points << block.range << block.source.purpose << block.source.round;
     }
     return out.take();
 }
@@ -67,7 +67,7 @@ WorkItem decode_item(const Message& bytes)
         return range;
     }
     DrawBlock block;
-    in >> block.points >> block.range >> block.purpose;
+    in >> block.points >> block.range >> block.source.purpose >> block.source.round;
     return block;
 }
 
@@ -103,7 +103,8 @@ Message encode(const Answer& answer)
         put_list(out, sweep->rejected);
     } else {
         const auto& evaluation = std::get<Evaluation>(answer);
-        out << evaluation.index << evaluation.rung << evaluation.draws << evaluation.objectives;
+        out << evaluation.index << evaluation.rung << evaluation.draws << evaluation.objectives << evaluation.source.purpose
+            << evaluation.source.round;
     }
     return out.take();
 }
@@ -121,7 +122,8 @@ Answer decode_answer(std::span<const std::byte> bytes)
         return sweep;
     }
     Evaluation evaluation;
-    in >> evaluation.index >> evaluation.rung >> evaluation.draws >> evaluation.objectives;
+    in >> evaluation.index >> evaluation.rung >> evaluation.draws >> evaluation.objectives >> evaluation.source.purpose >>
+        evaluation.source.round;
     return evaluation;
 }
 

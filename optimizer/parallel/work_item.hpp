@@ -16,7 +16,7 @@ namespace prismopt {
 struct DrawBlock {
     std::vector<std::uint64_t> points;
     DrawRange range;
-    Purpose purpose = Purpose::search;
+    DrawSource source = {};
 };
 
 using WorkItem = std::variant<SweepRange, DrawBlock>;

@@ -99,7 +99,7 @@ public:
 
     double p99(const ParallelPlan& plan)
     {
-        const PhaseDraws draws = predictor_.sample(plan, {0, rung_.fleets, rung_.steps}, model_.sampler(Purpose::confirm));
+        const PhaseDraws draws = predictor_.sample(plan, {0, rung_.fleets, rung_.steps}, model_.sampler({Purpose::confirm}));
         const auto fleet = static_cast<std::size_t>(rung_.steps);
         return quantile_estimate(draws.front(), {fleet, block_fleets * fleet}, 0.99, Confidence{}).value;
     }

@@ -47,22 +47,6 @@ std::string sweep_text(const std::string& sweep_s, double feasible)
         sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
 }
 
-/// Sizes the top rung as the search will.
-std::string size_ladder(const StudyModel& model, StudyPlan& plan, double feasible)
-{
-    Communicator alone;
-    Crew nobody(alone, [](const Message& item) { return item; });
-    const auto plans = static_cast<std::uint64_t>(feasible);
-    const int needed = Evaluator(model, nobody, plan.rungs).fleets_for_limits(plans);
-    int& top = plan.rungs.back().fleets;
-    const int sized = fleets_of_top_rung(model.scenario.search, plan.chosen.name, top, needed);
-    if (sized > top) {
-        top = sized;
-        return raised_ladder_text(top, plans) + "\n";
-    }
-    return plan.chosen.name == "exact" && needed > top ? short_ladder_text(top, plans, needed) + "\n" : "";
-}
-
 std::string expected_text(const char* at_least, const Estimated& looking_s, const Estimated& draws,
                           const std::vector<double>& costs)
 {
@@ -82,7 +66,7 @@ constexpr const char* not_known_text =
 std::string rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible,
                            double tuple_s, const Pause& pause)
 {
-    std::string text = size_ladder(model, plan, feasible);
+    std::string text;
     const std::size_t rungs = plan.rungs.size();
     const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
@@ -189,7 +173,6 @@ std::string sampled_text(const StudyModel& model, const Pause& pause)
         return text + rehearsed_text(model, std::move(plan), bounds, estimate.feasible.value, tuple_s, pause);
     }
     text += sweep_text(sweep_s, estimate.feasible.value);
-    text += size_ladder(model, plan, estimate.feasible.value);
     std::vector<Bound> left;
     const std::vector<Bound> best = improved_front(model, bounds, pause);
     const Estimated drawn = left_to_draw(model, estimate, best, plan.rungs, left, pause);

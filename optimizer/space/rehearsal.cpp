@@ -42,8 +42,7 @@ Estimate without_limits(Estimate estimate)
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
                         const std::vector<Rung>& rungs, const Pause& pause)
 {
-    const Rung& top = rungs.back();
-    const DrawRange range{0, std::min(sample_fleets, top.fleets), top.steps};
+    const DrawRange range{0, sample_fleets, rungs.back().steps};
     Confidence confidence;
     confidence.safe = 1.0 - (1.0 - model.confidence()) /
                                 (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs.size()));
@@ -56,7 +55,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.hardware(point));
-        const SamplerOptions sampler = model.sampler(Purpose::search);
+        const SamplerOptions sampler = model.sampler({Purpose::search});
         const PhaseDraws draws = predictor.sample(plan, range, sampler);
         const Prediction prediction = predictor.summarise(plan, draws, range.steps, sampler, confidence);
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
@@ -74,18 +73,22 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     Archive archive;
     std::map<std::uint64_t, std::vector<double>> bounds;
     const auto answer = [&](const PointRequest& request) {
-        const Rung& rung = plan.rungs[static_cast<std::size_t>(request.rung - 1)];
-        const int before = request.rung > 1 ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
-        ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
+        const Rung rung{fleets_of(request, plan.rungs), plan.rungs.front().steps};
+        const bool extends = request.rung > 1 && request.source.purpose == Purpose::search;
+        const int before = extends ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
+        if (request.source.purpose == Purpose::search) {
+            ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
+        }
         rehearsal.drawn.emplace_back(request.index, static_cast<double>(rung.fleets - before) * rung.steps);
         rehearsal.draws += rehearsal.drawn.back().second;
         const DrawnSample::Plan& like = sample.plans[choice(request.index, sample.plans.size())];
         const std::vector<double>& bound = bounds.at(request.index);
-        Evaluation evaluation{request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}};
+        Evaluation evaluation{
+            request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}, request.source};
         for (std::size_t k = 0; k < bound.size(); ++k) {
             const bool comparable = std::isfinite(bound[k]) && like.bound[k] > 0.0;
             const Estimate estimate = comparable ? (bound[k] / like.bound[k]) * like.objectives[k] : like.objectives[k];
-            const bool limits = rung.fleets >= std::min(sample_fleets, plan.rungs.back().fleets);
+            const bool limits = rung.fleets >= plan.rungs.back().fleets;
             evaluation.objectives.push_back(limits || estimate.low == estimate.high ? estimate : without_limits(estimate));
         }
         return evaluation;
@@ -134,7 +137,7 @@ std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehears
             const Point point = model.designs.space().point(index);
             Predictor& predictor = bench.of(model.designs.hardware(point));
             const std::clock_t start = std::clock();  // of all threads: what else runs does not count
-            predictor.sample(model.designs.plan(point), range, model.sampler(Purpose::search));
+            predictor.sample(model.designs.plan(point), range, model.sampler({Purpose::search}));
             const double cpu_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
             costs.push_back(cpu_s / (static_cast<double>(range.fleets) * range.steps));
         }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,18 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Incomplete ranges that are swept again together, and the number of parts of each.
 constexpr std::size_t ranges_again = 64;
 constexpr std::uint64_t parts_again = 8;
+
+/// Looks at the limits of a round: each has four times the draws of the one before.
+constexpr int most_looks = 4;
+
+/// Candidates before the second round of limits, and the growth of their number from one round to the next.
+constexpr std::size_t first_rounds_at = 32;
+constexpr std::size_t round_growth = 3;
+/// Unsettled candidates from which a round is opened before they climb.
+constexpr std::size_t worth_a_round = 16;
+
+double square(double x) { return x * x; }
+double pow4(double x) { return square(square(x)); }
 
 /// Relative difference between a bound and an exact value that rounding may cause.
 constexpr double rounding = 1e-12;
@@ -115,17 +128,24 @@ void Exact::take(const Sweep& sweep)
     }
 }
 
-/// Queues parts of incomplete ranges for another sweep, unless limits exclude all of their points or no more points may be drawn.
-void Exact::look_again()
+/// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
+std::vector<std::vector<double>> Exact::drop_excluded_ranges()
 {
-    if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    const std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
+    std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
     std::erase_if(withheld_, [&](const Sweep& sweep) {
         return std::all_of(sweep.floor.begin(), sweep.floor.end(), [&](const std::vector<double>& low) {
             return std::any_of(limits.begin(), limits.end(), [&](const auto& high) { return dominates(high, low); });
         });
     });
+    return limits;
+}
+
+/// Queues parts of incomplete ranges for another sweep, unless limits exclude all of their points or no more points may be drawn.
+void Exact::look_again()
+{
+    if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
+    const std::vector<std::vector<double>> limits = drop_excluded_ranges();
     const std::size_t first = ranges_.size();
     const std::size_t chosen = std::min(withheld_.size(), ranges_again);
     for (std::size_t w = 0; w < chosen; ++w) {
@@ -148,45 +168,69 @@ void Exact::look_again()
 
 void Exact::take(const Evaluation& evaluation)
 {
-    Candidate* candidate = told_ < asked_.size() ? &candidates_[asked_[told_]] : nullptr;
-    if (candidate == nullptr || evaluation.index != feasible_.index(candidate->place) || evaluation.rung != candidate->rung + 1) {
+    const PointRequest* request = told_ < asked_.size() ? &asked_[told_] : nullptr;
+    if (request == nullptr || evaluation.index != request->index || evaluation.rung != request->rung ||
+        evaluation.source != request->source) {
         refuse_order("point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
     }
     check_answer(evaluation.index, evaluation.objectives.size(), options_.objectives);
-    std::vector<double> value;
-    std::vector<double> low;
-    std::vector<double> high;
     for (std::size_t k = 0; k < options_.objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
         for (const double number : {estimate.value, estimate.safe_low, estimate.safe_high}) {
             if (std::isnan(number)) refuse_nan(evaluation.index, k);
         }
-        value.push_back(estimate.value);
-        high.push_back(estimate.safe_high);
-        // A bound that is violated must not raise the lower limit above what was seen.
-        low.push_back(std::min(std::max(estimate.safe_low, feasible_.bound(candidate->place)[k]), estimate.safe_high));
     }
-    if (candidate->rung == 0) ++evaluated_;
-    candidate->rung = evaluation.rung;
-    candidate->tested = 0;
-    candidate->settled = candidate->rung >= options_.top_rung;
-    if (candidate->settled) ++settled_;
-    candidate->value = std::move(value);
-    candidate->low = std::move(low);
-    note_violation(*candidate, high);
-    limits_.add(candidate->place, high);
-    note_leader(asked_[told_]);
+    if (evaluation.source.purpose == Purpose::limits) {
+        take_limits(evaluation);
+    } else if (evaluation.source.purpose == Purpose::scout) {
+        Scout& scout = scouts_.emplace_back();
+        scout.place = whom_[told_];
+        for (const Estimate& estimate : evaluation.objectives) scout.value.push_back(estimate.value);
+    } else {
+        Candidate& candidate = candidates_[whom_[told_]];
+        std::vector<double> value;
+        std::vector<double> low;
+        std::vector<double> high;
+        for (std::size_t k = 0; k < options_.objectives; ++k) {
+            const Estimate& estimate = evaluation.objectives[k];
+            value.push_back(estimate.value);
+            high.push_back(estimate.safe_high);
+            // A bound that is violated must not raise the lower limit above what was seen.
+            low.push_back(std::min(std::max(estimate.safe_low, feasible_.bound(candidate.place)[k]), estimate.safe_high));
+        }
+        if (candidate.rung == 0) ++evaluated_;
+        candidate.rung = evaluation.rung;
+        candidate.tested = 0;
+        candidate.settled = candidate.rung >= options_.top_rung;
+        if (candidate.settled) ++settled_;
+        candidate.value = std::move(value);
+        candidate.low = std::move(low);
+        note_violation(candidate.place, high);
+        note_leader(whom_[told_]);
+    }
     ++told_;
 }
 
-void Exact::note_violation(const Candidate& candidate, std::span<const double> high)
+void Exact::take_limits(const Evaluation& evaluation)
+{
+    const std::size_t place = whom_[told_];
+    std::vector<double> high;
+    for (const Estimate& estimate : evaluation.objectives) high.push_back(estimate.safe_high);
+    note_violation(place, high);
+    if (std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); })) {
+        std::erase(incumbents_, place);
+        limits_.add(place, high);
+    }
+}
+
+void Exact::note_violation(std::size_t place, std::span<const double> high)
 {
     for (std::size_t k = 0; k < options_.objectives; ++k) {
-        const double least = feasible_.bound(candidate.place)[k];
+        const double least = feasible_.bound(place)[k];
         if (std::isinf(least) || high[k] >= least - rounding * std::abs(least)) continue;
         const double relative = (least - high[k]) / std::max(std::abs(least), std::abs(high[k]));
         if (violation_ && violation_->relative >= relative) continue;
-        violation_ = Violation{feasible_.index(candidate.place), k, least, high[k], relative};
+        violation_ = Violation{feasible_.index(place), k, least, high[k], relative};
     }
 }
 
@@ -257,18 +301,122 @@ std::vector<std::size_t> Exact::first_looks()
     return chosen;
 }
 
-/// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
+/// The best points by their bounds, drawn once to choose the first incumbents.
+void Exact::ask_scouts()
+{
+    scouted_ = true;
+    std::uint64_t most = options_.scouts;
+    if (options_.max_evaluations > 0) most = std::min(most, options_.max_evaluations);
+    BoundLayers layers = feasible_;
+    while (asked_.size() < most) {
+        const std::vector<std::size_t> places = layers.take(most - asked_.size(), {});
+        if (places.empty()) break;
+        for (const std::size_t place : places) {
+            asked_.push_back({.index = feasible_.index(place), .rung = 1, .source = {Purpose::scout}});
+            whom_.push_back(place);
+        }
+    }
+}
+
+/// Fixes the incumbents of the next round of limits, before its draws are made.
+void Exact::open_round(const std::vector<std::size_t>& places)
+{
+    ++round_;
+    look_ = 0;
+    of_round_ = places.size();
+    incumbents_ = places;
+    with_limits_.insert(places.begin(), places.end());
+    next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
+}
+
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds and
+/// looks these sum to one.
+void Exact::ask_limits()
+{
+    ++look_;
+    const double looks = square(static_cast<double>(look_) * round_) * pow4(std::numbers::pi) / 36.0;
+    const double miss = 0.5 * (1.0 - options_.confidence) / looks / static_cast<double>(of_round_ * options_.objectives);
+    for (const std::size_t place : incumbents_) {
+        asked_.push_back({.index = feasible_.index(place),
+                          .rung = options_.top_rung - 1 + look_,
+                          .source = {Purpose::limits, round_},
+                          .miss = miss});
+        whom_.push_back(place);
+    }
+}
+
+/// Counts the points that may be drawn, before any of them is: their lower limits share half of the error. Points that the sweep
+/// did not return all count.
+void Exact::open_challenge()
+{
+    challenged_ = true;
+    first_challengers_ = feasible_.size();
+    const std::size_t known = std::max<std::size_t>(1, feasible_.exclude(limits_));
+    drop_excluded_ranges();
+    std::uint64_t withheld = 0;
+    for (const Sweep& sweep : withheld_) withheld += sweep.left_out;
+    const auto limits_of_each =
+        static_cast<double>(static_cast<std::size_t>(std::max(1, options_.top_rung - 1)) * options_.objectives);
+    const double half = 0.5 * (1.0 - options_.confidence) / limits_of_each;
+    miss_ = (withheld > 0 ? 0.5 : 1.0) * half / static_cast<double>(known);
+    miss_withheld_ = 0.5 * half / static_cast<double>(std::max<std::uint64_t>(1, withheld));
+}
+
+/// Leaders at the last rung that were incumbents in no round yet.
+std::vector<std::size_t> Exact::leaders_without_limits() const
+{
+    std::vector<std::size_t> places;
+    for (const std::size_t leader : leaders_) {
+        const Candidate& candidate = candidates_[leader];
+        if (candidate.rung >= options_.top_rung && !with_limits_.contains(candidate.place)) places.push_back(candidate.place);
+    }
+    return places;
+}
+
+/// Opens a round for new leaders, if there are any.
+void Exact::ask_new_limits()
+{
+    const std::vector<std::size_t> places = leaders_without_limits();
+    if (places.empty()) return;
+    open_round(places);
+    ask_limits();
+}
+
+void Exact::ask(const std::vector<std::size_t>& candidates)
+{
+    for (const std::size_t c : candidates) {
+        const double miss = candidates_[c].place < first_challengers_ ? miss_ : miss_withheld_;
+        asked_.push_back({.index = feasible_.index(candidates_[c].place), .rung = candidates_[c].rung + 1, .miss = miss});
+        whom_.push_back(c);
+    }
+}
+
+/// Scouts; limits of the best of them; then the best candidates so far, because their limits exclude the most; then new points;
+/// then the remaining candidates.
 std::vector<Request> Exact::next_requests()
 {
     told_ = 0;
-    asked_ = unsettled_leaders();
-    if (asked_.empty()) asked_ = first_looks();
-    if (asked_.empty()) asked_ = rivals();
+    asked_.clear();
+    whom_.clear();
+    if (!scouted_) {
+        ask_scouts();
+    } else if (round_ == 0) {
+        std::vector<std::vector<double>> values;
+        for (const Scout& scout : scouts_) values.push_back(scout.value);
+        std::vector<std::size_t> places;
+        for (const std::size_t position : non_dominated(values)) places.push_back(scouts_[position].place);
+        open_round(places);
+    }
+    if (asked_.empty() && look_ < most_looks) ask_limits();
+    if (asked_.empty() && !challenged_) open_challenge();
+    if (asked_.empty()) ask(unsettled_leaders());
+    if (asked_.empty() && candidates_.size() >= next_round_at_) ask_new_limits();
+    if (asked_.empty()) ask(first_looks());
+    if (asked_.empty() && candidates_.size() - settled_ >= worth_a_round) ask_new_limits();
+    if (asked_.empty()) ask(rivals());
     if (asked_.empty()) look_again();
     std::vector<Request> requests(ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end());
-    for (const std::size_t c : asked_) {
-        requests.emplace_back(PointRequest{feasible_.index(candidates_[c].place), candidates_[c].rung + 1});
-    }
+    requests.insert(requests.end(), asked_.begin(), asked_.end());
     return requests;
 }
 
