@@ -6,11 +6,13 @@
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "model/step/graph/slowest_group.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -119,6 +121,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
 {
     NoiseFree bound;
     double productive_s = 0.0;
+    double productive_p95_s = 0.0;
+    double productive_p99_s = 0.0;
     std::vector<double> phase_s;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
@@ -127,8 +131,16 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
             return *refusal;
         }
         const auto& result = std::get<CompiledPlan>(compiled);
-        const double step_s = noise_free_step(result.graph).step_s * (1.0 - single_precision);
+        const NoiseFreeStep noise_free = noise_free_step(result.graph);
+        const double step_s = noise_free.step_s * (1.0 - single_precision);
         phase_s.push_back(problem_.phases[phase].steps() * step_s);
+        // The quantile of a sum is no sum of quantiles: several phases count with their means.
+        constexpr std::array quantiles{0.95, 0.99};
+        const std::vector<double> slowest = compilers_.size() > 1 ? std::vector(quantiles.size(), noise_free.step_s)
+                                                                  : slowest_group_bounds(result.graph, noise_free, quantiles);
+        const double steps = problem_.phases[phase].steps();
+        productive_p95_s += steps * (slowest[0] * (1.0 - single_precision));
+        productive_p99_s += steps * (slowest[1] * (1.0 - single_precision));
         productive_s += phase_s.back();
         bound.step_s = phase == 0 ? step_s : bound.step_s;
         bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);
@@ -141,7 +153,10 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
         if (auto refusal = run_problem(part.model, productive_s)) {
             return *refusal;
         }
-        bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
+        const double own_s = part.productive_s.front();
+        bound.training_s += least_mean_training_time(own_s, part.model);
+        bound.training_p95_s += least_mean_training_time(own_s * (productive_p95_s / productive_s), part.model);
+        bound.training_p99_s += least_mean_training_time(own_s * (productive_p99_s / productive_s), part.model);
     }
     bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
@@ -149,6 +164,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
+    bound.cost_p99_usd = held * problem_.cluster.gpu_price.si * bound.training_p99_s;
     double trained_gpu_s = 0.0;
     for (const RunPart& part : run) {
         trained_gpu_s += part.gpus * part.productive_s.front();

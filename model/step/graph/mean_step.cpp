@@ -52,6 +52,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     }
     NoiseFreeStep result;
     result.step_s = last + optimizer;
+    result.optimizer_s = optimizer;
     // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
     // last; what is left of the step is waiting.
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));

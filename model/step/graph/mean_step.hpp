@@ -15,6 +15,7 @@ namespace prismopt {
 /// factors are independent (Jensen). docs/methods/step-graph.md.
 struct NoiseFreeStep {
     double step_s = 0.0;
+    double optimizer_s = 0.0;  // of step_s
     StepShares shares;
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
