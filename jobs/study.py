@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INFEASIBLE = 3  # exit code of prismopt; the reason is in what it prints
@@ -26,11 +27,15 @@ def folder(text):
     return pathlib.Path(text)
 
 
-def options(description, draws):
-    """Parser with the options of all studies. `draws`: what the default is."""
-    parser = argparse.ArgumentParser(description=description)
+def options(draws, scenario=None):
+    """Parser with the options of all studies. `draws`, `scenario` (in jobs/scenarios): defaults; None: the study has no such option."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--program", metavar="PATH", help="prismopt to run (default: build/release/prismopt, after building it)")
-    parser.add_argument("--draws", metavar="N", type=whole_number, help=f"step draws of each prediction (default: {draws})")
+    if draws is not None:
+        parser.add_argument("--draws", metavar="N", type=whole_number, help=f"step draws of each prediction (default: {draws})")
+    if scenario is not None:
+        parser.add_argument("scenario", metavar="SCENARIO", nargs="?", type=pathlib.Path, default=ROOT / "jobs/scenarios" / scenario,
+                            help=f"scenario of the study (default: jobs/scenarios/{scenario})")
     parser.add_argument("--out", metavar="FOLDER", type=folder, help="folder to write to (default: results)", default=ROOT / "results")
     return parser
 
@@ -67,14 +72,24 @@ class Program:
 
     def output(self, *words, accepted=(0,)):
         """Standard output. Ends the study with the program's exit code, after its message, if that is not accepted."""
-        done = subprocess.run([self.path, *map(str, words)], stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([self.path, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        warnings = [line for line in done.stderr.splitlines(True) if " info: " not in line]  # nor the progress of searches
+        sys.stderr.write("".join(warnings))
         if done.returncode not in accepted:
             sys.exit(done.returncode if done.returncode > 0 else 1)  # below 0: killed by a signal
         return done.stdout
 
-    def predict(self, *words):
-        """The prediction, feasible or not."""
-        return json.loads(self.output("predict", *words, "--json", accepted=(0, INFEASIBLE)))
+    def scenario(self, path):
+        """The content of a valid scenario."""
+        self.output("validate", path)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def predict(self, *words, feasible=False):
+        """The prediction. `feasible`: a plan that cannot run ends the study with its reason."""
+        found = json.loads(self.output("predict", *words, "--json", accepted=(0, INFEASIBLE)))
+        if feasible and not found["feasible"]:
+            fail(f"{' '.join(map(str, words))}: {found['reason']}", INFEASIBLE)
+        return found
 
     def sensitivity(self, *words):
         return json.loads(self.output("sensitivity", *words, "--json"))
@@ -105,19 +120,32 @@ def toml_value(value):
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, bool)) else str(value)
 
 
-def shown(path):
-    """The path as seen from the root of the project."""
-    path = pathlib.Path(path).resolve()
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
 def table(columns, rows):
     """A table in Markdown."""
     lines = [f"| {' | '.join(map(str, cells))} |" for cells in (columns, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
 
 
-def write(to, name, text, figure):
-    """Writes `name`.md and `name`.svg."""
-    figure.savefig(to / f"{name}.svg", metadata={"Date": None})
+def charts(pyplot, panels, dashed=lambda name: False, logarithmic=()):
+    """A panel for each (title, ticks, values by name of the line), side by side. `logarithmic`: titles of panels."""
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(5.2 * len(panels), 5.4), squeeze=False)
+    for axis, (title, ticks, lines) in zip(axes[0], panels):
+        for name, values in lines.items():
+            axis.plot(values, marker=".", label=name, linestyle="--" if dashed(name) else "-")
+        axis.set_title(title)
+        if title in logarithmic:
+            axis.set_yscale("log")
+            axis.yaxis.set_major_formatter("{x:g}")
+            axis.yaxis.set_minor_formatter("{x:g}")
+        axis.set_xticks(range(len(ticks)), ticks)
+        axis.grid(alpha=0.3)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncol=3, frameon=False)
+    figure.tight_layout()
+    return figure
+
+
+def write(to, name, text, figure=None):
+    """Writes `name`.md, and `name`.svg if there is a figure."""
+    if figure:
+        figure.savefig(to / f"{name}.svg", metadata={"Date": None})
     (to / f"{name}.md").write_text(text, encoding="utf-8")

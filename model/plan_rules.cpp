@@ -40,13 +40,6 @@ std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::in
 
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
-/// What expert parallelism divides.
-std::string shared_out(const Workload& workload)
-{
-    const auto* experts = workload.find<ExpertsBlock>();
-    return experts != nullptr ? std::to_string(experts->count) + " experts" : "embedding tables";
-}
-
 bool has_shared_experts(const Workload& workload)
 {
     bool found = false;
@@ -106,10 +99,10 @@ bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.hos
 
 const std::array rules{
     PlanRule{
-        Reason::tp_and_heads, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+        Reason::tp_and_blocks, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
         [](const Case& c) { return c.workload.splits_by(c.plan.tp); },
         [](const Case& c) {
-            return Infeasible{Reason::tp_and_heads, pairs({{"tp", c.plan.tp}}) + ", " + c.workload.undivided_text(c.plan.tp)};
+            return Infeasible{Reason::tp_and_blocks, pairs({{"tp", c.plan.tp}}) + ", " + c.workload.undivided_text(c.plan.tp)};
         }},
     PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
              [](const Case& c) { return fits_nodes(c.plan.tp, c.cluster); },
@@ -136,10 +129,8 @@ const std::array rules{
     PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
              [](const Case& c) { return c.plan.cp == 1 || c.workload.unshared_text(c.plan.tp, c.plan.cp).empty(); },
              [](const Case& c) {
-                 return Infeasible{Reason::contexts_and_blocks,
-                                   pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
-                                       c.workload.unshared_text(c.plan.tp, c.plan.cp) +
-                                       "; attention needs kernel = flash, scans need a number of heads divisible by tp*cp"};
+                 return Infeasible{Reason::contexts_and_blocks, pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
+                                                                    c.workload.unshared_text(c.plan.tp, c.plan.cp)};
              }},
     PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.dp > 0; },
@@ -172,9 +163,12 @@ const std::array rules{
                  return !c.workload.mixture() || (c.workload.experts_divide(c.plan.ep) && expert_groups_divide(c.plan));
              },
              [](const Case& c) {
+                 const std::string undivided = c.workload.undivided_experts_text(c.plan.ep);
+                 const std::int64_t gpus = context_gpus(c.plan) * c.plan.dp;
                  return Infeasible{Reason::experts_and_gpus,
-                                   pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for " + shared_out(c.workload) +
-                                       " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs per stage"};
+                                   pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) +
+                                       (undivided.empty() ? " on tp*cp*dp = " + std::to_string(gpus) + " GPUs per stage"
+                                                          : ", " + undivided)};
              }},
     // Updates of rows are not exchanged between replicas of a table.
     PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
@@ -195,7 +189,9 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::batch_and_replicas,
                                    "dp*microbatch = " + std::to_string(sequences_at_once(c.plan)) +
-                                       " must divide global_batch = " + std::to_string(c.phase.global_batch)};
+                                       " must divide global_batch = " + std::to_string(c.phase.global_batch) +
+                                       (c.phase.own.gpus > 0 ? " of the phase on " + std::to_string(c.phase.own.gpus) + " GPUs"
+                                                             : "")};
              }},
     PlanRule{Reason::schedule_undefined, place_of(&ParallelPlan::group), place_of(&ParallelPlan::group),
              [](const Case& c) { return schedule_defined(c.plan, c.phase); },

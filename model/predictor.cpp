@@ -25,6 +25,15 @@ constexpr double single_precision = 1e-5;
 
 constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
+/// A time is not negative, whatever its error: a supported lower limit is at least zero.
+Estimate of_time(Estimate e)
+{
+    for (double* low : {&e.low, &e.safe_low}) {
+        *low = std::isfinite(*low) ? std::max(0.0, *low) : *low;
+    }
+    return e;
+}
+
 /// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
 TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const LawNode> factor,
                               const Confidence& confidence)
@@ -34,7 +43,7 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
                               : scaled_quantile_estimate(draws, clusters, factor, p, confidence);
     };
     TimeDistribution d;
-    d.mean = mean_estimate(draws, clusters, confidence);  // the factor's mean is one
+    d.mean = of_time(mean_estimate(draws, clusters, confidence));  // the factor's mean is one
     d.p50 = quantile(0.50);
     d.p95 = quantile(0.95);
     d.p99 = quantile(0.99);
@@ -52,8 +61,8 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
         const double error = deviation * boost::math::quantile(boost::math::complement(z, 0.5 * (1.0 - level)));
         return std::hypot(value - e.value, error);
     };
-    return {e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
-            e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)};
+    return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
+                    e.value - limit(e.safe_low, confidence.safe), e.value + limit(e.safe_high, confidence.safe)});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 #include "model/step/sample/sampler.hpp"
 
 #include <memory>
@@ -18,7 +18,8 @@
 
 namespace prismopt {
 
-/// Everything that plans are evaluated against in a study.
+/// Everything that plans are evaluated against in a study: of a Scenario, which states choices, one network and one hardware variant,
+/// with distributions as tables.
 struct Problem {
     Workload workload;
     std::vector<Phase> phases;

@@ -151,14 +151,45 @@ const TrainerAxes& axes_for(const std::string& trainer)
     return found == trainer_axes.end() ? any_trainer : *found;
 }
 
-std::string space(const Workload& workload, const StarterChoice& choice, int node)
+std::string recompute_axis(const StarterChoice& choice)
 {
+    return choice.trainer == "torchtitan" ? "recompute = [\"none\", \"full\"]\n"
+                                          : "recompute = [\"none\", \"selective\", \"full\"]\n";
+}
+
+/// Tables are held once, over all GPUs; the rest is replicated.
+std::string space_of_tables(const StarterChoice& choice, int node)
+{
+    const std::vector<int> gpus = gpu_choices(choice.gpus, node);
+    std::vector<int> microbatches;
+    for (auto count = gpus.rbegin(); count != gpus.rend(); ++count) {
+        for (const int parts : {2, 1}) {
+            const int share = choice.global_batch / *count / parts;
+            if (share > 0 && choice.global_batch % (*count * parts) == 0 &&
+                std::find(microbatches.begin(), microbatches.end(), share) == microbatches.end()) {
+                microbatches.push_back(share);
+            }
+        }
+    }
+    return fmt::format(
+        "[space]\ngpus = {}   # GPUs of the job\nep = {}   # GPUs that share the embedding tables: all of the job's\nmicrobatch "
+        "= "
+        "{}   # samples per microbatch and GPU\n{}",
+        list(gpus), list(gpus), list(microbatches), axes_for(choice.trainer).sharding);
+}
+
+std::string space(const Workload& workload, const StarterChoice& choice, const std::string& sample, int node)
+{
+    if (workload.find<TablesBlock>() != nullptr) {
+        return space_of_tables(choice, node);
+    }
     const int sequence = choice.sequence;
     const int gpus = choice.gpus;
     const TrainerAxes& own = axes_for(choice.trainer);
     const auto tp = powers_of_two(std::min(8, std::min(node, gpus)),
                                   [&](int value) { return node % value == 0 && workload.splits_by(value); });
-    const auto pp = powers_of_two(std::min({workload.layers(), gpus, 64}), [](int) { return true; });
+    const bool one_stage = workload.find<ResidualConvolutionBlock>() != nullptr;  // skip connections do not cross stages
+    const auto pp = powers_of_two(std::min({one_stage ? 1 : workload.layers(), gpus, 64}), [](int) { return true; });
     std::string text = "[space]\n";
     text += fmt::format("gpus = {}{}# GPUs of the job\n", list(gpu_choices(gpus, node)), "   ");
     text += fmt::format("tp = {}   # tensor-parallel degrees\n", list(tp));
@@ -170,37 +201,55 @@ std::string space(const Workload& workload, const StarterChoice& choice, int nod
         const auto ep = powers_of_two(std::min(64, gpus), [&](int value) { return workload.experts_divide(value); });
         text += fmt::format("ep = {}   # expert-parallel degrees\n", list(ep));
     }
-    text += fmt::format(
-        "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\nmicrobatch = [1, 2, 4]          "
-        "     # sequences per microbatch\n{}{}{}split = [\"layers\", \"slots\"]          # slots: embedding and loss head count "
-        "as a layer each\n{}",
-        own.schedule,
-        choice.trainer == "torchtitan" ? "recompute = [\"none\", \"full\"]\n"
-                                       : "recompute = [\"none\", \"selective\", \"full\"]\n",
-        own.sharding, own.order);
+    text += one_stage ? "" : "v = [1, 2, 4]                        # model chunks per pipeline rank, for interleaved\n";
+    text += fmt::format("microbatch = [1, 2, 4]               # {}s per microbatch\n", sample);
+    text += one_stage ? "" : own.schedule;
+    text += recompute_axis(choice) + std::string(own.sharding);
+    if (!one_stage) {
+        text += own.order;
+    }
+    if (workload.vocabulary > 0) {
+        text += "split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n";
+    }
     return text;
+}
+
+/// The choice, with what it leaves to the network.
+StarterChoice completed(StarterChoice choice, const Workload& workload, const UsualSample& usual)
+{
+    constexpr double tokens_a_step = 4.2e6;
+    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
+    constexpr double steps = 1e5;
+    choice.sequence = choice.sequence > 0 ? choice.sequence : usual.tokens;
+    if (choice.global_batch == 0) {
+        const double samples = usual.batch > 0 ? std::max(usual.batch, choice.gpus) : tokens_a_step / choice.sequence;
+        choice.global_batch = batch_near(samples, choice.gpus);
+    }
+    if (choice.tokens == 0.0) {
+        choice.tokens = workload.vocabulary > 0 ? tokens_a_parameter * parameters_of(network_of(workload))
+                                                : steps * choice.global_batch * choice.sequence;
+    }
+    return choice;
 }
 
 }  // namespace
 
-std::string starter_scenario(const StarterChoice& choice)
+std::string starter_scenario(const StarterChoice& given)
 {
-    refuse_unknown("workload", choice.workload, catalog_workloads());
-    refuse_unknown("accelerator", choice.accelerator, catalog_accelerators());
-    if (!choice.trainer.empty()) {
-        refuse_unknown("for", choice.trainer, trainer_names());
+    refuse_unknown("workload", given.workload, catalog_workloads());
+    refuse_unknown("accelerator", given.accelerator, catalog_accelerators());
+    if (!given.trainer.empty()) {
+        refuse_unknown("for", given.trainer, trainer_names());
     }
-    const Workload workload = catalog_workload(choice.workload);
+    const Workload workload = catalog_workload(given.workload);
+    const UsualSample sample = usual_sample(given.workload);
+    const StarterChoice choice = completed(given, workload, sample);
     const UsualCluster& usual = usual_cluster(choice.accelerator);
     const bool one_node = choice.gpus <= usual.node_gpus;
     if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
         throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,
                                      usual.node_gpus, choice.accelerator));
     }
-    constexpr double tokens_a_step = 4.2e6;
-    constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
-    const int batch = choice.global_batch > 0 ? choice.global_batch : batch_near(tokens_a_step / choice.sequence, choice.gpus);
-    const double tokens = choice.tokens > 0.0 ? choice.tokens : tokens_a_parameter * parameters_of(network_of(workload));
     const ListPrice list = list_price(choice.accelerator);
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
@@ -211,11 +260,17 @@ std::string starter_scenario(const StarterChoice& choice)
     text += fmt::format(
         "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, ...) override it\n\n",
         choice.workload);
+    const char* source = given.tokens > 0.0        ? ""
+                         : workload.vocabulary > 0 ? "   # 20 per parameter: arXiv 2203.15556"
+                                                   : "   # 100,000 steps; replace with your own";
+    const std::string lengths = sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
+    const std::string millions =
+        choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);
     text += fmt::format(
-        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}\nglobal_batch = {}   # "
-        "sequences per optimizer step: {:.3g} million tokens\n\n",
-        tokens, choice.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556", choice.sequence, batch,
-        1e-6 * batch * choice.sequence);
+        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}{}\nglobal_batch = {}   # "
+        "{}s per "
+        "optimizer step{}\n\n",
+        choice.tokens, source, choice.sequence, lengths, choice.global_batch, sample.name, millions);
     text += fmt::format(
         "[cluster]\naccelerator = \"{}\"\ngpus = {}\n# gpu_price = \"{}\"          # default: this list price: {}\n\n",
         choice.accelerator, choice.gpus, hourly(list.price), list.source);
@@ -234,7 +289,7 @@ std::string starter_scenario(const StarterChoice& choice)
     text +=
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # \"0 s\": by Young's "
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
-    text += space(workload, choice, usual.node_gpus);
+    text += space(workload, choice, sample.name, usual.node_gpus);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "
         " # that no better plan was excluded, over the whole study\n";

@@ -12,9 +12,10 @@ struct StarterChoice {
     std::string accelerator;   // of the catalog
     std::string trainer = {};  // of trainers(): target of exports; empty: any
     int gpus = 0;              // of the cluster
-    int sequence = 4096;
-    int global_batch = 0;  // sequences; 0: about four million tokens per step, divisible among `gpus`
-    double tokens = 0.0;   // to train on; 0: 20 per parameter
+    int sequence = 0;          // tokens; 0: the network's usual length
+    int global_batch =
+        0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
+    double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
 };
 
 /// Throws InputError for names that are not in the catalog, and for GPUs that do not fill whole nodes.

@@ -85,7 +85,7 @@ Exported bridge_overrides(const Launch& launch)
     Settings s(names);
     s.set("model.tensor_model_parallel_size", plan.tp);
     s.set("model.pipeline_model_parallel_size", plan.pp);
-    const MegatronLayers layers = megatron_layers(launch.chunks);
+    const MegatronLayers layers = megatron_layers(launch.chunks, launch.workload.predictions);
     s.set("model.virtual_pipeline_model_parallel_size",
           layers.layout.empty() && plan.chunks > 1 ? std::to_string(plan.chunks) : "null");
     if (!layers.layout.empty()) {
@@ -95,6 +95,10 @@ Exported bridge_overrides(const Launch& launch)
     s.set("model.account_for_loss_in_pipeline_split", truth(layers.account_for_ends));
     if (plan.chunks > 1 && plan.group > 0) {
         s.set("model.microbatch_group_size_per_vp_stage", interleaved_group(plan, launch.phase));
+    }
+    if (!launch.workload.prediction.empty()) {
+        const int modules = launch.workload.predictions;
+        s.set("model.mtp_num_layers", modules > 0 ? std::to_string(modules) : "null");
     }
     s.set("model.context_parallel_size", plan.cp);
     if (plan.cp > 1) {

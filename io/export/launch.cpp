@@ -194,7 +194,7 @@ nlohmann::json plan_json(const Launch& launch)
     const ParallelPlan& plan = launch.plan;
     nlohmann::json json{{"dp", plan.dp},
                         {"shard_gpus", plan.sharding_gpus()},
-                        {"layout", layout_text(launch.chunks)},
+                        {"layout", layout_text(launch.chunks, launch.workload.predictions)},
                         {"sequence_parallel", plan.sequence_parallel}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
     return json;

@@ -48,7 +48,7 @@ void set_parallelism(const Launch& launch, Settings& s)
 
 void set_pipeline(const Launch& launch, Settings& s)
 {
-    const MegatronLayers layers = megatron_layers(launch.chunks);
+    const MegatronLayers layers = megatron_layers(launch.chunks, launch.workload.predictions);
     if (!layers.layout.empty()) {
         s.set("pipeline-model-parallel-layout", fmt::format("\"{}\"", layers.layout));
     } else if (launch.plan.chunks > 1) {
@@ -136,20 +136,33 @@ std::vector<std::string> set_what_is_missing(const Launch& launch, Settings& s)
     return missing;
 }
 
-/// One for each layer with experts, as a list in Python.
-std::string layer_pattern(const Decoder& d, int layers)
+/// "[0]*3+[1]*58"
+std::string runs_text(const std::vector<bool>& has_experts)
 {
-    const auto [first, every] = d.pattern();
-    const std::string dense = first > 0 ? fmt::format("[0]*{}+", first) : "";
-    if (every == 1) {
-        return fmt::format("\"({}[1]*{})\"", dense, layers - first);
+    std::string text;
+    for (auto run = has_experts.begin(); run != has_experts.end();) {
+        const auto end = std::find(run, has_experts.end(), !*run);
+        text += fmt::format("{}[{}]*{}", text.empty() ? "" : "+", *run ? 1 : 0, end - run);
+        run = end;
     }
-    const int rest = (layers - first) % every;
-    return fmt::format("\"({}([0]*{}+[1])*{}{})\"", dense, every - 1, (layers - first) / every,
-                       rest > 0 ? fmt::format("+[0]*{}", rest) : "");
+    return text;
 }
 
-void set_experts(const Decoder& d, int layers, bool deepep, Settings& s)
+/// One for each layer with experts, as a list in Python: its shortest period, repeated, or all of it.
+std::string layer_pattern(const std::vector<bool>& has_experts)
+{
+    const std::size_t layers = has_experts.size();
+    for (std::size_t period = 1; 2 * period <= layers; ++period) {
+        if (layers % period == 0 &&
+            std::equal(has_experts.begin() + static_cast<std::ptrdiff_t>(period), has_experts.end(), has_experts.begin())) {
+            const std::vector<bool> once(has_experts.begin(), has_experts.begin() + static_cast<std::ptrdiff_t>(period));
+            return fmt::format("\"({})*{}\"", runs_text(once), layers / period);
+        }
+    }
+    return fmt::format("\"({})\"", runs_text(has_experts));
+}
+
+void set_experts(const Decoder& d, bool deepep, Settings& s)
 {
     const ExpertsBlock& e = *d.experts;
     s.set("num-experts", e.count);
@@ -159,7 +172,7 @@ void set_experts(const Decoder& d, int layers, bool deepep, Settings& s)
         s.set("moe-shared-expert-intermediate-size", e.shared);
     }
     if (d.mlp != nullptr) {
-        s.set("moe-layer-freq", layer_pattern(d, layers));
+        s.set("moe-layer-freq", layer_pattern(d.has_experts));
     }
     s.set("moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
     if (deepep) {
@@ -224,8 +237,11 @@ void set_network(const Launch& launch, Settings& s)
     if (!w.tied_embedding) {
         s.flag("untie-embeddings-and-output-weights");
     }
+    if (w.predictions > 0) {
+        s.set("mtp-num-layers", w.predictions);
+    }
     if (d.experts != nullptr) {
-        set_experts(d, w.layers(), uses_deepep(launch.plan, launch.cluster), s);
+        set_experts(d, uses_deepep(launch.plan, launch.cluster), s);
     }
 }
 

@@ -164,27 +164,143 @@ std::string dispatcher(const TrainedPlan& of)
                : "";
 }
 
+/// What of a block Megatron's layers lack, or no argument expresses; empty: nothing.
+std::string unexported_of(const AttentionBlock& a)
+{
+    return a.window > 0                              ? "a window"
+           : a.chunk > 0                             ? "chunks"
+           : a.context > 0                           ? "cross attention"
+           : a.sinks                                 ? "sinks"
+           : a.gate                                  ? "a gate"
+           : !a.causal                               ? "attention without a causal mask"
+           : a.query_key_norm == QueryKeyNorm::whole ? "a norm over all query or key heads"
+                                                     : "";
+}
+std::string unexported_of(const LatentAttentionBlock& a) { return a.causal ? "" : "attention without a causal mask"; }
+std::string unexported_of(Activation activation)
+{
+    const bool known =
+        activation == Activation::gelu || activation == Activation::swiglu || activation == Activation::squared_relu;
+    return known ? "" : fmt::format("activation {}", name(activation));
+}
+std::string unexported_of(const MlpBlock& b) { return unexported_of(b.activation); }
+std::string unexported_of(const ExpertsBlock& e)
+{
+    return e.latent > 0 ? "latent experts" : e.shared_gate ? "a gate of shared experts" : unexported_of(e.activation);
+}
+/// What of a layer's blocks is not that of Megatron's GPT, which has attention, MLPs and experts.
+std::string unexported_block(const LayerDescription& layer)
+{
+    for (const BlockDescription& block : layer.blocks) {
+        const auto lacking = std::visit(
+            []<class Kind>(const Kind& own) -> std::optional<std::string> {
+                if constexpr (requires { unexported_of(own); }) {
+                    return unexported_of(own);
+                } else {
+                    return std::nullopt;  // all of it
+                }
+            },
+            block);
+        if (!lacking) {
+            return block_text(layer, block);
+        }
+        if (!lacking->empty()) {
+            return fmt::format("{} of {}", *lacking, block_text(layer, block));
+        }
+    }
+    return "";
+}
+
+/// Its layers are attention, then an MLP or experts, in one width.
+std::string unexported_layer(const LayerDescription& layer)
+{
+    const auto is = [&layer]<class... Kinds>(std::size_t place) {
+        return layer.blocks.size() == 2 && (std::holds_alternative<Kinds>(layer.blocks[place]) || ...);
+    };
+    if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) || !is.operator()<MlpBlock, ExpertsBlock>(1)) {
+        return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
+    }
+    return layer.parallel                            ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
+           : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length of layer \"{}\"", layer.name)
+           : layer.frozen                            ? fmt::format("frozen layers such as \"{}\"", layer.name)
+                                                     : "";
+}
+
+/// What of a network outside its layers is not that of Megatron's GPT.
+std::string unexported_ends(const Workload& w)
+{
+    return w.task != WorkloadTask::training               ? fmt::format("task = \"{}\"", name(w.task))
+           : w.adapter_rank > 0                           ? "adapters"
+           : w.frozen_ends                                ? "frozen_ends"
+           : w.vocabulary == 0                            ? "a network without a vocabulary"
+           : w.norms != NormPlace::pre                    ? fmt::format("norms = \"{}\"", name(w.norms))
+           : w.normalisation == Normalisation::plain_norm ? fmt::format("normalisation = \"{}\"", name(w.normalisation))
+                                                          : "";
+}
+
+/// One argument describes each kind of block, in all layers that have it.
+std::string unexported_difference(const Workload& w)
+{
+    const auto differs = [&w](std::size_t place, std::size_t of, std::size_t from) {
+        const BlockDescription& a = w.kinds[of].blocks[place];
+        const BlockDescription& b = w.kinds[from].blocks[place];
+        return (place == 0 || a.index() == b.index()) && !(a == b);
+    };
+    for (std::size_t of = 1; of < w.kinds.size(); ++of) {
+        for (std::size_t from = 0; from < of; ++from) {
+            for (const std::size_t place : {0, 1}) {
+                if (differs(place, of, from)) {
+                    return fmt::format("{} that differs from that of layer \"{}\"",
+                                       block_text(w.kinds[of], w.kinds[of].blocks[place]), w.kinds[from].name);
+                }
+            }
+        }
+    }
+    return "";
+}
+
+/// get_gpt_mtp_block_spec in megatron/core/models/gpt/gpt_layer_specs.py makes each module of one layer, of the kind of the last;
+/// validate_args in arguments.py asserts rotary or no positions.
+std::string unexported_prediction(const Workload& w)
+{
+    if (w.predictions == 0) {
+        return "";
+    }
+    const bool one = w.prediction.size() == 1 && w.prediction.front().count == 1;
+    if (!one || w.prediction.front().kind != w.sequence.back().kind) {
+        return "a prediction module that is not one layer of the kind of the last layer";
+    }
+    return position_embedding(w) == "learned_absolute" ? "prediction modules with learned positions" : "";
+}
+
+std::string unexported(const Workload& w)
+{
+    if (const std::string ends = unexported_ends(w); !ends.empty()) {
+        return ends;
+    }
+    for (const auto of : {unexported_block, unexported_layer}) {
+        for (const LayerDescription& layer : w.kinds) {
+            if (std::string lacking = of(layer); !lacking.empty()) {
+                return lacking;
+            }
+        }
+    }
+    const std::string difference = unexported_difference(w);
+    return difference.empty() ? unexported_prediction(w) : difference;
+}
+
 std::string network(const TrainedPlan& of)
 {
-    const auto decoder = decoder_of(of.workload);
-    if (!decoder || !decoder->alike || of.workload.predictions > 0 || of.workload.norms != NormPlace::pre ||
-        of.workload.task != WorkloadTask::training || of.workload.adapter_rank > 0) {
-        return "only decoders whose layers have the same attention, before an MLP or experts, are exported; for other networks, "
-               "write the arguments by hand and take the plan from --target json";
+    if (of.workload.captured) {
+        return "";  // refused for all trainers
     }
-    if (of.workload.optimizer != OptimizerSettings{}) {
-        return "only AdamW with 32-bit states and gradients is exported; write the optimizer's arguments by hand and take the "
-               "plan from --target json";
+    constexpr auto remedy = "write the arguments by hand and take the plan from --target json";
+    if (const std::string lacking = unexported(of.workload); !lacking.empty()) {
+        return fmt::format("{} cannot be exported; {}", lacking, remedy);
     }
-    const AttentionBlock* a = decoder->attention;
-    if (a != nullptr && (a->window > 0 || a->chunk > 0 || a->sinks || a->gate || a->context > 0)) {
-        return "windows, chunks, sinks and gates of attention are not exported; write the arguments of this network by hand and "
-               "take the plan from --target json";
-    }
-    return decoder->experts != nullptr && (decoder->experts->latent > 0 || decoder->experts->shared_gate)
-               ? "latent experts and gates of shared experts are not exported; write the arguments of this network by hand and "
-                 "take the plan from --target json"
-               : "";
+    return of.workload.optimizer == OptimizerSettings{}
+               ? ""
+               : fmt::format("only AdamW with 32-bit states and gradients is exported; {}", remedy);
 }
 
 }  // namespace
@@ -218,7 +334,7 @@ int interleaved_group(const ParallelPlan& plan, const Phase& phase)
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-MegatronLayers megatron_layers(const std::vector<Chunk>& chunks)
+MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions)
 {
     const auto even = [&chunks](bool ends_count) {
         const auto length = [ends_count](const Chunk& chunk) {
@@ -230,7 +346,7 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks)
     if (even(false)) {
         return {};
     }
-    return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks)};
+    return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks, predictions)};
 }
 
 int recomputed_per_chunk(const ParallelPlan& plan)

@@ -22,7 +22,7 @@ struct MegatronLayers {
     bool account_for_ends = false;  // embedding and loss head count as a layer each; the split is even
     std::string layout;             // else the value of --pipeline-model-parallel-layout; empty: the split is even
 };
-MegatronLayers megatron_layers(const std::vector<Chunk>& chunks);
+MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions);
 
 /// Layers that each chunk recomputes with recompute = full; 0: all; negative: they do not divide evenly among the chunks.
 int recomputed_per_chunk(const ParallelPlan& plan);

@@ -86,6 +86,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (const auto& column : front_numbers()) {
         json["numbers"][std::string(column.name)] = number(column.in(point));
     }
+    json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
     const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
     json["risk_with_model_error"] = risk ? deadline_risk_text(*risk) : "";
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
@@ -95,15 +96,14 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
 
 Json space(const Results& results)
 {
-    Json json{{"raw_tuples", results.raw_tuples}, {"feasible", results.feasible}, {"rejected", Json::array()}};
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    Json json{{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", counts.feasible},
+              {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", Json::array()}};
     for (const Rejected& rejected : results.rejected) {
         if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
             json["rejected"].push_back({{"reason", rejected.reason}, {"count", rejected.count}, {"nearest", rejected.nearest}});
         }
     }
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    json["looked_at"] = counts.looked_at;
-    json["plans"] = counts.plans;
     return json;
 }
 
@@ -254,6 +254,7 @@ Json study_json(const ReportedStudy& study)
         json["sensitivity"] = Json::parse(study.sensitivity);
         json["sensitivity"]["point"] = std::to_string(study.sensitivity_point);
     }
+    json["title"] = job_title(results);
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["population"] = population(results.study.nodes_known);
     const StudyNotes notes = study_notes(results);

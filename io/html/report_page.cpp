@@ -3,11 +3,15 @@
 #include "io/html/page_data.hpp"
 #include "io/html/page_files.hpp"
 #include "io/plots/svg.hpp"
+#include "io/report/report.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 
@@ -44,6 +48,39 @@ std::string without_tags(const std::string& json)
 /// Puts a text in the place of its mark, which is there once.
 void put(std::string& page, std::string_view mark, const std::string& text) { page.replace(page.find(mark), mark.size(), text); }
 
+std::string name_in_file(const ReportedStudy& study)
+{
+    return fmt::format("{} ({})", study.name, std::filesystem::path(study.file).filename().string());
+}
+
+/// Jobs that all studies share come first.
+std::string page_title(const std::vector<ReportedStudy>& studies)
+{
+    std::set<std::string> jobs;
+    std::vector<std::string> names;
+    std::vector<std::string> names_and_jobs;
+    for (const ReportedStudy& study : studies) {
+        jobs.insert(job_title(study.results));
+        names.push_back(name_in_file(study));
+        names_and_jobs.push_back(fmt::format("{}, {}", name_in_file(study), job_title(study.results)));
+    }
+    if (jobs.size() > 1) {
+        return fmt::format("{}", fmt::join(names_and_jobs, ", vs. "));
+    }
+    return studies.size() == 1 ? *jobs.begin() : fmt::format("{}: {}", *jobs.begin(), fmt::join(names, " vs. "));
+}
+
+/// What a reader without scripts sees.
+std::string answers(const std::vector<ReportedStudy>& studies)
+{
+    std::string text;
+    for (const ReportedStudy& study : studies) {
+        text += studies.size() > 1 ? name_in_file(study) + "\n" : "";
+        text += answer_text(study.results);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
@@ -62,12 +99,17 @@ std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCh
     }
     put(page, "@style@", text_of(files, "style.css"));
     put(page, "@licences@", licences);
-    const std::size_t others = page.size() + scripts.size() + library.front().text.size();
+    const std::string title = escaped(page_title(studies));
+    const std::string answer = escaped(answers(studies));
+    const std::size_t others = page.size() + scripts.size() + library.front().text.size() + 2 * title.size() + answer.size();
     const std::string data = page_data(studies, check, program, comparison, most_page_bytes - others).dump();
     // From the end of the page, so that no mark is looked for in what was put in.
     put(page, "@program@", scripts);
     put(page, "@library@", library.front().text);
     put(page, "@data@", without_tags(data));
+    put(page, "@answer@", answer);
+    put(page, "@heading@", title);
+    put(page, "@title@", title);
     return page;
 }
 

@@ -1,5 +1,6 @@
 #include "io/measured/csv.hpp"
 
+#include "io/measured/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
@@ -13,47 +14,6 @@
 #include <iterator>
 
 namespace prismopt {
-
-namespace {
-
-/// Takes fields one after the other.
-class Fields {
-public:
-    explicit Fields(const std::string& text) : text_(text) {}
-
-    bool more() const { return at_ < text_.size(); }
-    int line() const { return line_; }
-
-    std::vector<std::string> next_line()
-    {
-        std::vector<std::string> fields{""};
-        bool quoted = false;
-        while (at_ < text_.size()) {
-            const char c = text_[at_++];
-            line_ += c == '\n' ? 1 : 0;
-            if (quoted && c == '"' && at_ < text_.size() && text_[at_] == '"') {
-                fields.back() += '"';
-                ++at_;
-            } else if (c == '"') {
-                quoted = !quoted;
-            } else if (!quoted && c == ',') {
-                fields.emplace_back();
-            } else if (!quoted && c == '\n') {
-                break;
-            } else if (quoted || c != '\r') {
-                fields.back() += c;
-            }
-        }
-        return fields;
-    }
-
-private:
-    const std::string& text_;
-    std::size_t at_ = 0;
-    int line_ = 1;
-};
-
-}  // namespace
 
 std::string CsvRow::text(const std::string& column) const
 {
@@ -88,32 +48,24 @@ void CsvRow::fill(const std::string& column, const std::string& value)
 
 std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
 {
-    Fields fields(text);
-    const std::vector<std::string> header = fields.next_line();
+    std::vector<std::string> header;
     std::vector<CsvRow> rows;
-    while (fields.more()) {
-        const int line = fields.line();
-        const std::vector<std::string> values = fields.next_line();
-        if (values.size() != header.size()) {
-            throw InputError(fmt::format("{}:{}: {} fields, but the header has {}; quote fields that contain commas", path, line,
-                                         values.size(), header.size()));
-        }
+    const auto add = [&](const TableLine& line) {
         std::map<std::string, std::string> row;
         for (std::size_t i = 0; i < header.size(); ++i) {
-            row.emplace(header[i], values[i]);
+            row.emplace(header[i], line.fields[i]);
         }
         rows.emplace_back(std::move(row));
-    }
+    };
+    read_table(text, path, {.start = [&](const std::vector<std::string>& names) { header = names; }, .line = add});
     return rows;
 }
 
-std::vector<std::vector<std::string>> csv_fields(const std::string& text)
+std::vector<std::vector<std::string>> csv_fields(const std::string& text, const std::string& path)
 {
-    Fields fields(text);
     std::vector<std::vector<std::string>> lines;
-    while (fields.more()) {
-        lines.push_back(fields.next_line());
-    }
+    read_table(text, path,
+               {.start = {}, .line = [&](const TableLine& l) { lines.emplace_back(l.fields.begin(), l.fields.end()); }});
     return lines;
 }
 

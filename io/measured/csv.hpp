@@ -27,7 +27,7 @@ private:
 };
 
 /// Fields of every line, for files with or without a header.
-std::vector<std::vector<std::string>> csv_fields(const std::string& text);
+std::vector<std::vector<std::string>> csv_fields(const std::string& text, const std::string& path);
 
 /// Reads a whole file. Throws InputError when it cannot be read.
 std::string read_text(const std::string& path);

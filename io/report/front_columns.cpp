@@ -1,8 +1,28 @@
 #include "io/report/front_columns.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace prismopt {
+
+namespace {
+
+/// Figures that only some studies or points have.
+constexpr Allowed optional_share{allowed_share.least, allowed_share.most, true};
+constexpr Allowed optional_ratio{0.0, 1e3, true};  // measured over predicted; model_error is below 1
+
+}  // namespace
+
+Allowed allowed_in(std::string_view units)
+{
+    // Plans with a mean training time above 1000 years, 3.2e10 s, are infeasible; prices and powers are below 1e30 each.
+    static constexpr std::array<std::pair<std::string_view, double>, 8> most{
+        {{"s", 1e13}, {"h", 1e20}, {"B", 1e30}, {"s-1", 1e30}, {"USD", 1e60}, {"USD/h", 1e40}, {"J", 1e60}, {"kg", 1e60}}};
+    constexpr double other = 1e12;  // pure numbers
+    const auto* const row = std::find_if(most.begin(), most.end(), [units](const auto& r) { return r.first == units; });
+    return {.least = 0.0, .most = row == most.end() ? other : row->second};
+}
 
 std::span<const FrontColumn<Estimate>> front_estimates()
 {
@@ -33,7 +53,7 @@ std::span<const FrontColumn<Estimate>> front_estimates()
                               [](FrontPoint& p) -> Estimate& { return p.prediction.run.carbon_kg; }, 3},
         FrontColumn<Estimate>{"miss_probability", "1",
                               "probability that the training takes longer than the deadline; NaN without a deadline",
-                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.miss_probability; }, 3},
+                              [](FrontPoint& p) -> Estimate& { return p.prediction.run.miss_probability; }, 3, optional_share},
     };
     return columns;
 }
@@ -64,12 +84,8 @@ std::span<const FrontColumn<double>> front_numbers()
                             [](FrontPoint& p) -> double& { return p.prediction.memory.workspace.si; }},
         FrontColumn<double>{"memory_reserved", "B", "memory reserved by the accelerator",
                             [](FrontPoint& p) -> double& { return p.prediction.memory.reserved.si; }},
-        FrontColumn<double>{"memory_headroom",
-                            "1",
-                            "free share of the fullest GPU's memory",
-                            [](FrontPoint& p) -> double& { return p.prediction.memory_headroom; },
-                            0,
-                            {-std::numeric_limits<double>::infinity(), 1.0}},
+        FrontColumn<double>{"memory_headroom", "1", "free share of the fullest GPU's memory",
+                            [](FrontPoint& p) -> double& { return p.prediction.memory_headroom; }, 0, Allowed{-1e9, 1.0}},
         FrontColumn<double>{"bubble_share", "1", "idle share of the busiest stage in the noise-free step",
                             [](FrontPoint& p) -> double& { return p.prediction.shares.bubble; }, 0, allowed_share},
         FrontColumn<double>{"exposed_communication_share", "1", "share of the noise-free step in exposed communication",
@@ -85,13 +101,14 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"gpu_price", "USD/h", "price per GPU-hour with the hardware of the plan",
                             [](FrontPoint& p) -> double& { return p.prediction.gpu_price_usd_per_h; }, 3},
         FrontColumn<double>{"model_low", "1", "ratio of measured to predicted time: lower limit of the 95 % prediction interval",
-                            [](FrontPoint& p) -> double& { return p.model_low; }, 2},
+                            [](FrontPoint& p) -> double& { return p.model_low; }, 2, optional_ratio},
         FrontColumn<double>{"model_high", "1", "ratio of measured to predicted time: upper limit of the 95 % prediction interval",
-                            [](FrontPoint& p) -> double& { return p.model_high; }, 2},
-        FrontColumn<double>{"model_fitted", "1",
-                            "1: the prediction interval is from the fit to measured runs; 0: it is widened, because no measured "
-                            "run used this hardware",
-                            [](FrontPoint& p) -> double& { return p.model_fitted; }, 2, allowed_share},
+                            [](FrontPoint& p) -> double& { return p.model_high; }, 2, optional_ratio},
+        FrontColumn<double>{
+            "model_fitted", "1",
+            "1: the prediction interval is from the fit to measured runs; 0: no measured run used this hardware as "
+            "described, or its model_error sets the interval",
+            [](FrontPoint& p) -> double& { return p.model_fitted; }, 2, allowed_share},
     };
     return columns;
 }

@@ -212,9 +212,7 @@ std::string answer(const Results& results, const StudyNotes& notes)
     if (std::isfinite(point.model_low)) {
         text += fmt::format("  model error     p99 {} {} ({})\n",
                             interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
-                            point.model_fitted > 0.0
-                                ? "95 % prediction interval from the fit to measured runs"
-                                : "95 % prediction interval, widened: no measured run of this hardware as described");
+                            model_error_source(point.model_fitted > 0.0));
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
     } else {
         text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
@@ -318,11 +316,10 @@ std::string tally(const Results& results)
     const Outcome& outcome = results.study.outcome;
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
     return fmt::format(
-        "of {} combinations of values: {} not plans of their own, {} infeasible, {} excluded by their lower bounds, {} "
+        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower bounds, {} "
         "evaluated, {} open, {} not examined\n",
-        grouped(results.raw_tuples), grouped(counts.looked_at - counts.plans), grouped(counts.plans - counts.feasible),
-        grouped(outcome.pruned), grouped(outcome.evaluated), grouped(outcome.open),
-        grouped(results.raw_tuples - counts.looked_at));
+        grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible), grouped(outcome.pruned),
+        grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined));
 }
 
 std::string objective_names(const Results& results)
@@ -352,9 +349,40 @@ std::string search_section(const Results& results)
 
 }  // namespace
 
+std::string job_title(const Results& results)
+{
+    const StudyNotes notes = study_notes(results);
+    if (notes.model.empty()) {
+        return results.study.scenario_name;
+    }
+    std::string count;
+    int most = 0;
+    if (!results.front.empty()) {
+        const auto fewer = [](const FrontPoint& a, const FrontPoint& b) { return a.prediction.gpus < b.prediction.gpus; };
+        const auto [fewest, largest] = std::minmax_element(results.front.begin(), results.front.end(), fewer);
+        const auto number = [](const FrontPoint& p) { return grouped(static_cast<std::uint64_t>(p.prediction.gpus)); };
+        most = largest->prediction.gpus;
+        count = number(*fewest) + (fewest->prediction.gpus == most ? " " : " to " + number(*largest) + " ");
+    }
+    return fmt::format("{}, {} tokens on {}{}{}", notes.model, short_count(notes.tokens), count, notes.accelerator,
+                       most == 1 ? "" : " GPUs");
+}
+
+std::string answer_text(const Results& results)
+{
+    return results.front.empty() ? "The front is empty: no plan was evaluated to the end.\n"
+                                 : answer(results, study_notes(results));
+}
+
+std::string_view model_error_source(bool fitted)
+{
+    return fitted ? "95 % prediction interval from the fit to measured runs"
+                  : "95 % prediction interval, not from measured runs of this hardware as described";
+}
+
 std::string_view population(bool nodes_known)
 {
-    return nodes_known ? "this cluster (its slow nodes are known)"
+    return nodes_known ? "this cluster (the speed of each node is given)"
                        : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
 }
 

@@ -13,6 +13,15 @@ namespace prismopt {
 /// model error.
 std::string text_report(const Results& results);
 
+/// The job in a title: "llama3-405b, 15.6 T tokens on 2,048 to 16,384 h100-sxm GPUs"; the study's name if the workload is unknown.
+std::string job_title(const Results& results);
+
+/// The first paragraph of the text report: the best plan, when it is done, its cost, and both errors.
+std::string answer_text(const Results& results);
+
+/// Where the prediction interval of the mean model comes from: measured runs of this hardware (ModelInterval::fitted), or not.
+std::string_view model_error_source(bool fitted);
+
 /// Description of the population that quantiles are taken over.
 std::string_view population(bool nodes_known);
 

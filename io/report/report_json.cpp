@@ -10,6 +10,7 @@
 #include "io/report/study_notes.hpp"
 #include "io/results/results_schema.hpp"
 #include "io/toml/date.hpp"
+#include "model/plan/plan.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -66,11 +67,15 @@ Json space(const Results& results)
 {
     Json rejected = Json::array();
     for (const Rejected& row : results.rejected) {
-        rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", text_or_null(row.nearest)}});
+        if (row.count > 0 && !names_no_plan(row.reason)) {
+            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", text_or_null(row.nearest)}});
+        }
     }
-    return {{"raw_tuples", results.raw_tuples},
-            {"plans", space_counts(results.feasible, results.rejected).plans},
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    return {{"combinations", results.raw_tuples},
+            {"examined", counts.examined},
             {"feasible", results.feasible},
+            {"not_plans", counts.not_plans},
             {"rejected", std::move(rejected)}};
 }
 

@@ -9,10 +9,10 @@ namespace prismopt {
 
 SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& rejected)
 {
-    SpaceCounts counts{feasible, feasible, feasible};
+    SpaceCounts counts{.examined = feasible, .feasible = feasible};
     for (const Rejected& reason : rejected) {
-        counts.looked_at += reason.count;
-        counts.plans += names_no_plan(reason.reason) ? 0 : reason.count;
+        counts.examined += reason.count;
+        (names_no_plan(reason.reason) ? counts.not_plans : counts.infeasible) += reason.count;
     }
     return counts;
 }
@@ -25,24 +25,25 @@ std::string share_of(std::uint64_t count, std::uint64_t whole)
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected)
 {
     const SpaceCounts counts = space_counts(feasible, rejected);
-    const std::string share = fmt::format("{} feasible ({})", feasible, share_of(counts.feasible, counts.plans));
-    std::string text = counts.looked_at < combinations
-                           ? fmt::format("Space: {} combinations of values, of which {} were examined: {} plans, {}",
-                                         combinations, counts.looked_at, counts.plans, share)
-                           : fmt::format("Space: {} plans, {}", counts.plans, share);
+    const auto with_share = [&counts](std::uint64_t count, const char* what) {
+        return fmt::format("{} {} ({})", count, what, share_of(count, counts.examined));
+    };
+    std::string text =
+        fmt::format("Space: {} combinations of values{}: {}", combinations,
+                    counts.examined < combinations ? fmt::format(", of which {} were examined", counts.examined) : "",
+                    with_share(counts.feasible, "feasible plans"));
+    text += counts.infeasible > 0 ? ", " + with_share(counts.infeasible, "infeasible") : "";
+    text += counts.not_plans > 0 ? ", " + with_share(counts.not_plans, "duplicate or undefined") : "";
     constexpr std::size_t reason_column = 3;
     std::vector<std::vector<std::string>> rows;
     for (const Rejected& reason : rejected) {
         if (reason.count > 0 && !names_no_plan(reason.reason)) {
-            rows.push_back({"", std::to_string(reason.count), share_of(reason.count, counts.plans), reason.reason});
+            rows.push_back({"", std::to_string(reason.count), share_of(reason.count, counts.examined), reason.reason});
         }
     }
     text += rows.empty() ? "\n" : "; infeasible:\n" + aligned(rows, reason_column);
-    if (counts.plans < counts.looked_at) {
-        text += fmt::format(
-            "  {} of {} combinations of values are not plans of their own: they duplicate another plan, or have no defined "
-            "schedule\n",
-            counts.looked_at - counts.plans, counts.looked_at);
+    if (counts.not_plans > 0) {
+        text += "  duplicate or undefined: another name of the same plan, or a schedule that its values do not define\n";
     }
     return text;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Number of plans in a space. A combination of axis values is not a plan of its own if it duplicates another plan or has no defined
-/// schedule.
+/// What became of the combinations of values of a space. A combination is not a plan of its own if it duplicates another plan or has no
+/// defined schedule.
 
 #include "io/results/results.hpp"
 
@@ -11,10 +11,12 @@
 
 namespace prismopt {
 
+/// Combinations. Each of the examined ones is counted once; one that breaks a rule before it is known to be a plan of its own is infeasible.
 struct SpaceCounts {
-    std::uint64_t looked_at = 0;  // combinations
-    std::uint64_t plans = 0;      // of these
-    std::uint64_t feasible = 0;   // of these
+    std::uint64_t examined = 0;
+    std::uint64_t feasible = 0;    // of these: plans
+    std::uint64_t infeasible = 0;  // of these
+    std::uint64_t not_plans = 0;   // of these: duplicate or undefined
 
     bool operator==(const SpaceCounts&) const = default;
 };
@@ -24,8 +26,7 @@ std::string share_of(std::uint64_t count, std::uint64_t whole);
 
 SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
-/// Summary of a space as every command prints it: plans, feasible plans, infeasible plans by reason and, in the last line, combinations
-/// that are not plans of their own.
+/// Summary of a space as every command prints it: the counts, and the infeasible combinations by reason.
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
 }  // namespace prismopt

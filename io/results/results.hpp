@@ -62,7 +62,7 @@ struct FrontPoint {
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    double model_fitted = 0.0;  // 1: from the fit; 0: widened, because no measured run used this hardware
+    double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
 };
 
 struct ProgressPoint {

@@ -15,7 +15,9 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
@@ -73,19 +75,25 @@ public:
         }
     }
 
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill. Sampling may not support a limit, which is infinite then.
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which have its range
+    /// too. Sampling may not support a limit, which is infinite then.
     template <class Of>
     void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
     {
         const Allowed limit{-infinity, infinity, allowed.absent};
+        const auto in_range = [&allowed](double limit_value, double unsupported) {
+            return limit_value == unsupported || (limit_value >= allowed.least && limit_value <= allowed.most);
+        };
         column<double>(name, allowed, [&](Row& row, double value) { of(row).value = value; });
         column<double>(name + "_low", limit, [&](Row& row, double low) { of(row).low = low; });
         column<double>(name + "_high", limit, [&](Row& row, double high) { of(row).high = high; });
         for (Row& row : rows_) {
             Estimate& estimate = of(row);
-            if (std::isinf(estimate.value) || estimate.low > estimate.high ||
-                std::isnan(estimate.value) != std::isnan(estimate.low) ||
-                std::isnan(estimate.value) != std::isnan(estimate.high)) {
+            constexpr double rounding = 1e-9;
+            const double slack = rounding * std::abs(estimate.value);
+            const bool ordered = estimate.low <= estimate.value + slack && estimate.high >= estimate.value - slack;
+            const bool absent = std::isnan(estimate.value) && std::isnan(estimate.low) && std::isnan(estimate.high);
+            if (!absent && !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
                 throw std::runtime_error(path_ + name + " and its limits are inconsistent");
             }
             estimate.safe_low = -infinity;  // the safe limits are not in the file: nothing is claimed
@@ -200,11 +208,11 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
     }
 }
 
-/// All that are minimised are sizes; by their names some are probabilities and shares.
+/// By their names some are probabilities and shares.
 Allowed allowed_of(const ObjectiveInfo& objective)
 {
     const bool share = objective.name.ends_with("_probability") || objective.name.ends_with("_share");
-    Allowed allowed = share ? allowed_share : not_negative;
+    Allowed allowed = share ? allowed_share : allowed_in(objective.units);
     allowed.absent = true;
     return allowed;
 }
@@ -269,8 +277,10 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
     rows.column<std::uint64_t>("draws", not_negative, [](EvaluatedPoint& p, std::uint64_t draws) { p.draws = draws; });
     read_objectives(rows, results.evaluations, results.objectives);
     for (const ObjectiveInfo& objective : results.objectives) {
-        rows.column<double>(objective_column(objective.name) + "_bound", anything,
-                            [](EvaluatedPoint& p, double bound) { p.bounds.push_back(bound); });
+        Allowed allowed = allowed_of(objective);
+        allowed.least = -infinity;  // none
+        rows.column<double>(objective_column(objective.name) + "_bound", allowed,
+                            [](EvaluatedPoint& p, double value) { p.bounds.push_back(value); });
     }
     for (EvaluatedPoint& point : results.evaluations) {
         if (std::all_of(point.bounds.begin(), point.bounds.end(), [](double bound) { return std::isnan(bound); })) {
@@ -281,12 +291,31 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
 
 /// What merged with older files has no value of a later column.
 template <class T>
-Allowed allowed_in(const FrontColumn<T>& column)
+Allowed allowed_of(const FrontColumn<T>& column)
 {
-    Allowed allowed = column.allowed;
+    Allowed allowed = column.allowed();
     allowed.absent = allowed.absent || column.since > 0;
     return allowed;
 }
+
+double value_of(double number) { return number; }
+double value_of(const Estimate& estimate) { return estimate.value; }
+
+/// A point has all columns of a schema version or, from an older file, none; but for those that may be absent in any.
+class SameVersion {
+public:
+    template <class T>
+    bool agrees(std::span<const FrontColumn<T>> columns, const FrontPoint& point)
+    {
+        return std::all_of(columns.begin(), columns.end(), [&](const FrontColumn<T>& column) {
+            const bool absent = std::isnan(value_of(column.in(point)));
+            return column.since == 0 || column.allowed().absent || absent_.emplace(column.since, absent).first->second == absent;
+        });
+    }
+
+private:
+    std::map<int, bool> absent_;  // [minor version of the schema]
+};
 
 /// What the columns of a point say of each other.
 void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool several_phases)
@@ -312,6 +341,10 @@ void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool
     if (p.gpu_price_usd_per_h == 0.0 && p.cost_usd.value > 0.0) {
         refuse("a cost, but no price");
     }
+    SameVersion version;
+    if (!version.agrees(front_estimates(), point) || !version.agrees(front_numbers(), point)) {
+        refuse("only some of the columns of a schema version");
+    }
 }
 
 void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
@@ -332,7 +365,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     for (const auto& column : front_estimates()) {
         if (column.since == 0 || group.has_dataset(std::string(column.name))) {
-            rows.estimates(std::string(column.name), allowed_in(column), column.of);
+            rows.estimates(std::string(column.name), allowed_of(column), column.of);
             continue;
         }
         for (FrontPoint& point : results.front) {
@@ -341,7 +374,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     }
     for (const auto& column : front_numbers()) {
         if (column.since == 0 || group.has_dataset(std::string(column.name))) {
-            rows.column<double>(std::string(column.name), allowed_in(column),
+            rows.column<double>(std::string(column.name), allowed_of(column),
                                 [&](FrontPoint& p, double value) { column.of(p) = value; });
             continue;
         }
@@ -360,7 +393,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
         check_together(point, results.axes, several_phases);
     }
     for (const auto& column : front_quantiles()) {
-        rows.tables(std::string(column.name), probabilities.size(), column.allowed, column.of);
+        rows.tables(std::string(column.name), probabilities.size(), column.allowed(), column.of);
     }
 }
 

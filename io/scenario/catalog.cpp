@@ -94,6 +94,7 @@ Accelerator catalog_accelerator(const std::string& name) { return traced(named(a
 Workload catalog_workload(const std::string& name)
 {
     Table table = entry(workloads, name);
+    table.find("sample");  // usual_sample()
     Workload result = read_network(table);
     result.name = name;
     return result;
@@ -104,6 +105,22 @@ NetworkTier catalog_link(const std::string& name) { return traced(named(links, n
 SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, stack_fields()); }
 
 Power catalog_power(const std::string& name) { return named(powers, name, power_profile_fields()); }
+
+UsualSample usual_sample(const std::string& workload)
+{
+    static const auto fields = Fields<UsualSample>("sample", "what a batch counts")
+                                   .text("name", &UsualSample::name, "image", "what it is")
+                                   .required()
+                                   .integer("tokens", &UsualSample::tokens, {"its tokens", 1, 1e7, "256"})
+                                   .required()
+                                   .integer("batch", &UsualSample::batch, {"samples per step in its training", 1, 1e7, "2048"});
+    UsualSample result;
+    if (const auto sample = entry(workloads, workload).find("sample")) {
+        Table table = sample->table(fields.example());
+        fields.read_whole(table, Keys::all, result);
+    }
+    return result;
+}
 
 ListPrice list_price(const std::string& accelerator)
 {

@@ -20,6 +20,14 @@ struct ListPrice {
 };
 ListPrice list_price(const std::string& accelerator);
 
+/// What a step's batch counts of a catalog network.
+struct UsualSample {
+    std::string name = "sequence";
+    int tokens = 4096;  // its length
+    int batch = 0;      // samples per step in its training; 0: not stated
+};
+UsualSample usual_sample(const std::string& workload);
+
 /// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator);
 

@@ -13,9 +13,10 @@
 
 namespace prismopt {
 
-/// The chunks, or an error message.
-std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text);
+/// Returns the chunks, or an error message. `predictions`: multi-token prediction modules of the network, which the model holds beside
+/// the loss head.
+std::variant<std::vector<Chunk>, std::string> parse_layout(std::string_view text, int predictions = 0);
 
-std::string layout_text(const std::vector<Chunk>& chunks);
+std::string layout_text(const std::vector<Chunk>& chunks, int predictions = 0);
 
 }  // namespace prismopt

@@ -112,7 +112,7 @@ void refuse_bytes(std::string_view field, const std::string& path, std::size_t l
 PartOrders parse_orders(const std::string& text, const std::string& path)
 {
     PartOrders orders;
-    for (const auto& line : csv_fields(text)) {
+    for (const auto& line : csv_fields(text, path)) {
         orders.emplace_back();
         for (std::size_t column = 0; column < line.size(); ++column) {
             const auto tasks = cell(trimmed(line[column]));

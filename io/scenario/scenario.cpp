@@ -53,14 +53,36 @@ void refuse_unclear_network(Table& top)
     }
 }
 
-void refuse_missing_precision(const Scenario& scenario, const Value& place)
+/// The key from which a network has its precision: `precision`, else the entry of the catalog.
+Value precision_key(Table& top, const Workload& network)
+{
+    const auto one = top.find("workload");
+    const auto several = top.find("networks");
+    auto described = one;
+    if (!one && several) {
+        described = several->table("").find(network.name);
+    }
+    if (!described) {
+        return *top.find("space")->table("").find("workload");  // of the catalog
+    }
+    Table table = described->table("");
+    for (const char* key : {"precision", "model"}) {
+        if (const auto value = table.find(key)) {
+            return *value;
+        }
+    }
+    return *described;
+}
+
+void refuse_missing_precision(const Scenario& scenario, Table& top)
 {
     for (const Workload* network : networks(scenario)) {
         if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
-            place.fail({"needs a precision that the accelerator does not support",
-                        fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name,
-                                    name(network->precision), scenario.cluster.accelerator.name),
-                        "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
+            precision_key(top, *network)
+                .fail({"needs a precision that the accelerator does not support",
+                       fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name, name(network->precision),
+                                   scenario.cluster.accelerator.name),
+                       "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
         }
     }
 }
@@ -279,7 +301,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
     scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
-    refuse_missing_precision(scenario, *top.find(scenario.workloads.empty() ? "workload" : "space"));
+    refuse_missing_precision(scenario, top);
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};

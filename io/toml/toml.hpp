@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
@@ -65,7 +66,11 @@ class Table;
 /// One value of a file. The file must outlive it.
 class Value {
 public:
-    Value(const TomlNode& node, const TomlFile& file) : node_(&node), file_(&file) {}
+    /// `owner`: what the key belongs to, named in messages; empty: the line says it.
+    Value(const TomlNode& node, const TomlFile& file, std::string owner = "")
+        : node_(&node), file_(&file), owner_(std::move(owner))
+    {
+    }
 
     std::string text(std::string_view example) const;  // not empty
     bool boolean() const;
@@ -96,6 +101,7 @@ private:
 
     const TomlNode* node_;
     const TomlFile* file_;
+    std::string owner_;
 };
 
 /// One table of a file. It records the keys that were requested: those are the known keys.
@@ -113,6 +119,8 @@ public:
     /// Throws InputError for the first key, in the order of lines, that was never requested.
     void refuse_unknown_keys() const;
     [[noreturn]] void fail(const Complaint& complaint) const;
+    /// Sets what messages call the table, instead of its heading; they then name it beside its keys as well.
+    void call(std::string subject) { subject_ = std::move(subject); }
 
 private:
     [[noreturn]] void unknown(const TomlNode& child, const std::vector<std::string>& known) const;
@@ -120,6 +128,7 @@ private:
     const TomlNode* node_;
     const TomlFile* file_;
     std::vector<std::string> known_;
+    std::string subject_;
 };
 
 }  // namespace prismopt

@@ -54,7 +54,8 @@ std::string Range::interval() const
 
 void Value::fail(const Complaint& complaint) const
 {
-    file_->refuse(node_->line, fmt::format("{} = {} {}", node_->key, node_->shown, complaint.text()));
+    const std::string of = owner_.empty() ? "" : fmt::format(" of {}", owner_);
+    file_->refuse(node_->line, fmt::format("{} = {}{} {}", node_->key, node_->shown, of, complaint.text()));
 }
 
 void Value::wrong_type(std::string_view why, std::string_view example) const
@@ -148,7 +149,7 @@ std::vector<Value> Value::list(std::string_view example) const
     }
     std::vector<Value> values;
     for (const TomlNode& child : node_->children) {
-        values.emplace_back(child, *file_);
+        values.emplace_back(child, *file_, owner_);
     }
     return values;
 }
@@ -208,7 +209,7 @@ std::optional<Value> Table::find(std::string_view key)
     if (child == node_->children.end()) {
         return std::nullopt;
     }
-    return Value(*child, *file_);
+    return Value(*child, *file_, subject_);
 }
 
 Value Table::at(std::string_view key, std::string_view example)
@@ -247,9 +248,10 @@ std::vector<std::string> Table::keys() const
 void Table::unknown(const TomlNode& child, const std::vector<std::string>& known) const
 {
     const std::string near = nearest(child.key, known);
-    file_->refuse(child.line, near.empty() ? fmt::format("unknown key '{}' (known here: {}); remove it or use one of these",
-                                                         printable(child.key), listed(known))
-                                           : fmt::format("unknown key '{}' (did you mean '{}'?)", printable(child.key), near));
+    const std::string key =
+        fmt::format("unknown key '{}'{}", printable(child.key), subject_.empty() ? "" : fmt::format(" of {}", subject_));
+    file_->refuse(child.line, near.empty() ? fmt::format("{} (known here: {}); remove it or use one of these", key, listed(known))
+                                           : fmt::format("{} (did you mean '{}'?)", key, near));
 }
 
 void Table::refuse_unknown_keys() const
@@ -267,7 +269,7 @@ void Table::refuse_unknown_keys() const
 
 void Table::fail(const Complaint& complaint) const
 {
-    const std::string subject = node_->key.empty() ? "the file" : fmt::format("[{}]", node_->key);
+    const std::string subject = !subject_.empty() ? subject_ : node_->key.empty() ? "the file" : fmt::format("[{}]", node_->key);
     file_->refuse(node_->line, fmt::format("{} {}", subject, complaint.text()));
 }
 

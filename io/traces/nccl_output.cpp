@@ -1,7 +1,7 @@
 #include "io/traces/nccl_output.hpp"
 
+#include "io/measured/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "io/traces/operation_table.hpp"
 
+#include "io/measured/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -175,7 +175,7 @@ bool is_operation_table(const std::vector<std::string>& header)
 void read_operation_table(TraceStream& stream, const std::string& path, char separator, Trace& trace)
 {
     OperationTable table(path, trace);
-    read_table(stream, path,
+    read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) { table.start(header); },
                 [&](const TableLine& line) { table.line(line); }, separator});
     trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);

@@ -1,7 +1,7 @@
 #include "io/traces/outage_list.hpp"
 
+#include "io/measured/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -208,7 +208,7 @@ bool is_outage_list(const std::vector<std::string>& header)
 void read_outage_list(TraceStream& stream, const std::string& path, char separator, std::vector<Outage>& outages)
 {
     OutageList list(path, outages);
-    read_table(stream, path,
+    read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) { list.start(header); },
                 [&](const TableLine& line) { list.line(line); }, separator});
 }

@@ -1,7 +1,7 @@
 #include "io/traces/sample_tables.hpp"
 
+#include "io/measured/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/traces/csv_stream.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,7 +79,7 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
         return place < 0 ? std::string() : std::string(line.fields[static_cast<std::size_t>(place)]);
     };
     read_table(
-        stream, path,
+        [&stream] { return stream.next(); }, path,
         {[&](const std::vector<std::string>& header) {
              gpu = present(column(header, {"gpu"}), path, "gpu", header);
              inverse = time_column(header) < 0;
@@ -117,7 +117,7 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
     int latency = -1;
     int size = -1;
     int number = -1;
-    read_table(stream, path,
+    read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) {
                     names = header;
                     latency = present(latency_column(header), path, "lat_us", header);

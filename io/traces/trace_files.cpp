@@ -22,7 +22,7 @@ struct Header {
     std::vector<std::string> names;
     char separator = ',';
 };
-Header header_of(std::string_view beginning)
+Header header_of(std::string_view beginning, const std::string& path)
 {
     Header header;
     const std::string line(beginning.substr(0, beginning.find_first_of("\r\n")));
@@ -34,7 +34,7 @@ Header header_of(std::string_view beginning)
     }
     std::string names = line;
     std::replace(names.begin(), names.end(), header.separator, ',');
-    const auto fields = csv_fields(names);
+    const auto fields = csv_fields(names, path);
     header.names = fields.empty() ? std::vector<std::string>{} : fields.front();
     return header;
 }
@@ -53,7 +53,7 @@ void read_one(const std::string& path, TraceFiles& files)
     if (first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[')) {
         return read_json_trace(stream, path, files.trace);
     }
-    const Header header = header_of(beginning);
+    const Header header = header_of(beginning, path);
     if (is_operation_table(header.names)) {
         read_operation_table(stream, path, header.separator, files.trace);
     } else if (is_outage_list(header.names)) {

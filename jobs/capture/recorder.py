@@ -37,11 +37,30 @@ class CannotCapture(Exception):
     """What is wrong with a network or its inputs, and what to do."""
 
 
+def repeated(tensor, repeats, dim=None, *, output_size=None):
+    """repeat_interleave() of a fixed shape, as one copy. PyTorch's own makes a tensor of a number of repetitions and reads their sum from
+    it. Nothing where the shape depends on values."""
+    if dim is None:
+        tensor, dim = tensor.flatten(), 0
+    dim %= tensor.dim()
+    if isinstance(repeats, int):
+        shape = [*tensor.shape[:dim + 1], repeats, *tensor.shape[dim + 1:]]
+        return tensor.unsqueeze(dim + 1).expand(shape).flatten(dim, dim + 1)
+    if output_size is not None:
+        return tensor.index_select(dim, torch.empty(output_size, dtype=torch.int64, device="meta"))
+    return None
+
+
 class OnMeta(TorchFunctionMode):
     """Makes tensors without a device on the meta device. torch.device("meta") does the same from PyTorch 2.0 on."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
+        if function in (torch.repeat_interleave, torch.Tensor.repeat_interleave) and len(args) + len(kwargs) > 1:
+            names = {"input": "tensor", "self": "tensor"}
+            result = repeated(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+            if result is not None:
+                return result
         if getattr(function, "__name__", "") in FACTORIES and kwargs.get("device") is None:
             kwargs["device"] = "meta"
         return function(*args, **kwargs)
@@ -183,7 +202,8 @@ class Recorder(TorchDispatchMode):
     def _run(self, function, args, kwargs):
         if depends_on_values(function, args, kwargs):
             raise CannotCapture(f"{function} in {self.place()} has a result whose shape or use depends on values, which a capture does not "
-                                "have; replace it by an operator with a fixed shape (torch.where, or experts with a capacity)")
+                                "have; replace it by an operator with a fixed shape (torch.where, repeat_interleave with a number or an "
+                                "output_size, or experts with a capacity)")
         try:
             return function(*args, **kwargs)
         except (NotImplementedError, TypeError):  # none; one in Python that does not take all arguments

@@ -24,6 +24,8 @@ namespace {
 constexpr double nothing = 0.001;
 /// Upper limit of a standard deviation of logarithms below which a part is as good as constant.
 constexpr double no_spread = 0.01;
+/// Longer traces are thinned.
+constexpr std::size_t most_operations = 500'000;
 
 class Calibrator {
 public:
@@ -60,7 +62,6 @@ private:
         for (std::size_t i = 0; i < times.size(); ++i) {
             (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
         }
-        constexpr std::size_t most_operations = 500'000;
         trace_ = thin_trace(all_, result_.steps, most_operations);
         result_.recorded = recorded_in(result_.steps);
         const auto used = step_times(trace_);
@@ -395,5 +396,13 @@ void add_law(Calibration& calibration, const CalibratedLaw& law)
 }
 
 Calibration calibrate(const Trace& trace) { return Calibrator(trace).make(); }
+
+std::vector<double> composed_steps(const Trace& trace, const Calibration& calibration)
+{
+    const Trace used = thin_trace(trace, calibration.steps, most_operations);
+    const StepGraph graph = step_graph(used);
+    const ComputeParts parts = compute_parts(used, graph);
+    return parts.slots.empty() ? std::vector<double>{} : predicted_steps(used, graph, parts);
+}
 
 }  // namespace prismopt

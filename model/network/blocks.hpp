@@ -5,6 +5,8 @@
 
 #include "model/network/operators.hpp"
 
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <variant>
@@ -44,6 +46,36 @@ constexpr BlockKey<Owner, Value> key(std::string_view name, Value Owner::*member
                                      double low = 1.0, double high = 1e7)
 {
     return {name, member, help, example, false, low, high};
+}
+
+/// What keeps a degree of parallelism from dividing a block: a quantity that it does not divide, or a property.
+struct Obstacle {
+    std::string_view what;  // "groups"; a property as a clause, "whose convolutions are not divided"
+    int count = 0;          // of the quantity; 0: a property
+
+    bool operator==(const Obstacle&) const = default;
+};
+/// Returns the first of the quantities that `degree` does not divide.
+inline std::optional<Obstacle> undivided_of(int degree, std::initializer_list<Obstacle> quantities)
+{
+    for (const Obstacle& quantity : quantities) {
+        if (quantity.count % degree != 0) {
+            return quantity;
+        }
+    }
+    return std::nullopt;
+}
+/// Returns what plain attention lacks for a sequence shared by `cp` GPUs: no training framework exchanges keys for a kernel that
+/// writes its scores.
+inline std::optional<Obstacle> unshared_scores(AttentionKernel kernel, int cp)
+{
+    return cp > 1 && kernel == AttentionKernel::plain ? std::optional(Obstacle{"whose kernel = \"plain\" needs whole sequences"})
+                                                      : std::nullopt;
+}
+/// Returns what convolutions over positions lack for tensor parallelism.
+inline std::optional<Obstacle> undivided_convolution(int tp)
+{
+    return tp > 1 ? std::optional(Obstacle{"whose convolutions are not divided"}) : std::nullopt;
 }
 
 struct AttentionBlock {
@@ -87,9 +119,12 @@ struct AttentionBlock {
             "4096")};
 
     int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
-    bool splits(int tp) const { return heads % tp == 0 && (key_heads() % tp == 0 || tp % key_heads() == 0); }
-    /// No training framework exchanges keys for a kernel that writes its scores.
-    bool shares_sequence(int /*tp*/, int cp) const { return cp == 1 || kernel == AttentionKernel::flash; }
+    /// Key/value heads are replicated where there are fewer of them than GPUs.
+    std::optional<Obstacle> undivided(int tp) const
+    {
+        return undivided_of(tp, {{"heads", heads}, {"key/value heads", tp % key_heads() == 0 ? 0 : key_heads()}});
+    }
+    std::optional<Obstacle> unshared(int /*tp*/, int cp) const { return unshared_scores(kernel, cp); }
 
     bool operator==(const AttentionBlock&) const = default;
 };
@@ -121,8 +156,8 @@ struct LatentAttentionBlock {
         key("causal", &LatentAttentionBlock::causal, "causal mask", "true"),
         key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash")};
 
-    bool splits(int tp) const { return heads % tp == 0; }
-    bool shares_sequence(int /*tp*/, int cp) const { return cp == 1 || kernel == AttentionKernel::flash; }
+    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}}); }
+    std::optional<Obstacle> unshared(int /*tp*/, int cp) const { return unshared_scores(kernel, cp); }
 
     bool operator==(const LatentAttentionBlock&) const = default;
 };
@@ -200,9 +235,9 @@ struct Mamba2Block {
                    key("chunk", &Mamba2Block::chunk, "chunk length of the scan, in tokens", "128")};
 
     /// Groups are not replicated (Megatron-Core, ssm/mamba_mixer.py).
-    bool splits(int tp) const { return heads % tp == 0 && groups % tp == 0; }
+    std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}, {"groups", groups}}); }
     /// Ranks exchange tokens for whole heads (operators.hpp, Scan).
-    bool shares_sequence(int tp, int cp) const { return heads % (tp * cp) == 0; }
+    std::optional<Obstacle> unshared(int tp, int cp) const { return undivided_of(tp * cp, {{"heads", heads}}); }
 
     bool operator==(const Mamba2Block&) const = default;
 };
@@ -230,8 +265,11 @@ struct GatedDeltaBlock {
         prismopt::key("by_channel", &GatedDeltaBlock::by_channel,
                       "decay per key channel (Kimi delta attention) instead of per head", "true")};
 
-    bool splits(int tp) const { return key_heads % tp == 0 && value_heads % tp == 0; }
-    bool shares_sequence(int tp, int cp) const { return value_heads % (tp * cp) == 0; }
+    std::optional<Obstacle> undivided(int tp) const
+    {
+        return undivided_of(tp, {{"key heads", key_heads}, {"value heads", value_heads}});
+    }
+    std::optional<Obstacle> unshared(int tp, int cp) const { return undivided_of(tp * cp, {{"value heads", value_heads}}); }
 
     bool operator==(const GatedDeltaBlock&) const = default;
 };
@@ -257,6 +295,7 @@ struct LinearBlock {
     Activation activation = Activation::relu;
     int rows = 0;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "linear";
     static constexpr std::string_view help = "linear layer without normalisation and residual connection";
     static constexpr auto keys =
@@ -275,6 +314,7 @@ Block operators_of(const LinearBlock& block, const ResidualStream& stream);
 struct ModulationBlock {
     int vectors = 6;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "modulation";
     static constexpr std::string_view help =
         "adaptive normalisation: scales, shifts and gates from the conditioning vector (adaLN, arXiv 2212.09748)";
@@ -293,6 +333,7 @@ struct ResidualConvolutionBlock {
     int dimensions = 2;
     int time = 0;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "residual_convolution";
     static constexpr std::string_view help =
         "residual block of a U-Net: twice norm, activation and convolution (arXiv 2006.11239)";
@@ -305,7 +346,7 @@ struct ResidualConvolutionBlock {
         key("time", &ResidualConvolutionBlock::time,
             "size of the time embedding that is added between the convolutions; default: none", "1280")};
 
-    bool splits(int tp) const { return tp == 1; }
+    std::optional<Obstacle> undivided(int tp) const { return undivided_convolution(tp); }
 
     bool operator==(const ResidualConvolutionBlock&) const = default;
 };
@@ -319,6 +360,7 @@ struct ConvolutionBlock {
     int dimensions = 2;
     int stride = 1;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "convolution";
     static constexpr std::string_view help = "convolution without normalisation and residual connection";
     static constexpr auto keys = std::tuple{key("from", &ConvolutionBlock::from, "input channels; default: hidden", "4"),
@@ -328,7 +370,7 @@ struct ConvolutionBlock {
                                                 "spatial dimensions: 1 for sequences, 2 for images, 3 for video", "2", 1, 3),
                                             key("stride", &ConvolutionBlock::stride, "stride in each dimension", "2")};
 
-    bool splits(int tp) const { return tp == 1; }
+    std::optional<Obstacle> undivided(int tp) const { return undivided_convolution(tp); }
 
     bool operator==(const ConvolutionBlock&) const = default;
 };
@@ -342,6 +384,7 @@ struct TablesBlock {
     double lookups = 0.0;
     double number_bytes = 4.0;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "tables";
     static constexpr std::string_view help = "embedding tables, sharded over the expert-parallel GPUs (arXiv 2310.02784)";
     static constexpr auto keys = std::tuple{
@@ -364,6 +407,7 @@ struct InteractionBlock {
     int layers = 0;
     int rank = 0;
 
+    static constexpr bool branches = false;
     static constexpr std::string_view name = "interaction";
     static constexpr std::string_view help =
         "feature interaction: dot products of all pairs (DLRM), or low-rank cross layers (DCN-V2, arXiv 2008.13535)";
@@ -382,29 +426,40 @@ using BlockDescription = std::variant<AttentionBlock, LatentAttentionBlock, MlpB
                                       GatedConvolutionBlock, LinearBlock, ModulationBlock, ResidualConvolutionBlock,
                                       ConvolutionBlock, TablesBlock, InteractionBlock>;
 
-/// Returns whether tensor parallelism of this degree can divide the block.
-inline bool splits(const BlockDescription& block, int tp)
+/// Whether this kind of block is a branch of the residual stream: it has a norm and an addition of its own.
+template <class Kind>
+constexpr bool branches()
+{
+    if constexpr (requires { Kind::branches; }) {
+        return Kind::branches;
+    } else {
+        return true;
+    }
+}
+
+/// Returns what keeps tensor parallelism of this degree from dividing the block; nothing if it divides it.
+inline std::optional<Obstacle> undivided(const BlockDescription& block, int tp)
 {
     return std::visit(
-        [tp]<class Kind>(const Kind& kind) {
-            if constexpr (requires { kind.splits(tp); }) {
-                return kind.splits(tp);
+        [tp]<class Kind>(const Kind& kind) -> std::optional<Obstacle> {
+            if constexpr (requires { kind.undivided(tp); }) {
+                return kind.undivided(tp);
             } else {
-                return true;
+                return std::nullopt;
             }
         },
         block);
 }
 
-/// Returns whether a context-parallel group of `cp` can share a sequence in the block, with tensor-parallel degree `tp`.
-inline bool shares_sequence(const BlockDescription& block, int tp, int cp)
+/// Returns what keeps a context-parallel group of `cp` from sharing a sequence in the block, with tensor-parallel degree `tp`.
+inline std::optional<Obstacle> unshared(const BlockDescription& block, int tp, int cp)
 {
     return std::visit(
-        [tp, cp]<class Kind>(const Kind& kind) {
-            if constexpr (requires { kind.shares_sequence(tp, cp); }) {
-                return kind.shares_sequence(tp, cp);
+        [tp, cp]<class Kind>(const Kind& kind) -> std::optional<Obstacle> {
+            if constexpr (requires { kind.unshared(tp, cp); }) {
+                return kind.unshared(tp, cp);
             } else {
-                return true;
+                return std::nullopt;
             }
         },
         block);

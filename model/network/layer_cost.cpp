@@ -10,8 +10,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr double parameter_message = 2.0;  // bytes of a parameter gathered for its layer
-
 /// Messages of sharded parameters in the passes of a part.
 struct Sharded {
     Seconds gathered{0.0};        // parameters, in one pass
@@ -30,7 +28,7 @@ struct Sharded {
 
 /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
 Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape, const CallTimes& times,
-                         double gradient_bytes)
+                         const OptimizerSettings& optimizer, const SoftwareStack& stack)
 {
     if (shape.sharding != Sharding::zero2 && shape.sharding != Sharding::zero3) {
         return {};
@@ -42,8 +40,8 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
         return times.of(
             CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .of = ProcessGroup::sharded, .group = members});
     };
-    const double gradient = gradient_bytes * own.trained().all;
-    const Seconds gathered = time(Collective::all_gather, parameter_message * (own.all - own.rows), group);
+    const double gradient = optimizer.message_bytes(stack.gradient_bytes) * own.trained().all;
+    const Seconds gathered = time(Collective::all_gather, optimizer.parameter_bytes() * (own.all - own.rows), group);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
     if (!backward) {
         return {.gathered = gathered, .hidden = hidden};
@@ -88,8 +86,7 @@ private:
     {
         PartCost part;
         part.parameters = parameters_of(kind, shape_);
-        const Sharded sharded = sharded_messages(part.parameters, kind.backward, shape_, times_,
-                                                 optimizer_.message_bytes(cluster_.stack.gradient_bytes));
+        const Sharded sharded = sharded_messages(part.parameters, kind.backward, shape_, times_, optimizer_, cluster_.stack);
         PassBuilder forward = pass(forward_calls(kind, shape_));
         PassBuilder backward = pass(recompute_calls(kind, shape_, recompute));
         PassBuilder input_gradient = backward;
@@ -252,7 +249,7 @@ Seconds update_time(double matrices, double others, const OptimizerSettings& opt
                     const Accelerator& accelerator)
 {
     const Bytes traffic{optimizer.update_traffic(true) * matrices + optimizer.update_traffic(false) * others};
-    return offload == Offload::optimizer ? Bytes{offloaded_update_traffic * (matrices + others)} / accelerator.host_link +
+    return offload == Offload::optimizer ? Bytes{optimizer.offloaded_traffic() * (matrices + others)} / accelerator.host_link +
                                                traffic / accelerator.host_memory_bandwidth
                                          : elementwise_time(traffic, accelerator);
 }

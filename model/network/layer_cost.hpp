@@ -114,10 +114,6 @@ struct LayerCosts {
 /// out: weight casts of fp8 (once per step).
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
 
-/// Bytes per parameter sent to the host (16-bit gradients) and back (16-bit parameters) in an update there, one after the other
-/// (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1).
-inline constexpr double offloaded_update_traffic = 4.0;
-
 /// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
                     const Accelerator& accelerator);

@@ -127,13 +127,14 @@ void leave_out_backward(const Workload& w, Network& network)
     network.head.backward = w.task == WorkloadTask::training && (trained || !w.frozen_ends);
 }
 
-}  // namespace
-
-Network network_of(const Workload& w)
+/// Products in 8 and 4 bits cast 16-bit parameters.
+NumberType stored_as(Precision precision)
 {
-    if (w.captured) {
-        return *w.captured;
-    }
+    return precision == Precision::fp32 || precision == Precision::tf32 ? NumberType::fp32 : NumberType::bf16;
+}
+
+Network described_network(const Workload& w)
+{
     const ResidualStream stream{static_cast<double>(w.hidden), w.normalisation, w.norms, w.dropout};
     Network network;
     for (const LayerDescription& kind : w.kinds) {
@@ -166,7 +167,16 @@ Network network_of(const Workload& w)
         freeze(network.head.operators);
     }
     leave_out_backward(w, network);
+    return network;
+}
+
+}  // namespace
+
+Network network_of(const Workload& w)
+{
+    Network network = w.captured ? *w.captured : described_network(w);
     network.optimizer = w.optimizer;
+    network.optimizer.parameters = stored_as(w.precision);
     return network;
 }
 
@@ -192,6 +202,34 @@ double parameters_of(const Network& network)
         sum += count * (own.all - own.tied);
     });
     return sum;
+}
+
+double active_parameters_of(const Network& network)
+{
+    const LayerShape shape = whole(1);
+    const Extent extent(shape);
+    double idle = 0.0;
+    network.for_kinds([&](const LayerKind& kind, int count) {
+        for (const Operator& part : kind.operators) {
+            if (const auto* experts = std::get_if<GroupedLinear>(&part)) {
+                const Routing& routing = experts->routing;
+                idle += count * (1.0 - routing.active / routing.experts) * experts->parameters(extent).all;
+            } else if (const auto* tables = std::get_if<Tables>(&part)) {
+                idle += count * (tables->rows - tables->lookups) * tables->columns;
+            }
+        }
+    });
+    return parameters_of(network) - idle;
+}
+
+double trained_parameters_of(const Network& network)
+{
+    double frozen = 0.0;
+    network.for_kinds([&](const LayerKind& kind, int count) {
+        const Parameters own = parameters_of(kind, whole(1));
+        frozen += count * (own.frozen + own.frozen_expert - (own.frozen > 0.0 ? own.tied : 0.0));
+    });
+    return parameters_of(network) - frozen;
 }
 
 double model_flops_per_sequence(const Network& network, int sequence)

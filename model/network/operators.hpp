@@ -29,6 +29,7 @@ struct Parameters {
     double frozen = 0.0;         // part of `all` outside experts and tables: not trained
     double frozen_expert = 0.0;  // part of `expert`: not trained
     double ends = 0.0;           // part of `all`: in embedding and head
+    double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
 
     double dense() const { return all - expert - rows; }
     /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
@@ -40,7 +41,8 @@ struct Parameters {
     }
     Parameters times(int count) const
     {
-        return {count * all, count * expert, count * tied, count * rows, count * frozen, count * frozen_expert, count * ends};
+        return {count * all,    count * expert,        count * tied, count * rows,
+                count * frozen, count * frozen_expert, count * ends, count * row_bytes};
     }
     Parameters& operator+=(const Parameters& other)
     {
@@ -51,6 +53,7 @@ struct Parameters {
         frozen += other.frozen;
         frozen_expert += other.frozen_expert;
         ends += other.ends;
+        row_bytes += other.row_bytes;
         return *this;
     }
 };

@@ -34,29 +34,42 @@ constexpr double bytes_of(NumberType type)
     return 1.0 + scale_of_block;
 }
 
-/// Optimizer with its number types. Default: mixed precision as in Megatron-LM, with 16-bit parameters, and 32-bit gradients,
-/// master copy and moments.
+/// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM, with 16-bit parameters, and
+/// 32-bit gradients, master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
     NumberType states = NumberType::fp32;                // moments and momentum
     NumberType master = NumberType::fp32;                // copy of the parameters that is updated
     NumberType gradients = NumberType::fp32;             // sums over microbatches
     std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
+    NumberType parameters = NumberType::bf16;            // follows from the precision: network_of()
 
+    double parameter_bytes() const { return bytes_of(parameters); }
     double gradient_bytes() const { return bytes_of(gradients); }
     /// Returns the moments per parameter. `matrix`: parameters of a layer's products.
     int moments(bool matrix) const { return kind == Optimizer::adamw || (kind == Optimizer::muon && !matrix) ? 2 : 1; }
+    /// Returns the bytes of the master copy per parameter. 32-bit parameters are updated in place, without a copy (Megatron-Core,
+    /// docs/user-guide/features/dist_optimizer.md: 16 bytes in all).
+    double master_bytes() const { return parameters == NumberType::fp32 ? 0.0 : bytes_of(master); }
     /// Returns the bytes of master copy and moments per parameter.
-    double state_bytes(bool matrix) const { return bytes_of(master) + moments(matrix) * bytes_of(states); }
-    /// Returns the memory traffic per updated parameter, in bytes: its gradient and state read, its state and the 16-bit
-    /// parameter written; in addition the gradient is read once for its norm and written once to clear it.
+    double state_bytes(bool matrix) const { return master_bytes() + moments(matrix) * bytes_of(states); }
+    /// Returns the memory traffic per updated parameter, in bytes: its gradient and state read, its state and the parameter
+    /// written, which is read as well where it has no master copy; in addition the gradient is read once for its norm and written
+    /// once to clear it.
     double update_traffic(bool matrix) const
     {
-        constexpr double parameter = 2.0;
-        return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + parameter;
+        const double touched = master_bytes() > 0.0 ? 1.0 : 2.0;
+        return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + touched * parameter_bytes();
     }
-    /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default.
-    double message_bytes(double of_stack) const { return reduction ? bytes_of(*reduction) : of_stack; }
+    /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there, one after the other, both
+    /// in the type of the parameters (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
+    double offloaded_traffic() const { return 2.0 * parameter_bytes(); }
+    /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default, for 16-bit parameters; gradients of
+    /// 32-bit ones are sent as they are.
+    double message_bytes(double of_stack) const
+    {
+        return reduction ? bytes_of(*reduction) : parameters == NumberType::fp32 ? gradient_bytes() : of_stack;
+    }
 
     bool operator==(const OptimizerSettings&) const = default;
 };

@@ -6,35 +6,34 @@ namespace prismopt {
 
 namespace {
 
-bool divides(const LayerDescription& layer, int tp)
+/// "8 groups of block "mamba2" in layer "M"", or "block "convolution" in layer "up", whose convolutions are not divided".
+std::string obstacle_text(const Obstacle& obstacle, const std::string& block)
 {
-    return std::all_of(layer.blocks.begin(), layer.blocks.end(),
-                       [tp](const BlockDescription& block) { return splits(block, tp); });
+    return obstacle.count > 0 ? std::to_string(obstacle.count) + " " + std::string(obstacle.what) + " of " + block
+                              : block + ", " + std::string(obstacle.what);
 }
 
-/// Heads of a block that has some.
-std::string heads_text(const BlockDescription& block)
+/// Text of the first obstacle that ask(block) returns; empty if there is none.
+template <class Ask>
+std::string first_obstacle(const std::vector<LayerDescription>& kinds, const Ask& ask)
 {
-    return std::visit(
-        []<class Kind>(const Kind& own) -> std::string {
-            if constexpr (requires { own.key_heads(); }) {
-                return ": " + std::to_string(own.heads) + " heads, " + std::to_string(own.key_heads()) + " key/value heads";
-            } else if constexpr (requires { own.heads; }) {
-                return ": " + std::to_string(own.heads) + " heads";
+    for (const LayerDescription& layer : kinds) {
+        for (const BlockDescription& block : layer.blocks) {
+            if (const auto obstacle = ask(block)) {
+                return obstacle_text(*obstacle, block_text(layer, block));
             }
-            return {};
-        },
-        block);
-}
-
-/// "block "attention" of layer "dense": 32 heads, 8 key and value heads"
-std::string place_text(const LayerDescription& layer, const BlockDescription& block)
-{
-    const auto kind = std::visit([](const auto& own) { return own.name; }, block);
-    return "block \"" + std::string(kind) + "\" of layer \"" + layer.name + "\"" + heads_text(block);
+        }
+    }
+    return "";
 }
 
 }  // namespace
+
+std::string block_text(const LayerDescription& layer, const BlockDescription& block)
+{
+    const auto kind = std::visit([](const auto& own) { return own.name; }, block);
+    return "block \"" + std::string(kind) + "\" in layer \"" + layer.name + "\"";
+}
 
 int Workload::layers() const
 {
@@ -50,32 +49,29 @@ int Workload::layers() const
 
 bool Workload::splits_by(int tp) const
 {
-    return captured ? tp == 1
-                    : std::all_of(kinds.begin(), kinds.end(), [tp](const LayerDescription& kind) { return divides(kind, tp); });
+    const auto splits = [tp](const BlockDescription& block) { return !undivided(block, tp); };
+    return captured ? tp == 1 : std::all_of(kinds.begin(), kinds.end(), [&splits](const LayerDescription& kind) {
+        return std::all_of(kind.blocks.begin(), kind.blocks.end(), splits);
+    });
 }
 
 std::string Workload::undivided_text(int tp) const
 {
-    for (const LayerDescription& layer : kinds) {
-        for (const BlockDescription& block : layer.blocks) {
-            if (!splits(block, tp)) {
-                return place_text(layer, block);
-            }
-        }
-    }
-    return "a captured network";
+    return captured ? "a captured network"
+                    : first_obstacle(kinds, [tp](const BlockDescription& block) { return undivided(block, tp); });
 }
 
 std::string Workload::unshared_text(int tp, int cp) const
 {
-    for (const LayerDescription& layer : kinds) {
-        for (const BlockDescription& block : layer.blocks) {
-            if (!shares_sequence(block, tp, cp)) {
-                return place_text(layer, block);
-            }
-        }
-    }
-    return "";
+    return first_obstacle(kinds, [tp, cp](const BlockDescription& block) { return unshared(block, tp, cp); });
+}
+
+std::string Workload::undivided_experts_text(int ep) const
+{
+    return first_obstacle(kinds, [ep](const BlockDescription& block) -> std::optional<Obstacle> {
+        const auto* experts = std::get_if<ExpertsBlock>(&block);
+        return experts != nullptr ? undivided_of(ep, {{"experts", experts->count}}) : std::nullopt;
+    });
 }
 
 }  // namespace prismopt

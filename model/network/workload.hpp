@@ -35,6 +35,9 @@ struct LayerDescription {
     bool operator==(const LayerDescription&) const = default;
 };
 
+/// "block "mlp" in layer "dense""
+std::string block_text(const LayerDescription& layer, const BlockDescription& block);
+
 /// Consecutive layers of one kind.
 struct LayerRun {
     int kind = 0;  // index in Workload::kinds
@@ -149,10 +152,10 @@ struct Workload {
     }
     /// Returns whether tensor parallelism of this degree can divide all blocks. Captured networks cannot be divided.
     bool splits_by(int tp) const;
-    /// Returns a description of the block that `tp` does not divide.
+    /// Return the quantity, with its block and layer, that keeps a degree of parallelism from the network; empty if there is none.
     std::string undivided_text(int tp) const;
-    /// Returns a description of the block in which `cp` GPUs cannot share a sequence; empty if there is none.
     std::string unshared_text(int tp, int cp) const;
+    std::string undivided_experts_text(int ep) const;
 };
 
 }  // namespace prismopt

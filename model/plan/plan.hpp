@@ -176,7 +176,7 @@ struct ParallelPlan {
 
 /// Reasons why plans are infeasible; a search counts its rejections by reason.
 enum class Reason {
-    tp_and_heads,
+    tp_and_blocks,
     tp_and_nodes,
     contexts_and_nodes,
     contexts_and_sequence,
@@ -211,7 +211,7 @@ enum class Reason {
 };
 template <>
 inline constexpr auto names_of<Reason> =
-    std::to_array<Named<Reason>>({{Reason::tp_and_heads, "tp does not divide the heads"},
+    std::to_array<Named<Reason>>({{Reason::tp_and_blocks, "tp does not divide a block"},
                                   {Reason::tp_and_nodes, "tp does not fit the nodes"},
                                   {Reason::contexts_and_nodes, "tp*cp does not fit the nodes"},
                                   {Reason::contexts_and_sequence, "cp does not divide the sequence"},

@@ -307,8 +307,11 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
         widen_by_precision(as_in_catalog(setting.cluster));
     }
     const double declared = std::log1p(accelerator.model_error) / two_sided_95;
-    ModelInterval interval = interval_of(std::max(declared, std::hypot(measured, unlike * model.unmeasured)));
-    interval.fitted = as_measured;
+    const double estimated = std::hypot(measured, unlike * model.unmeasured);
+    ModelInterval interval = interval_of(std::max(declared, estimated));
+    const bool error_given =
+        knows(model, accelerator) && accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
+    interval.fitted = as_measured && !(error_given && declared > estimated);
     return interval;
 }
 

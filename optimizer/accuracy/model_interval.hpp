@@ -25,7 +25,9 @@ inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the norma
 struct ModelInterval {
     double low = 1.0;
     double high = 1.0;
-    bool fitted = false;  // the fit used this accelerator, and the catalog has its links, with these numbers
+    /// From measured runs: the fit used this accelerator, the catalog has its links, with these numbers, and no model_error of the
+    /// scenario is larger.
+    bool fitted = false;
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };

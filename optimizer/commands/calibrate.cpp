@@ -1,4 +1,5 @@
 #include "io/scenario/scenario.hpp"
+#include "io/traces/calibration_json.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
@@ -133,6 +134,9 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     add("profile", po::value<std::string>()->default_value("hpc-2024")->value_name("NAME"),
         "profile of the catalog for everything that the files do not determine");
     add("nodes", po::value<int>()->value_name("N"), "number of nodes that the list of outages covers");
+    add("json", po::bool_switch(),
+        "write one JSON object instead of the sections: components, distributions with their quantiles, step times composed from "
+        "them, failure rates");
     add("days", po::value<double>()->value_name("X"),
         "number of days that the list of outages covers (default: from the first to the last outage)");
     const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
@@ -148,6 +152,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>());
     std::string text;
     Calibration calibration;
+    FailureFit failures;
     sort_by_start(files.trace);
     leave_out_absurd(files.trace);
     tell_faults(files.trace.source, files.trace.faults, files.trace.rows);
@@ -180,18 +185,21 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         }
         const Watch watch{(*values)["nodes"].as<int>(), values->count("days") > 0 ? (*values)["days"].as<double>() * day_s : 0.0};
         refuse_watch(files, watch);
-        const FailureFit fit = fit_failures(files.outages, watch);
-        if (!(fit.watch.seconds > 0.0)) {
+        failures = fit_failures(files.outages, watch);
+        if (!(failures.watch.seconds > 0.0)) {
             throw InputError(fmt::format(
                 "{}: all outages start at the same time; give the length of the observation period, for example --days 90",
                 files.outage_source));
         }
-        text += (text.empty() ? "" : "\n") + reliability_toml(fit, calibration.drift, files.outage_source);
+        text += (text.empty() ? "" : "\n") + reliability_toml(failures, calibration.drift, files.outage_source);
     }
     if (files.outages.empty()) {
         text +=
             "\n# Without a list of outages, [reliability] is not fitted. Keep that of the scenario, or add outages and "
             "--nodes.\n";
+    }
+    if ((*values)["json"].as<bool>()) {
+        text = calibration_json(calibration, composed_steps(files.trace, calibration), failures);
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), text, (*values)["FILE"].as<std::vector<std::string>>());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <sstream>
 
 namespace prismopt {
@@ -19,7 +20,8 @@ const std::vector<ExitCode>& exit_codes()
         {exit_done, "done"},
         {exit_wrong_input, "wrong input or usage"},
         {exit_infeasible, "the plan that was asked about is infeasible"},
-        {exit_call_again, "stopped with a complete checkpoint, which prismopt resume continues"},
+        {exit_call_again,
+         "stopped early: prismopt resume continues a search from its checkpoint; a dry run has printed what it knew"},
         {exit_failure, "any other failure"},
     };
     return list;
@@ -166,18 +168,25 @@ std::optional<std::chrono::duration<double>> max_time_of(const po::variables_map
     return std::chrono::duration<double>(std::min(seconds, for_ever_s));
 }
 
-Pause stop_after(const po::variables_map& values, const Call& call)
+Pause stop_after(const po::variables_map& values, const Call& call, const char* left)
 {
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds between{5};
-    const auto start = Clock::now();
-    return [stop = StopRequest(max_time_of(values), call.team), start, said = start]() mutable {
-        if (const auto why = stop.reason()) {
-            throw Stopped(fmt::format("stopped by {} before it finished, and nothing was saved; allow more time", *why));
+    struct State {
+        StopRequest stop;
+        Clock::time_point start = Clock::now();
+        Clock::time_point said = start;
+    };
+    // Shared by copies of the function, so that they do not each report.
+    const auto state = std::make_shared<State>(State{StopRequest(max_time_of(values), call.team)});
+    return [state, left] {
+        if (const auto why = state->stop.reason()) {
+            throw Stopped(fmt::format("stopped by {} before it finished, and {}; allow more time", *why, left));
         }
-        if (const auto now = Clock::now(); now - said >= between) {
-            said = now;
-            log_info(fmt::format("{} s: still running", std::chrono::duration_cast<std::chrono::seconds>(now - start).count()));
+        if (const auto now = Clock::now(); now - state->said >= between) {
+            state->said = now;
+            log_info(
+                fmt::format("{} s: still running", std::chrono::duration_cast<std::chrono::seconds>(now - state->start).count()));
         }
     };
 }

@@ -87,7 +87,6 @@ void warn_of_no_plan(const Scenario& scenario)
 
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
-    const StarterChoice usual;
     const std::string workloads = fmt::format("network to train: {}", listed(catalog_workloads()));
     const std::string accelerators = fmt::format("accelerator of the cluster: {}", listed(catalog_accelerators()));
     const std::string trainers =
@@ -97,12 +96,14 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           accelerators.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
-        "sequence-length", po::value<int>()->value_name("N")->default_value(usual.sequence), "tokens per sequence")(
+        "sequence-length", po::value<int>()->value_name("N"),
+        "tokens per sequence (default: the usual length of the network, 4096 for most)")(
         "global-batch", po::value<int>()->value_name("N"),
-        "sequences per optimizer step (default: about four million tokens, in a number of sequences that divides evenly among "
-        "the GPUs; more if the number of GPUs has a large odd factor)")(
-        "tokens", po::value<std::string>()->value_name("N"),
-        "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter)")(
+        "sequences per optimizer step (default: as the network was trained, if the catalog states it, else about four million "
+        "tokens, in a number of sequences that divides evenly among the GPUs; more if the number of GPUs has a large odd "
+        "factor)")("tokens", po::value<std::string>()->value_name("N"),
+                   "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
+                   "network without a vocabulary)")(
         "out", po::value<std::string>()->value_name("FILE"),
         "write to FILE instead of standard output; an existing file is not overwritten")(
         "for", po::value<std::string>()->value_name("TRAINER"),
@@ -130,7 +131,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     choice.accelerator = (*values)["accelerator"].as<std::string>();
     choice.trainer = values->count("for") > 0 ? (*values)["for"].as<std::string>() : "";
     choice.gpus = positive(*values, "gpus", 0);
-    choice.sequence = positive(*values, "sequence-length", usual.sequence);
+    choice.sequence = positive(*values, "sequence-length", 0);
     choice.global_batch = positive(*values, "global-batch", 0);
     choice.tokens = tokens_of(*values);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";

@@ -102,7 +102,7 @@ std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung
 /// Throws if an infeasible plan was to be written to a file.
 void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
-    for (const char* option : {"timeline", "write-orders", "seat-nodes"}) {
+    for (const char* option : {"timeline", "write-orders", "write-draws", "seat-nodes"}) {
         if (values.count(option) > 0) {
             throw InfeasiblePlan(
                 fmt::format("--{}: nothing is written because the plan is infeasible: {}; change the plan or leave --{} out",
@@ -121,7 +121,7 @@ void refuse_lost_files(const po::variables_map& values)
         }
     }
     std::vector<OutputPath> outputs;
-    for (const char* option : {"write-orders", "seat-nodes"}) {
+    for (const char* option : {"write-orders", "write-draws", "seat-nodes"}) {
         if (values.count(option) > 0) {
             outputs.push_back({option, values[option].as<std::string>()});
         }
@@ -154,6 +154,21 @@ std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPred
     model.problem.cluster.node_factors = result.seated.factors;
     of.plan.node_order = NodeOrder::as_listed;
     return result;
+}
+
+/// A column for each phase, a row for each draw.
+std::string draws_csv(const PhaseDraws& draws)
+{
+    std::string text;
+    for (std::size_t phase = 0; phase < draws.size(); ++phase) {
+        text += fmt::format("{}step_s_phase_{}", phase == 0 ? "" : ",", phase + 1);
+    }
+    for (std::size_t draw = 0; draw < draws.front().size(); ++draw) {
+        for (std::size_t phase = 0; phase < draws.size(); ++phase) {
+            text += fmt::format("{}{}", phase == 0 ? '\n' : ',', draws[phase][draw]);
+        }
+    }
+    return text + '\n';
 }
 
 /// The plan, compiled for the first phase.
@@ -196,6 +211,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "run the tasks in the order of FILE instead of the schedule's order; FILE is PyTorch's table of pipeline actions (one "
         "line per rank: 0F0,0F1,0B0 ...); the schedule still determines which stages a rank holds")(
         "write-orders", po::value<std::string>()->value_name("FILE"), "write the task order of the plan as such a table")(
+        "write-draws", po::value<std::string>()->value_name("FILE"),
+        "write the step times of the draws as CSV, one column per phase, without the factor common_step; the same draws of two "
+        "plans have the same random numbers")(
         "search-order", po::value<int>()->value_name("HELD"),
         "search the task order with the shortest step at mean times, for a schedule that splits the backward pass (zb_h1, zb_h2, "
         "zb_v, v_half, v_min); a stage holds the activations of at most HELD (chunk, microbatch) pairs");
@@ -248,6 +266,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     StudyModel model(scenario, tables_of(scenario, plan));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     of.space = scenario.space;
+    of.network = network_size(scenario.workload, scenario.phases.front().sequence);
     of.hardware = chosen.hardware;
     of.price = chosen.price;
     const std::vector<double>& factors = scenario.cluster.node_factors;
@@ -271,6 +290,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
+        if (values->count("write-draws") > 0) {
+            write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
+        }
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
         if (scenario.phases.size() > 1) {
             of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
@@ -281,7 +303,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         const CompiledPlan compiled =
             compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
         of.stages = stages_of(compiled);
-        of.layout = layout_text(compiled.chunks);
+        of.layout = layout_text(compiled.chunks, model.problem.workload.predictions);
         write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
     }
     if ((*values)["json"].as<bool>()) {

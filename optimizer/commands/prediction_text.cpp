@@ -89,19 +89,13 @@ std::string limits(const Estimate& e, double unit)
     return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)", e.low / unit, e.high / unit);
 }
 
-const char* origin(const ModelInterval& model)
-{
-    return model.fitted ? "95 % prediction interval from the fit to measured runs"
-                        : "95 % prediction interval, widened: no measured run of this hardware as described";
-}
-
 void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
 {
     const auto [unit_name, unit] = reading_unit("s", d.p99.value);
     fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
                d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
     fmt::print("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n", limits(d.p99, unit),
-               d.p99.value * model.low / unit, d.p99.value * model.high / unit, origin(model));
+               d.p99.value * model.low / unit, d.p99.value * model.high / unit, model_error_source(model.fitted));
 }
 
 void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
@@ -258,6 +252,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     nlohmann::json json{{"feasible", !p.infeasible.has_value()},
                         {"reason", p.infeasible ? p.infeasible->text() : ""},
                         {"design", design_text(of.plan, of.space)},
+                        {"network", network_json(of.network)},
                         {"draws", p.draws}};
     if (!of.hardware.empty()) {
         json["hardware"] = of.hardware;
@@ -308,6 +303,7 @@ nlohmann::json to_json(const PlanPrediction& of)
         json["seats"] = {{"file", of.seats->path},
                          {"given_step_p99_s", seated.given_p99_s},
                          {"seated_step_p99_s", seated.least_p99_s},
+                         {"worst_step_p99_s", seated.worst_p99_s},
                          {"step_p99_bound_s", seated.bound_p99_s},
                          {"exact", seated.exact},
                          {"ended_by_budget", seated.cut},
@@ -324,6 +320,7 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.hardware.empty()) {
         fmt::print("variant {}\n", of.hardware);
     }
+    fmt::print("{}", network_text(of.network));
     if (p.infeasible) {
         fmt::print("infeasible: {}\n", p.infeasible->text());
         return;

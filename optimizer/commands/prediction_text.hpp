@@ -2,9 +2,10 @@
 
 /// Output of `predict` for one plan.
 
+#include "io/report/network_size.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/nodes/seat_nodes.hpp"
 
@@ -45,6 +46,7 @@ struct PlanPrediction {
     int cluster_nodes = 0;
     int idle_nodes = 0;  // nodes of the cluster that neither work nor are spares
     std::vector<StageUse> stages = {};
+    NetworkSize network = {};
     std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
 };
 

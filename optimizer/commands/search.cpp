@@ -143,9 +143,16 @@ int search_command(const std::vector<std::string>& words, const Call& call)
         return scenario;
     };
     if ((*values)["dry-run"].as<bool>()) {
-        if (call.team.rank() == 0) {
-            const Pause pause = stop_after(*values, call);
-            fmt::print("{}", dry_run_text(*read(), pause));
+        if (call.team.rank() != 0) {
+            return exit_done;
+        }
+        const Pause pause = stop_after(*values, call, "the estimates above are of what it knew by then");
+        const DryRun found = dry_run(*read(), pause);
+        fmt::print("{}", found.text);
+        if (!found.stopped.empty()) {
+            std::fflush(stdout);
+            log_warning(found.stopped);
+            return exit_call_again;
         }
         return exit_done;
     }

@@ -1,6 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/log.hpp"
 
+#include "io/report/network_size.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/space_estimate.hpp"
@@ -75,10 +76,10 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     };
     if ((*values)["json"].as<bool>()) {
         nlohmann::json json{{"valid", true},
-                            {"raw_tuples", size},
-                            {"looked_at", looked_at},
-                            {"plans", in_all(space_counts(archive.feasible(), archive.rejected()).plans)},
-                            {"feasible", in_all(archive.feasible())}};
+                            {"combinations", size},
+                            {"examined", looked_at},
+                            {"feasible", in_all(archive.feasible())},
+                            {"not_plans", in_all(space_counts(archive.feasible(), archive.rejected()).not_plans)}};
         if (sample) {
             json["feasible"] = std::llround(sample->feasible.value);
             json["plans_sampled"] = sample->judged;
@@ -86,21 +87,28 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         if (sample && sample->plans.empty()) {
             json["feasible_share_below"] = sample->share_below();
         }
+        for (const Workload* network : networks(scenario)) {
+            json["networks"].push_back(network_json(network_size(*network, scenario.phases.front().sequence)));
+        }
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : archive.rejected()) {
-            json["rejected"][rejected.reason] = in_all(rejected.count);
+            if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
+                json["rejected"][rejected.reason] = in_all(rejected.count);
+            }
         }
         fmt::print("{}\n", json.dump(2));
         return exit_done;
     }
-    fmt::print("{}: valid\n{}", scenario.path, space_text(size, archive.feasible(), archive.rejected()));
+    fmt::print("{}: valid\n", scenario.path);
+    for (const Workload* network : networks(scenario)) {
+        fmt::print("{}", network_text(network_size(*network, scenario.phases.front().sequence)));
+    }
+    fmt::print("{}", space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {
         fmt::print("{}\n", sample->plans.empty() ? none_found_text(*sample)
                                                  : fmt::format("about {:.3g} plans are feasible", sample->feasible.value));
     } else if (!whole) {
-        const SpaceCounts counts = space_counts(archive.feasible(), archive.rejected());
-        fmt::print("in the whole space: about {:.3g} plans, about {:.3g} feasible\n", scale * static_cast<double>(counts.plans),
-                   scale * static_cast<double>(counts.feasible));
+        fmt::print("in the whole space: about {:.3g} feasible plans\n", scale * static_cast<double>(archive.feasible()));
     }
     return exit_done;
 }

@@ -1,6 +1,6 @@
 #include "optimizer/fit/least_squares.hpp"
 
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 

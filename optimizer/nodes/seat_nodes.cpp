@@ -99,6 +99,7 @@ SeatedNodes seat_nodes(const Problem& problem, const ParallelPlan& plan, const D
     result.work_limits = moves.most_judged < usual;
     result.judged = found.judged;
     result.least_p99_s = found.p99_s;
+    result.worst_p99_s = found.worst_p99_s;
     result.bound_p99_s = found.bound_s;
     const Clusters clusters{static_cast<std::size_t>(range.steps), static_cast<std::size_t>(block_fleets) * range.steps};
     result.given_p99_s =

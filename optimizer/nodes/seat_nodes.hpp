@@ -23,6 +23,7 @@ struct SeatedNodes {
     std::vector<double> factors;  // [node]: factors in the order of the seats, then those of the remaining nodes
     double given_p99_s = 0.0;     // p99 step time of the first phase in the node order of the plan
     double least_p99_s = 0.0;     // with this assignment, on the same draws that selected it
+    double worst_p99_s = 0.0;     // highest of the evaluated assignments
     double bound_p99_s = 0.0;     // lower bound of all assignments, on the same draws
     bool exact = false;           // all assignments were evaluated; false: local search
     bool cut = false;             // the local search stopped at its limit of evaluations

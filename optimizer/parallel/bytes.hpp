@@ -1,39 +1,64 @@
 #pragma once
 
-/// Serialisation of plain values, for messages between ranks and for the journal.
+/// Serialisation of values, for messages between ranks and for the journal.
+///
+/// Trivially copyable values travel as they are, strings and lists with their size in front, variants with their index. Another type lists
+/// its members once, for both directions:
+///
+///     template <Of<Bound> T>
+///     auto members(T& bound) { return std::tie(bound.index, bound.objectives); }
 
 #include "optimizer/parallel/communicator.hpp"
 
+#include <array>
+#include <concepts>
 #include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <variant>
 
 namespace prismopt {
+
+/// T is Type or const Type.
+template <class T, class Type>
+concept Of = std::same_as<std::remove_const_t<T>, Type>;
 
 class Packer {
 public:
     template <class T>
-    requires std::is_trivially_copyable_v<T> Packer& operator<<(const T& value)
+    Packer& operator<<(const T& value)
     {
-        const auto* raw = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), raw, raw + sizeof value);
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            append(std::as_bytes(std::span(&value, 1)));
+        } else {
+            std::apply([this](const auto&... all) { (*this << ... << all); }, members(value));
+        }
         return *this;
     }
-    Packer& operator<<(const std::string& text) { return *this << std::span<const char>(text); }
+    Packer& operator<<(const std::string& text) { return list(std::span<const char>(text)); }
     template <class T>
     Packer& operator<<(const std::vector<T>& values)
     {
-        return *this << std::span<const T>(values);
+        return list(std::span<const T>(values));
     }
+    template <class... T>
+    Packer& operator<<(const std::variant<T...>& value)
+    {
+        *this << static_cast<std::uint8_t>(value.index());
+        return std::visit([this](const auto& held) -> Packer& { return *this << held; }, value);
+    }
+    Message take() { return std::move(bytes_); }
+
+private:
     template <class T>
-    Packer& operator<<(std::span<const T> values)
+    Packer& list(std::span<const T> values)
     {
         *this << static_cast<std::uint64_t>(values.size());
         if constexpr (std::is_trivially_copyable_v<T>) {
-            const auto raw = std::as_bytes(values);
-            bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+            append(std::as_bytes(values));
         } else {
             for (const T& value : values) {
                 *this << value;
@@ -41,62 +66,101 @@ public:
         }
         return *this;
     }
-    Message take() { return std::move(bytes_); }
+    void append(std::span<const std::byte> raw)
+    {
+        const std::size_t before = bytes_.size();
+        bytes_.resize(before + raw.size());
+        if (!raw.empty()) {
+            std::memcpy(bytes_.data() + before, raw.data(), raw.size());
+        }
+    }
 
-private:
     Message bytes_;
 };
 
-/// Reads values back. Throws std::runtime_error if the bytes are truncated.
+/// Reads values back. Throws std::runtime_error if the bytes are truncated or name no alternative of a variant.
 class Unpacker {
 public:
     explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     template <class T>
-    requires std::is_trivially_copyable_v<T> Unpacker& operator>>(T& value)
+    Unpacker& operator>>(T& value)
     {
-        if (bytes_.size() < sizeof value) {
-            throw std::runtime_error("a message or journal record is truncated");
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            take(std::as_writable_bytes(std::span(&value, 1)));
+        } else {
+            std::apply([this](auto&... all) { (*this >> ... >> all); }, members(value));
         }
-        std::memcpy(&value, bytes_.data(), sizeof value);
-        bytes_ = bytes_.subspan(sizeof value);
         return *this;
     }
-    Unpacker& operator>>(std::string& text)
-    {
-        std::vector<char> letters;
-        *this >> letters;
-        text.assign(letters.begin(), letters.end());
-        return *this;
-    }
+    Unpacker& operator>>(std::string& text) { return list(text); }
     template <class T>
     Unpacker& operator>>(std::vector<T>& values)
     {
-        std::uint64_t count = 0;
-        *this >> count;
-        values.clear();
-        if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
-            if (bytes_.size() / sizeof(T) < count) {
-                throw std::runtime_error("a message or journal record is truncated");
-            }
-            values.resize(count);
-            if (count > 0) {
-                std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
-            }
-            bytes_ = bytes_.subspan(count * sizeof(T));
-            return *this;
+        return list(values);
+    }
+    template <class... T>
+    Unpacker& operator>>(std::variant<T...>& value)
+    {
+        std::uint8_t index = 0;
+        *this >> index;
+        if (index >= sizeof...(T)) {
+            throw std::runtime_error("a message or journal record is of an unknown kind");
         }
-        for (std::uint64_t i = 0; i < count; ++i) {
-            T value{};
-            *this >> value;
-            values.push_back(std::move(value));
-        }
+        value = std::array<std::variant<T...>, sizeof...(T)>{T{}...}[index];
+        std::visit([this](auto& held) { *this >> held; }, value);
         return *this;
     }
     bool empty() const { return bytes_.empty(); }
 
 private:
+    template <class List>
+    Unpacker& list(List& values)
+    {
+        using Value = typename List::value_type;
+        std::uint64_t count = 0;
+        *this >> count;
+        if (std::is_trivially_copyable_v<Value> && count > bytes_.size() / sizeof(Value)) {
+            throw truncated();
+        }
+        values.clear();
+        if constexpr (std::is_trivially_copyable_v<Value>) {
+            values.resize(count);
+            take(std::as_writable_bytes(std::span(values)));
+        } else {
+            for (std::uint64_t i = 0; i < count; ++i) {
+                *this >> values.emplace_back();
+            }
+        }
+        return *this;
+    }
+    void take(std::span<std::byte> raw)
+    {
+        if (raw.size() > bytes_.size()) {
+            throw truncated();
+        }
+        if (!raw.empty()) {
+            std::memcpy(raw.data(), bytes_.data(), raw.size());
+        }
+        bytes_ = bytes_.subspan(raw.size());
+    }
+    static std::runtime_error truncated() { return std::runtime_error("a message or journal record is truncated"); }
+
     std::span<const std::byte> bytes_;
 };
+
+template <class T>
+Message encode(const T& value)
+{
+    return (Packer() << value).take();
+}
+
+template <class T>
+T decode(std::span<const std::byte> bytes)
+{
+    T value{};
+    Unpacker(bytes) >> value;
+    return value;
+}
 
 }  // namespace prismopt

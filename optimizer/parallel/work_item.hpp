@@ -4,7 +4,7 @@
 
 #include "model/base/random.hpp"
 #include "model/predictor.hpp"
-#include "optimizer/parallel/communicator.hpp"
+#include "optimizer/parallel/bytes.hpp"
 #include "search/strategy.hpp"
 
 #include <variant>
@@ -21,14 +21,42 @@ struct DrawBlock {
 
 using WorkItem = std::variant<SweepRange, DrawBlock>;
 
-Message encode(const WorkItem& item);
-WorkItem decode_item(const Message& bytes);
+template <Of<SweepRange> T>
+auto members(T& range)
+{
+    return std::tie(range.begin, range.end, range.keep, range.again, range.limits);
+}
+template <Of<DrawBlock> T>
+auto members(T& block)
+{
+    return std::tie(block.points, block.range, block.source.purpose, block.source.round);
+}
+template <Of<Bound> T>
+auto members(T& bound)
+{
+    return std::tie(bound.index, bound.objectives);
+}
+template <Of<Rejected> T>
+auto members(T& rejected)
+{
+    return std::tie(rejected.reason, rejected.count, rejected.miss, rejected.nearest);
+}
+template <Of<Sweep> T>
+auto members(T& sweep)
+{
+    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.floor,
+                    sweep.feasible, sweep.rejected);
+}
+template <Of<Evaluation> T>
+auto members(T& evaluation)
+{
+    return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives, evaluation.source.purpose,
+                    evaluation.source.round);
+}
 
+inline WorkItem decode_item(std::span<const std::byte> bytes) { return decode<WorkItem>(bytes); }
 /// Draws by point, in the order of the block.
-Message encode(const std::vector<PhaseDraws>& draws);
-std::vector<PhaseDraws> decode_draws(const Message& bytes);
-
-Message encode(const Answer& answer);
-Answer decode_answer(std::span<const std::byte> bytes);
+inline std::vector<PhaseDraws> decode_draws(std::span<const std::byte> bytes) { return decode<std::vector<PhaseDraws>>(bytes); }
+inline Answer decode_answer(std::span<const std::byte> bytes) { return decode<Answer>(bytes); }
 
 }  // namespace prismopt

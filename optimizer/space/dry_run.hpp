@@ -9,8 +9,14 @@
 
 namespace prismopt {
 
-/// Counts the space (or a sample of it, if it is large), times noise-free evaluations and draws, and estimates the core-hours.
-/// Calls `pause` frequently; its exceptions pass through. Throws InputError if no plan of the space is feasible.
-std::string dry_run_text(const Scenario& scenario, const Pause& pause);
+struct DryRun {
+    std::string text;
+    std::string stopped;  // what Stopped said, and the text holds what was known by then; empty: the dry run is complete
+};
+
+/// Counts the space, times noise-free evaluations and draws, and estimates the core-hours. A space that is not counted after
+/// `most_counting_s` of processor time is estimated from a sample, as one of more than ten million combinations is from the beginning.
+/// Calls `pause` frequently. Throws InputError if no plan of the space is feasible.
+DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_counting_s = 10.0);
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "optimizer/space/rehearsal.hpp"
 
+#include "optimizer/accuracy/model_interval.hpp"
 #include "search/archive.hpp"
 
 #include <algorithm>
@@ -8,14 +9,18 @@
 #include <ctime>
 #include <limits>
 #include <map>
+#include <span>
 
 namespace prismopt {
 
 namespace {
 
 constexpr std::size_t sample_plans = 12;
-constexpr int sample_fleets = 8192;  // enough for limits among many plans, of means too
-constexpr double most_s = 20.0;
+constexpr int sample_fleets = 8192;               // enough for limits among many plans, of means too
+constexpr int fleets_at_once = 4 * block_fleets;  // between two pauses
+constexpr double most_sampling_s = 8.0;
+constexpr double most_rehearsing_s = 10.0;
+constexpr double most_timing_s = 4.0;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Stopwatch {
@@ -25,6 +30,9 @@ public:
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+/// Of all threads, so that what else runs on the machine does not count.
+double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Knuth's multiplicative hash: neighbours in the space get unlike plans of the sample.
 std::size_t choice(std::uint64_t index, std::size_t of) { return static_cast<std::size_t>((index * 2654435761u) >> 7) % of; }
@@ -49,19 +57,35 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     HardwareBench bench(model.scenario, model.problem);
     DrawnSample sample;
     const std::size_t count = std::min(sample_plans, feasible.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        pause();
+    const Stopwatch time;
+    double summarising_s = 0.0;
+    double summarised = 0.0;  // step draws
+    for (std::size_t i = 0; i < count && (i == 0 || time.seconds() < most_sampling_s); ++i) {
         const Bound& bound = feasible[i * feasible.size() / count];
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.hardware(point));
         const SamplerOptions sampler = model.sampler({Purpose::search});
-        const PhaseDraws draws = predictor.sample(plan, range, sampler);
+        PhaseDraws draws(model.problem.phases.size());
+        int drawn_fleets = 0;
+        while (drawn_fleets < range.fleets && (drawn_fleets == 0 || time.seconds() < most_sampling_s)) {
+            pause();
+            const DrawRange next{drawn_fleets, std::min(fleets_at_once, range.fleets - drawn_fleets), range.steps};
+            const PhaseDraws more = predictor.sample(plan, next, sampler);
+            for (std::size_t phase = 0; phase < draws.size(); ++phase) {
+                draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
+            }
+            drawn_fleets += next.fleets;
+        }
+        const double before_s = processor_s();
         const Prediction prediction = predictor.summarise(plan, draws, range.steps, sampler, confidence);
+        summarising_s += processor_s() - before_s;
+        summarised += static_cast<double>(drawn_fleets) * range.steps;
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
         drawn.bound = bound.objectives;
-        drawn.objectives = model.values(prediction, range.fleets, confidence.safe);
+        drawn.objectives = model.values(prediction, drawn_fleets, confidence.safe);
     }
+    sample.summary_s = summarising_s / summarised;
     return sample;
 }
 
@@ -95,11 +119,11 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     };
     const Stopwatch time;
     while (const auto requests = plan.chosen.strategy->ask()) {
-        pause();
-        if (time.seconds() > most_s) {
-            return rehearsal;
-        }
         for (const Request& request : *requests) {
+            pause();
+            if (time.seconds() > most_rehearsing_s) {
+                return rehearsal;
+            }
             if (const auto* range = std::get_if<SweepRange>(&request)) {
                 const Sweep sweep = worker.sweep(*range);
                 for (const Bound& bound : sweep.feasible) {
@@ -119,29 +143,55 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     return rehearsal;
 }
 
-std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause)
+DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause)
 {
-    constexpr std::size_t timed = 64;
     double drawn = 0.0;
+    std::map<DrawGroup, std::vector<std::uint64_t>> groups;
     for (const auto& [index, draws] : rehearsal.drawn) {
         drawn += draws;
+        std::vector<std::uint64_t>& group = groups[draw_group(model, index)];
+        if (group.size() < most_item_points && std::find(group.begin(), group.end(), index) == group.end()) {
+            group.push_back(index);
+        }
     }
     HardwareBench bench(model.scenario, model.problem);
     const DrawRange range{0, block_fleets, model.scenario.search.rungs.back().steps};
-    std::vector<double> costs;
+    const auto cost_s = [&](std::span<const std::uint64_t> points) {
+        pause();
+        std::vector<ParallelPlan> plans;
+        for (const std::uint64_t point : points) {
+            plans.push_back(model.designs.plan(model.designs.space().point(point)));
+        }
+        Predictor& predictor = bench.of(model.designs.hardware(model.designs.space().point(points.front())));
+        const double start_s = processor_s();
+        predictor.sample(plans, range, model.sampler({Purpose::search}));
+        return (processor_s() - start_s) / (static_cast<double>(points.size()) * range.fleets * range.steps);
+    };
+    DrawCosts costs;
+    if (rehearsal.drawn.empty()) {
+        return costs;
+    }
+    constexpr double fewest = 8.0;
+    constexpr double most = 64.0;
+    const Stopwatch time;
+    cost_s(std::span(&rehearsal.drawn.front().first, 1));
+    const auto timed = static_cast<std::size_t>(std::clamp(most_timing_s / std::max(1e-9, time.seconds()), fewest, most));
     double before = 0.0;
     for (const auto& [index, draws] : rehearsal.drawn) {
         before += draws;
-        while (costs.size() < timed && before > (static_cast<double>(costs.size()) + 0.5) / timed * drawn) {
-            pause();
-            const Point point = model.designs.space().point(index);
-            Predictor& predictor = bench.of(model.designs.hardware(point));
-            const std::clock_t start = std::clock();  // of all threads: what else runs does not count
-            predictor.sample(model.designs.plan(point), range, model.sampler({Purpose::search}));
-            const double cpu_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-            costs.push_back(cpu_s / (static_cast<double>(range.fleets) * range.steps));
+        while (costs.alone_s.size() < timed &&
+               before > (static_cast<double>(costs.alone_s.size()) + 0.5) / static_cast<double>(timed) * drawn) {
+            costs.alone_s.push_back(cost_s(std::span(&index, 1)));
+            if (time.seconds() < most_timing_s || costs.together_s.size() < 2) {
+                costs.together_s.push_back(cost_s(groups[draw_group(model, index)]));
+            }
         }
     }
+    pause();
+    const Point point = model.designs.space().point(rehearsal.drawn.front().first);
+    const double start_s = processor_s();
+    model_interval(bench.problem(model.designs.hardware(point)), model.designs.plan(point), fitted_model());
+    costs.model_interval_s = processor_s() - start_s;
     return costs;
 }
 

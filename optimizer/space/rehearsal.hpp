@@ -18,7 +18,9 @@ struct DrawnSample {
         std::vector<Estimate> objectives;
     };
     std::vector<Plan> plans;
+    double summary_s = 0.0;  // processor time per step draw of turning draws into objectives
 };
+/// Draws some of the plans, for at most some seconds.
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
                         const std::vector<Rung>& rungs, const Pause& pause);
 
@@ -35,8 +37,13 @@ struct Rehearsal {
 /// one plan of the sample, chosen by the index of the plan.
 Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause);
 
-/// Core-seconds per step draw, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws,
-/// so the mean is that over all draws.
-std::vector<double> draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);
+/// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws, so the means are
+/// those over all draws.
+struct DrawCosts {
+    std::vector<double> alone_s;     // per step draw of a plan that is drawn alone
+    std::vector<double> together_s;  // per step draw of plans that are drawn together, as far as the rehearsal has some
+    double model_interval_s = 0.0;   // per plan of the front
+};
+DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const Pause& pause);
 
 }  // namespace prismopt

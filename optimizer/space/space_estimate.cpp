@@ -16,9 +16,11 @@ namespace prismopt {
 namespace {
 
 constexpr std::uint64_t branch_tuples = 1024;  // neighbours share compiled programs, as in a search
+constexpr std::uint64_t smaller = 16;          // times
 constexpr std::uint64_t fewest_branches = 500;
-constexpr double sampling_s = 8.0;   // processor time, after the fewest branches
-constexpr double improving_s = 4.0;  // processor time
+constexpr std::uint64_t too_few_branches = 50;  // for an interval, after the time for sampling
+constexpr double sampling_s = 8.0;              // processor time; twice that until the fewest branches are drawn
+constexpr double improving_s = 4.0;             // processor time
 constexpr int moves_of_a_member = 8;
 
 double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -35,8 +37,9 @@ public:
     {
         const double mean = sum_ / count;
         const double variance = std::max(0.0, squares_ / count - mean * mean) / count;
-        const double half = 1.96 * std::sqrt(variance);
-        return {mean, std::max(0.0, mean - half), mean + half};
+        // On a logarithmic scale: counts are positive, and few branches have most of the weight.
+        const double half = mean > 0.0 ? 1.96 * std::sqrt(variance) / mean : 0.0;
+        return {mean, mean * std::exp(-half), mean * std::exp(half)};
     }
     double effective() const { return squares_ > 0.0 ? sum_ * sum_ / squares_ : 0.0; }
 
@@ -91,41 +94,68 @@ double SpaceEstimate::share_below() const
     return effective > 0.0 ? 1.0 - std::pow(doubt, 1.0 / effective) : 1.0;
 }
 
-SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches)
+namespace {
+
+struct OutOfTime {};
+
+/// The same with branches of at most so many tuples; nothing where the time is enough for too few of them.
+std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const Pause& pause, int most_branches)
 {
     const Space& space = model.designs.space();
-    const BranchSampler sampler(space, branch_tuples);
+    const BranchSampler sampler(space, tuples);
     const std::set<std::string> rules = rules_of(space);
-    Worker worker(model, pause);
+    const double start_s = processor_s();
     SpaceEstimate result;
+    const auto out_of_time = [&] {
+        const double spent_s = processor_s() - start_s;
+        const bool enough = result.branches >= fewest_branches || (tuples > 1 && result.branches < too_few_branches);
+        return spent_s > (enough ? sampling_s : 2.0 * sampling_s);
+    };
+    Worker worker(model, [&] {
+        pause();
+        if ((tuples > 1 || result.branches > 0) && out_of_time()) {
+            throw OutOfTime{};
+        }
+    });
     Tally allowed;
     Tally feasible;
     Tally seconds;
-    const double start_s = processor_s();
-    while (result.branches < static_cast<std::uint64_t>(most_branches) &&
-           (result.branches < fewest_branches || processor_s() - start_s < sampling_s)) {
-        Dice dice(model.scenario.seed, static_cast<std::uint32_t>(result.branches++));
-        pause();
-        const double before_s = processor_s();
-        const auto branch = sampler.descend(dice);
-        if (!branch) {
-            seconds.add(0.0);
-            continue;
+    try {
+        while (result.branches < static_cast<std::uint64_t>(most_branches) && !out_of_time()) {
+            Dice dice(model.scenario.seed, static_cast<std::uint32_t>(result.branches));
+            pause();
+            const double before_s = processor_s();
+            const auto branch = sampler.descend(dice);
+            if (!branch) {
+                seconds.add(0.0);
+                ++result.branches;
+                continue;
+            }
+            Sweep sweep = worker.sweep({.begin = branch->begin, .end = branch->end});
+            ++result.branches;
+            std::uint64_t judged = sweep.feasible.size();
+            std::erase_if(sweep.rejected, [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
+            for (const Rejected& rejected : sweep.rejected) {
+                judged += rejected.count;
+            }
+            add(sweep.rejected, result.rejected);
+            result.judged += judged;
+            allowed.add(branch->weight * static_cast<double>(judged));
+            feasible.add(branch->weight * static_cast<double>(sweep.feasible.size()));
+            seconds.add(branch->weight * (processor_s() - before_s));
+            for (Bound& bound : sweep.feasible) {
+                result.plans.push_back({std::move(bound), branch->weight});
+            }
         }
-        Sweep sweep = worker.sweep({.begin = branch->begin, .end = branch->end});
-        std::uint64_t judged = sweep.feasible.size();
-        std::erase_if(sweep.rejected, [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
-        for (const Rejected& rejected : sweep.rejected) {
-            judged += rejected.count;
+    } catch (const OutOfTime&) {
+    } catch (const Stopped& stop) {
+        if (result.branches == 0) {
+            throw;
         }
-        add(sweep.rejected, result.rejected);
-        result.judged += judged;
-        allowed.add(branch->weight * static_cast<double>(judged));
-        feasible.add(branch->weight * static_cast<double>(sweep.feasible.size()));
-        seconds.add(branch->weight * (processor_s() - before_s));
-        for (Bound& bound : sweep.feasible) {
-            result.plans.push_back({std::move(bound), branch->weight});
-        }
+        result.stopped = stop.what();
+    }
+    if (tuples > 1 && result.stopped.empty() && result.branches < std::min<std::uint64_t>(too_few_branches, most_branches)) {
+        return std::nullopt;
     }
     const auto count = static_cast<double>(result.branches);
     for (SpaceEstimate::Plan& plan : result.plans) {
@@ -136,6 +166,17 @@ SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int mo
     result.sweep_s = seconds.of(count);
     result.effective = allowed.effective();
     return result;
+}
+
+}  // namespace
+
+SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches)
+{
+    for (std::uint64_t tuples = branch_tuples;; tuples /= smaller) {
+        if (auto estimate = sampled_by(std::max<std::uint64_t>(1, tuples), model, pause, most_branches)) {
+            return *std::move(estimate);
+        }
+    }
 }
 
 std::string none_found_text(const SpaceEstimate& estimate)

@@ -31,13 +31,15 @@ struct SpaceEstimate {
     Estimated sweep_s;               // processor time to check the whole space
     std::vector<Plan> plans;         // feasible plans of the branches
     std::vector<Rejected> rejected;  // of the checked tuples
+    std::string stopped;             // what Stopped said; empty: the sample is complete
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
     double share_below() const;
 };
 
-/// Draws branches for some seconds: at least 500, at most `most_branches`.
+/// Draws branches for some seconds, at most `most_branches`; smaller ones where plans take long to check. Stopped passes through only
+/// before the first branch is checked.
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
 
 /// Message that no feasible plan was found in the sample, with the confidence limit of their share.

@@ -15,10 +15,9 @@ namespace prismopt {
 
 namespace {
 
-/// Fleets and most points of one work item: items are small, and large enough that points share the making of draws. Where
-/// few points are asked for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
+/// Fleets of one work item: items are small, and large enough that their points share the making of draws. Where few points are asked
+/// for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
 constexpr int item_fleets = block_fleets;
-constexpr std::size_t most_item_points = 16;
 constexpr std::size_t items_of_a_rank = 4;
 
 /// Raw tuples between two pauses where none is feasible: some tenths of a second.
@@ -165,6 +164,17 @@ int fleets_of(const PointRequest& request, std::span<const Rung> rungs)
     return fleets;
 }
 
+DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
+{
+    const Point choices = model.designs.space().point(point);
+    const ParallelPlan plan = model.designs.plan(choices);
+    std::vector<ScheduleShape> shapes;
+    for (const Phase& phase : model.problem.phases) {
+        shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
+    }
+    return {model.designs.hardware(choices), std::move(shapes), plan.split};
+}
+
 Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
     : model_(model), crew_(crew), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
 {
@@ -211,18 +221,12 @@ void Evaluator::submit_draws(std::map<DrawSource, std::vector<Need>>& needs)
 /// answers, which come in the order of the points, can be made while others draw.
 void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& source)
 {
-    using Key = std::tuple<std::size_t, int, int, std::vector<ScheduleShape>, LayerSplit>;
+    using Key = std::tuple<int, int, DrawGroup>;
     std::map<Key, std::size_t> place;
     std::vector<std::vector<const Need*>> alike;
     std::size_t point_blocks = 0;
     for (const Need& need : needs) {
-        const Point point = model_.designs.space().point(need.point);
-        const ParallelPlan plan = model_.designs.plan(point);
-        std::vector<ScheduleShape> shapes;
-        for (const Phase& phase : model_.problem.phases) {
-            shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
-        }
-        const Key key{model_.designs.hardware(point), need.from_fleet, need.rung.fleets, shapes, plan.split};
+        const Key key{need.from_fleet, need.rung.fleets, draw_group(model_, need.point)};
         const auto [found, is_new] = place.emplace(key, alike.size());
         if (is_new) {
             alike.emplace_back();

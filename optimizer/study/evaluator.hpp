@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,12 @@ private:
 
 /// Fleets of a rung: of the ladder, or beyond it four times as many as in the rung before.
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
+
+/// Largest number of points that one work item draws together.
+inline constexpr std::size_t most_item_points = 16;
+/// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
+using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
+DrawGroup draw_group(const StudyModel& model, std::uint64_t point);
 
 /// Rank 0: splits requests into items and merges the results in the order of the requests.
 class Evaluator {

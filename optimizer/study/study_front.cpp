@@ -53,21 +53,34 @@ void put_in_order(std::vector<FrontPoint>& front)
     });
 }
 
-/// The columns of results files, which are all that is told of a point.
-Message encode(const FrontPoint& point)
+namespace {
+
+/// The columns of results files, which are all that is kept of a point.
+template <class Use>
+void for_each_kept(FrontPoint& point, const Use& use)
+{
+    use(point.index);
+    use(point.point);
+    use(point.objectives);
+    use(point.prediction.draws);
+    use(point.prediction.gpus);
+    use(point.prediction.memory.stage);
+    const auto use_columns = [&](const auto& columns) {
+        for (const auto& column : columns) {
+            use(column.of(point));
+        }
+    };
+    use_columns(front_estimates());
+    use_columns(front_numbers());
+    use_columns(front_quantiles());
+}
+
+}  // namespace
+
+Message encode(FrontPoint point)
 {
     Packer out;
-    out << point.index << point.point << point.objectives << point.prediction.draws << point.prediction.gpus
-        << point.prediction.memory.stage;
-    for (const auto& column : front_estimates()) {
-        out << column.in(point);
-    }
-    for (const auto& column : front_numbers()) {
-        out << column.in(point);
-    }
-    for (const auto& column : front_quantiles()) {
-        out << column.in(point);
-    }
+    for_each_kept(point, [&](const auto& value) { out << value; });
     return out.take();
 }
 
@@ -75,17 +88,7 @@ FrontPoint decode_front_point(std::span<const std::byte> bytes)
 {
     Unpacker in(bytes);
     FrontPoint point;
-    in >> point.index >> point.point >> point.objectives >> point.prediction.draws >> point.prediction.gpus >>
-        point.prediction.memory.stage;
-    for (const auto& column : front_estimates()) {
-        in >> column.of(point);
-    }
-    for (const auto& column : front_numbers()) {
-        in >> column.of(point);
-    }
-    for (const auto& column : front_quantiles()) {
-        in >> column.of(point);
-    }
+    for_each_kept(point, [&](auto& value) { in >> value; });
     return point;
 }
 

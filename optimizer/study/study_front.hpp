@@ -20,7 +20,7 @@ void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front
 void put_in_order(std::vector<FrontPoint>& front);
 
 /// A point as bytes, for the journal.
-Message encode(const FrontPoint& point);
+Message encode(FrontPoint point);
 FrontPoint decode_front_point(std::span<const std::byte> bytes);
 
 }  // namespace prismopt

@@ -32,18 +32,18 @@ struct Record {
     Message content;
 };
 
-Message encode(RecordKind kind, std::uint64_t number, const Message& content)
+template <Of<Record> T>
+auto members(T& record)
 {
-    return (Packer() << static_cast<std::uint8_t>(kind) << number << content).take();
+    return std::tie(record.kind, record.number, record.content);
 }
 
-Record decode_record(std::span<const std::byte> bytes)
+/// What a scenario's text does not determine, and the text.
+auto study_of(Of<Scenario> auto& scenario)
 {
-    std::uint8_t kind = 0;
-    Record record;
-    Unpacker(bytes) >> kind >> record.number >> record.content;
-    record.kind = static_cast<RecordKind>(kind);
-    return record;
+    auto& search = scenario.search;
+    return std::tie(scenario.path, scenario.text, scenario.seed, search.strategy, search.max_evaluations, search.part,
+                    search.parts, scenario.hardware);
 }
 
 /// Calls `use(record, begin)` for each record that this program wrote.
@@ -52,7 +52,7 @@ void for_each_record(const JournalContents& contents, const Use& use)
 {
     for (std::size_t i = 0; i < contents.records.size(); ++i) {
         try {
-            use(decode_record(contents.records[i]), contents.begins[i]);
+            use(decode<Record>(contents.records[i]), contents.begins[i]);
         } catch (const std::runtime_error&) {  // another program appended it
         }
     }
@@ -144,35 +144,16 @@ bool file_exists(const std::string& path)
 
 Message study_record(const Scenario& scenario)
 {
-    Packer out;
-    out << scenario.path << scenario.text << scenario.seed << scenario.search.strategy << scenario.search.max_evaluations
-        << scenario.search.part << scenario.search.parts << static_cast<std::uint64_t>(scenario.hardware.size());
-    for (const std::vector<double>& values : scenario.hardware) {
-        out << values;
-    }
-    return out.take();
+    return std::apply([](const auto&... values) { return (Packer() << ... << values).take(); }, study_of(scenario));
 }
 
 Scenario scenario_from(std::span<const std::byte> record)
 {
+    Scenario stored;
     Unpacker in(record);
-    std::string path;
-    std::string text;
-    std::uint64_t seed = 0;
-    SearchSettings search;
-    std::uint64_t variants = 0;
-    in >> path >> text >> seed >> search.strategy >> search.max_evaluations >> search.part >> search.parts >> variants;
-    std::vector<std::vector<double>> hardware(variants);
-    for (std::vector<double>& values : hardware) {
-        in >> values;
-    }
-    Scenario scenario = parse_scenario(text, path);
-    scenario.seed = seed;
-    scenario.search.strategy = search.strategy;
-    scenario.search.max_evaluations = search.max_evaluations;
-    scenario.search.part = search.part;
-    scenario.search.parts = search.parts;
-    scenario.hardware = std::move(hardware);
+    std::apply([&in](auto&... values) { (in >> ... >> values); }, study_of(stored));
+    Scenario scenario = parse_scenario(stored.text, stored.path);
+    study_of(scenario) = study_of(stored);
     return scenario;
 }
 
@@ -272,7 +253,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
     }
     if (!resume) {
         for (const std::uint64_t copy : {0, 1}) {  // without it no other record is of use
-            writer_->append(encode(RecordKind::study, copy, study_record(scenario)));
+            writer_->append(encode(Record{RecordKind::study, copy, study_record(scenario)}));
         }
         writer_->sync();
     }
@@ -282,12 +263,12 @@ KnownTuning StudyJournal::take_tuning() { return std::move(tuning_); }
 
 void StudyJournal::append_tuning(const std::string& question, const Message& answer)
 {
-    append(encode(RecordKind::tuning_step, 0, (Packer() << question << answer).take()));
+    append(encode(Record{RecordKind::tuning_step, 0, (Packer() << question << answer).take()}));
 }
 
 void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
 {
-    append(encode(RecordKind::tuned_hardware, 0, (Packer() << hardware).take()));
+    append(encode(Record{RecordKind::tuned_hardware, 0, encode(hardware)}));
 }
 
 KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
@@ -324,12 +305,12 @@ void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) cons
 
 void StudyJournal::append(std::uint64_t number, const Answer& sweep)
 {
-    append(encode(RecordKind::answer, number, (Packer() << encode(sweep) << Message{}).take()));
+    append(encode(Record{RecordKind::answer, number, (Packer() << encode(sweep) << Message{}).take()}));
 }
 
 void StudyJournal::append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn)
 {
-    append(encode(RecordKind::answer, number, (Packer() << encode(evaluation) << encode(drawn)).take()));
+    append(encode(Record{RecordKind::answer, number, (Packer() << encode(evaluation) << encode(drawn)).take()}));
 }
 
 void StudyJournal::append(const Message& record)

@@ -2,12 +2,16 @@
 
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
+#include "model/plan_rules.hpp"
 #include "optimizer/commands/log.hpp"
+#include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace prismopt {
 
@@ -25,6 +29,43 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     goal.seed = model.scenario.seed;
     goal.max_evaluations = model.scenario.search.max_evaluations;
     return goal;
+}
+
+/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers and of changed
+/// hardware are not explained.
+std::map<std::string, std::string> broken_rules(const Scenario& scenario, const Archive& archive)
+{
+    constexpr std::uint64_t most_plans = 100'000;
+    std::set<std::string> unexplained;
+    for (const Rejected& rejected : archive.rejected()) {
+        if (rejected.count > 0 && rejected.nearest.empty()) {
+            unexplained.insert(rejected.reason);
+        }
+    }
+    std::map<std::string, std::string> found;
+    const DesignMap designs(scenario);
+    const std::uint64_t end = scenario.knobs.empty() ? std::min(most_plans, designs.space().size()) : 0;
+    for (std::uint64_t index = 0; index < end && found.size() < unexplained.size(); ++index) {
+        const ParallelPlan plan = designs.plan(designs.space().point(index));
+        const auto broken = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
+        if (broken && unexplained.contains(broken->category())) {
+            found.emplace(broken->category(), fmt::format("{} ({})", broken->detail, design_text(plan)));
+        }
+    }
+    return found;
+}
+
+/// The phase that all of these reasons are of; empty: there is none, or it is the first.
+std::string later_phase(const std::vector<Rejected>& rejected)
+{
+    std::set<std::string> phases;
+    for (const Rejected& reason : rejected) {
+        if (reason.count > 0 && !names_no_plan(reason.reason)) {
+            const std::size_t place = reason.reason.rfind(" in phase ");
+            phases.insert(place == std::string::npos ? "" : reason.reason.substr(place + 4));
+        }
+    }
+    return phases.size() == 1 ? *phases.begin() : "";
 }
 
 }  // namespace
@@ -69,36 +110,42 @@ StudyPlan plan_study(const StudyModel& model)
 std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 {
     const SpaceCounts counts = space_counts(0, archive.rejected());
-    if (counts.looked_at == 0) {  // a strategy that checks few plans
+    if (counts.examined == 0) {  // a strategy that checks few plans
         return fmt::format(
             "{}: no feasible plan was found; --strategy exact checks all plans and counts the reasons why they are infeasible",
             scenario.path);
     }
-    std::string text = fmt::format("{}: none of the {} plans of [space] is feasible:", scenario.path, counts.plans);
+    std::string text =
+        fmt::format("{}: none of the {} combinations of values in [space] is a feasible plan:", scenario.path, counts.examined);
+    const std::map<std::string, std::string> broken = broken_rules(scenario, archive);
     bool memory = false;
     for (const Rejected& rejected : archive.rejected()) {
-        if (rejected.count == 0 || (names_no_plan(rejected.reason) && counts.plans > 0)) {
+        if (rejected.count == 0 || (names_no_plan(rejected.reason) && counts.infeasible > 0)) {
             continue;
         }
-        text += fmt::format("\n  {}: {}", rejected.reason, rejected.count);
-        if (counts.plans > 0) {
-            text += fmt::format(" ({})", share_of(rejected.count, counts.plans));
-        }
+        text += fmt::format("\n  {}: {} ({})", rejected.reason, rejected.count, share_of(rejected.count, counts.examined));
         if (!rejected.nearest.empty()) {
             const bool bytes = rejected.miss > 0.0 &&
                                rejected.reason.starts_with(name(Reason::out_of_memory));  // other reasons have other units
             memory = memory || bytes;
             const std::string by = bytes ? fmt::format(" misses by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);
+        } else if (const auto example = broken.find(rejected.reason); example != broken.end()) {
+            text += "; for example " + example->second;
         }
     }
-    if (counts.plans < counts.looked_at) {
-        text += fmt::format("\n{} of {} combinations of values repeat another plan or define no schedule",
-                            counts.looked_at - counts.plans, counts.looked_at);
+    if (counts.infeasible > 0 && counts.not_plans > 0) {
+        text +=
+            fmt::format("\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
+                        counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
-    return text + (memory
-                       ? "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory"
-                       : "\ntry more choices in [space] that meet these rules");
+    if (memory) {
+        return text + "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory";
+    }
+    const std::string phase = later_phase(archive.rejected());
+    return text + (phase.empty()
+                       ? "\ntry more choices in [space] that meet these rules"
+                       : "\ntry other numbers in [[phase]], " + phase + ", or more choices in [space] that meet its rules");
 }
 
 void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw InputError(infeasible_text(scenario, archive)); }

@@ -115,6 +115,18 @@ class Counts(unittest.TestCase):
             self.assertEqual(network["totals"]["saved_numbers"], s * h * (3 + 1 + 1))
             self.assertEqual(len(network["layers"]["FusedAttention"]["operators"]), 2)
 
+    def test_repeated_keys(self):
+        s, h = 24, 32
+        for how in ("function", "method", "sizes"):
+            network = capture("GroupedQueries", ["--input", f"float32[2, {s}, {h}]", "--tokens", f"{s}"], how=how)
+            self.assertEqual(network["totals"]["forward_flops"], 2 * s * h * (h + h // 2 + h // 2) + 4 * s * s * h, how)
+            attention, = operators(network, "attention")
+            self.assertEqual((attention["heads"], attention["queries"], attention["keys"]), (4, s, s), how)
+            self.check_kept(network, networks.GroupedQueries(how), torch.zeros(2, s, h))
+            self.assertEqual(network["not_understood"] + network["without_meta_kernel"], [], how)
+        with self.assertRaisesRegex(capture_network.CannotCapture, "depends on values.*repeat_interleave with a number"):
+            capture("GroupedQueries", ["--input", f"float32[2, {s}, {h}]", "--tokens", f"{s}"], how="tensor")
+
     def test_resnet(self):
         network = capture("ResNet", "float32[2, 3, 64, 64]")
         model = networks.ResNet()

@@ -211,6 +211,37 @@ class Adapted(nn.Module):
         return self.base(x) + self.up(self.down(x))
 
 
+class GroupedQueries(nn.Module):
+    """Keys and values of a few heads, repeated for all queries."""
+
+    def __init__(self, how, hidden=32, heads=4, key_heads=2):
+        super().__init__()
+        self.how, self.heads, self.key_heads = how, heads, key_heads
+        self.size = hidden // heads
+        self.queries = nn.Linear(hidden, hidden)
+        self.keys = nn.Linear(hidden, key_heads * self.size)
+        self.values = nn.Linear(hidden, key_heads * self.size)
+
+    def repeated(self, x):
+        times = self.heads // self.key_heads
+        if self.how == "method":
+            return x.repeat_interleave(times, dim=-3)
+        if self.how == "sizes":
+            return torch.repeat_interleave(x, torch.tensor([times] * self.key_heads), dim=1, output_size=self.heads)
+        if self.how == "tensor":
+            return torch.repeat_interleave(x, torch.tensor([times] * self.key_heads), dim=1)
+        return torch.repeat_interleave(input=x, repeats=times, dim=1)
+
+    def forward(self, x):
+        def by_head(y):
+            return y.unflatten(2, (-1, self.size)).transpose(1, 2)
+
+        keys = self.repeated(by_head(self.keys(x)))
+        values = self.repeated(by_head(self.values(x)))
+        scores = (by_head(self.queries(x)) @ keys.transpose(2, 3) / self.size**0.5).softmax(3)
+        return (scores @ values).transpose(1, 2).flatten(2)
+
+
 class ReadsValues(nn.Module):
     def __init__(self, how):
         super().__init__()

@@ -36,7 +36,7 @@ class BadScenario(CliTest):
             ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" has the wrong unit \(needs a duration, but GB measures bytes\); write for example ".*"'),
             ('restart = "5 min"', 'restart = "5 fortnights"', r'restart = "5 fortnights" has the unknown unit "fortnights" .*; use one of .*min.*'),
             ("headroom = 0.05", "headroom = 1.5", r"headroom = 1\.5 is not in \[0, 1\) \(the share of memory that must stay free\); .*"),
-            ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide block \"attention\" of layer \"dense\": 16 heads, 16 key/value heads \(each GPU computes whole heads and groups\); try 2 or 4"),
+            ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 does not divide 16 heads of block \"attention\" in layer \"dense\" \(each GPU computes whole heads and groups\); try 2 or 4"),
             ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators in the catalog\); did you mean "a100-sxm-40gb"\? .*accelerator_override.*'),
             ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 exceeds the cluster \(\[cluster\] has 64 GPUs\); write 64 or less"),
             ('restart = "5 min"', 'restart = "1e300 s"', r'restart = "1e300 s" is not plausible \(needs a duration in the range of real machines and runs\); write for example ".*"'),
@@ -57,11 +57,24 @@ class BadScenario(CliTest):
         self.write(text)
         for arguments, ranks in ((("search", "study.toml"), 0), (("validate", "study.toml"), 0), (("search", "study.toml"), 2)):
             errors = self.refusal(*arguments, ranks=ranks)
-            self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 plans of \[space\] is feasible:\n"
-                                     r"  global batch not divisible by dp\*microbatch: 144 \(100\.0 %\)\n"
+            self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 combinations of values in \[space\] is a feasible plan:\n"
+                                     r"  global batch not divisible by dp\*microbatch: 144 \(100\.0 %\); for example dp\*microbatch = 48 .*\(gpus=48 .*\)\n"
                                      r"try more choices in \[space\]")
             self.assertEqual(errors.count("prismopt:"), 1)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])  # no journal is left behind
+
+    def test_a_phase_that_no_plan_suits(self):
+        """48 = 3 * 16 GPUs and a batch of 64: some stages or tensor ranks must come in threes."""
+        phase = '[[phase]]\ntokens = 1e9\nsequence_length = 1024\nglobal_batch = 64\ngpus = 48\n\n[cluster]'
+        for command in (("validate", "study.toml"), ("search", "study.toml", "--dry-run")):
+            self.write(self.changed("[cluster]", phase))
+            errors = self.refusal(*command)
+            self.assertRegex(errors, r"\n  global batch not divisible by dp\*microbatch in phase 2: 648 \(100\.0 %\); for example "
+                                     r"dp\*microbatch = 48 must divide global_batch = 64 of the phase on 48 GPUs \(gpus=16 ")
+            self.assertRegex(errors, r"\[\[phase\]\], phase 2")
+        self.write(self.changed("[cluster]", phase).replace("pp = [1, 2, 4]", "pp = [1, 2, 3]").replace("gpus = [16, 32, 64]", "gpus = [48]")
+                   .replace("global_batch = 64  ", "global_batch = 96  "))
+        self.output("validate", "study.toml")
 
     def test_everything_out_of_memory(self):
         text = pathlib.Path(support.SMALL).read_text()

@@ -38,6 +38,24 @@ class Calibrate(CliTest):
         for text in said:
             self.assertIn(text, error)
 
+    def test_json_has_what_is_written(self):
+        self.write(operations(), "ops.csv")
+        self.write(OUTAGES, "outages.csv")
+        found = json.loads(self.output("calibrate", "ops.csv", "outages.csv", "--nodes", 40, "--days", 110, "--json"))
+        self.assertEqual((found["source"], found["operations"]), ("ops.csv", 120 * 2 * 2 * 8))
+        residual = {c["name"]: c for c in found["components"]}["residual"]
+        self.assertLess(residual["low"], 0.05)
+        self.assertGreater(residual["high"], 0.05)
+        operation = found["distributions"]["operation"]
+        self.assertAlmostEqual(operation["cv"], 0.05, delta=0.0024)  # of 3,840 draws: 4 standard errors, 0.05 / sqrt(2 n)
+        self.assertEqual(len(operation["quantiles"]), 199)
+        self.assertAlmostEqual(operation["quantiles"][189], 1 + 1.645 * 0.05, delta=0.01)  # p95
+        # A step is the longest of four workers with 4 forwards of 1 ms and 4 backwards of 2 ms, whose sum has a cv of 1.9 %.
+        self.assertAlmostEqual(found["step_quantiles_s"][99], 0.012 * (1 + 1.03 * 0.0186), delta=0.0001)
+        self.assertEqual(sum(cause["count"] for cause in found["failures"]["causes"]), 60)
+        without = json.loads(self.output("calibrate", "outages.csv", "--nodes", 40, "--json"))
+        self.assertNotIn("step_quantiles_s", without)
+
     def test_from_traces_to_a_report(self):
         (self.folder / "ops.csv.gz").write_bytes(gzip.compress(operations().encode()))
         self.write(OUTAGES, "outages.csv")

@@ -114,7 +114,7 @@ class Init(CliTest):
             self.assertIn("next: prismopt validate", self.output("init", "--workload", workload, "--accelerator", accelerator, "--gpus", gpus, "--out", name))
             toml = tomllib.loads((self.folder / name).read_text())
             self.assertEqual((toml["workload"]["model"], toml["cluster"]["gpus"], toml["cluster"]["accelerator"]), (workload, gpus, accelerator))
-            self.assertRegex(self.output("validate", name), r"(?m)^Space: .* plans, [1-9]\d* feasible")
+            self.assertRegex(self.output("validate", name), r"(?m)^Space: .*: [1-9]\d* feasible plans")
 
     def test_what_is_next_can_be_pasted(self):
         text = self.output("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "my study.toml")
@@ -123,7 +123,7 @@ class Init(CliTest):
 
     def test_long_sequences_are_shared(self):
         self.output("init", "--workload", "llama3-70b", "--gpus", 1024, "--sequence-length", 1000000, "--out", "long.toml")
-        self.assertRegex(self.output("validate", "long.toml"), r"(?m)^Space: .* plans, [1-9]\d* feasible")
+        self.assertRegex(self.output("validate", "long.toml"), r"(?m)^Space: .*: [1-9]\d* feasible plans")
 
     def test_the_starter_of_the_quick_tour_is_searched_to_its_end(self):
         self.output("init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024, "--out", "my.toml")

@@ -42,6 +42,7 @@ class Placement(CliTest):
         self.assertEqual(len(set(taken)), 4)
         self.assertFalse({1, 4} & set(taken))  # fast ones are enough
         self.assertLess(p["seats"]["seated_step_p99_s"], p["seats"]["given_step_p99_s"])
+        self.assertGreaterEqual(p["seats"]["worst_step_p99_s"], p["seats"]["seated_step_p99_s"])
         self.assertIn(str(seats), self.output("predict", support.SMALL, "--design", DESIGN, "--nodes", nodes, "--seat-nodes", seats))
 
     def test_slow_nodes_stand_idle_beside_good_ones(self):

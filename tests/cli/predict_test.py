@@ -81,7 +81,7 @@ class Predict(CliTest):
 
     def test_infeasible_is_a_value(self):
         for design, reason in (
-            ("gpus=32 tp=32", "tp does not divide the heads: "),
+            ("gpus=32 tp=32", "tp does not divide a block: "),
             ("gpus=48", "global batch not divisible by dp*microbatch: "),
             ("v=2 schedule=1f1b", "schedule not defined: 1f1b has one chunk per stage; set v=1 or use interleaved"),
             ("gpus=64 tp=4 pp=16", "fewer layers than chunks: "),
@@ -131,10 +131,21 @@ schedule = "gpipe"
         self.assertFalse(run["checkpoints_written"])
         self.assertEqual(run["checkpoint_gpu_hours"], 0)
 
+    def test_draws_are_written(self):
+        """Without a factor of whole steps, quantiles of the step are those of the draws."""
+        path = self.folder / "draws.csv"
+        p = json.loads(self.output("predict", support.SMALL, "--design", DESIGN, "--json", "--draws", 1024, "--write-draws", path))
+        header, *rows = path.read_text().splitlines()
+        draws = sorted(map(float, rows))
+        self.assertEqual((header, len(draws)), ("step_s_phase_1", p["draws"]))
+        below = sum(draw <= p["step_time_s"]["p95"] for draw in draws) / len(draws)
+        self.assertAlmostEqual(below, 0.95, delta=0.01)
+        self.assertAlmostEqual(sum(draws) / len(draws) / p["step_time_s"]["mean"], 1.0, places=3)
+
     def test_what_is_read_is_not_overwritten(self):
         toml = self.scenario()
         before = toml.read_text()
-        for option in ("write-orders", "seat-nodes", "timeline"):
+        for option in ("write-orders", "write-draws", "seat-nodes", "timeline"):
             errors = self.refusal("predict", "study.toml", f"--{option}", "./study.toml")
             self.assertIn(f"--{option} ./study.toml is an input of this command and would be overwritten", errors)
         self.assertEqual(toml.read_text(), before)

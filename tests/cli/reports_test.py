@@ -16,15 +16,18 @@ class Reports(CliTest):
     def test_validate_counts_every_tuple(self):
         counts = json.loads(self.output("validate", support.SMALL, "--json"))
         self.assertIs(counts["valid"], True)
-        self.assertEqual(counts["raw_tuples"], 3 * 3 * 3 * 2 * 2 * 3 * 2)  # gpus tp pp v microbatch schedule recompute
-        self.assertEqual(counts["feasible"] + sum(counts["rejected"].values()), counts["raw_tuples"])
+        self.assertEqual(counts["combinations"], 3 * 3 * 3 * 2 * 2 * 3 * 2)  # gpus tp pp v microbatch schedule recompute
+        self.assertEqual(counts["feasible"] + counts["not_plans"] + sum(counts["rejected"].values()), counts["combinations"])
+        self.assertNotIn(0, counts["rejected"].values())
         text = self.output("validate", support.SMALL)
-        self.assertRegex(text, rf"small\.toml: valid\nSpace: {counts['plans']} plans, {counts['feasible']} feasible \(")
+        self.assertRegex(text, rf"small\.toml: valid\nnetwork .*\nSpace: {counts['combinations']} combinations of values: {counts['feasible']} feasible plans \(")
+        network, = counts["networks"]
+        self.assertIn(f"network {network['name']}: {network['parameters']:.4g} parameters; {network['flops_per_token']:.4g} FLOPs per token", text)
+        predicted = json.loads(self.output("predict", support.SMALL, "--design", "gpus=16", "--draws", "256", "--json"))
+        self.assertEqual(predicted["network"], network)
         told = {reason: int(count) for count, reason in re.findall(r"\n +(\d+) +[\d.]+ % +(.*)", text)}
-        no_plans = ("same plan under another name", "schedule not defined")
-        self.assertEqual(told, {reason: count for reason, count in counts["rejected"].items() if count > 0 and reason not in no_plans})
-        self.assertEqual(counts["plans"], counts["feasible"] + sum(told.values()))
-        self.assertRegex(text, rf"\n  {counts['raw_tuples'] - counts['plans']} of {counts['raw_tuples']} combinations of values are not plans of their own")
+        self.assertEqual(told, counts["rejected"])
+        self.assertRegex(text, rf" {counts['not_plans']} duplicate or undefined \(")
 
     def test_validate_estimates_a_large_space(self):
         """By places spread over it; tests of the dry run compare its own estimate with this one."""
@@ -32,13 +35,13 @@ class Reports(CliTest):
         toml = self.scenario(tp="[1, 2, 4, 8, 16]", pp=numbers(24), v=numbers(24), microbatch=numbers(4096))
         raw = 3 * 5 * 24 * 24 * 4096 * 3 * 2
         counts = json.loads(self.output("validate", toml, "--json"))
-        self.assertEqual(counts["raw_tuples"], raw)
-        self.assertLess(counts["looked_at"], 2e6)
-        all_counts = [counts["feasible"], *counts["rejected"].values()]
+        self.assertEqual(counts["combinations"], raw)
+        self.assertLess(counts["examined"], 2e6)
+        all_counts = [counts["feasible"], counts["not_plans"], *counts["rejected"].values()]
         self.assertAlmostEqual(sum(all_counts), raw, delta=0.5 * len(all_counts))  # each is rounded
         text = self.output("validate", toml)
-        self.assertRegex(text, rf"valid\nSpace: {raw} combinations of values, of which \d+ were examined: \d+ plans, \d+ feasible")
-        self.assertRegex(text, r"in the whole space: about [\d.e+]+ plans, about [\d.e+]+ feasible\n")
+        self.assertRegex(text, rf"valid\nnetwork .*\nSpace: {raw} combinations of values, of which \d+ were examined: \d+ feasible plans")
+        self.assertRegex(text, r"in the whole space: about [\d.e+]+ feasible plans\n")
 
     def test_outputs_do_not_overwrite_each_other(self):
         self.output("search", support.SMALL)
@@ -86,14 +89,16 @@ class Reports(CliTest):
         printed = self.output("search", support.SMALL)
         self.assertIn("results: small.h5", printed)
         report = self.output("report", "small.h5", "--csv", "front.csv")
-        self.assertIn(self.output("validate", support.SMALL).split("\n", 1)[1], report)
+        counted = self.output("validate", support.SMALL)
+        self.assertIn(counted[counted.index("Space: "):], report)
         self.assertTrue(printed.startswith(report))
         counts = json.loads(self.output("validate", support.SMALL, "--json"))
         with h5py.File(self.folder / "small.h5") as file:
-            self.assertEqual(file["space"].attrs["raw_tuples"], counts["raw_tuples"])
+            self.assertEqual(file["space"].attrs["raw_tuples"], counts["combinations"])
             self.assertEqual(file["space"].attrs["feasible"], counts["feasible"])
             rejected = dict(zip(file["space/rejected"].asstr()[()], file["space/rejected_count"][()].tolist()))
-            self.assertEqual(rejected, counts["rejected"])
+            self.assertEqual({reason: rejected[reason] for reason in counts["rejected"]}, counts["rejected"])
+            self.assertEqual(sum(rejected.values()), counts["not_plans"] + sum(counts["rejected"].values()))
             points = file["front/evaluation"][()].tolist()
             p99 = file["front/training_time_p99"][()].tolist()
             front = {name: file[f"front/{name}"][()].tolist() for name in ("tp", "pp", "total_gpus")}
@@ -107,7 +112,7 @@ class Reports(CliTest):
         for point in points:
             self.assertRegex(report, rf"(?m)^ *\*?{point} ")
         summary = self.output("inspect", "small.h5")
-        self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['raw_tuples']} combinations of values, {counts['feasible']} feasible plans, .*"
+        self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['combinations']} combinations of values, {counts['feasible']} feasible plans, .*"
                                   rf"Front of {len(points)} points.* Outcome: proved complete")
 
     def test_json_has_what_the_file_has(self):

@@ -1,5 +1,7 @@
 """`search --runnable-by`: plans that one training program can run, and `init --for`, whose fronts it can export."""
 
+import re
+
 import h5py
 
 import support
@@ -23,6 +25,19 @@ class RunnableBy(CliTest):
             self.output("search", "study.toml", "--out", "study.h5", "--force", "--runnable-by", trainer)
             self.assert_exports("study.h5", trainer)
             self.assertIn(f"{trainer} cannot: ", self.output("report", "study.h5"))
+
+    def test_it_only_removes_plans(self):
+        """Of the same combinations; plans equal under another name are counted once either way."""
+        def counts(*options):
+            text = self.output("search", "study.toml", "--dry-run", *options)
+            return [int(count) for count in re.search(r"Space: (\d+) combinations of values: (\d+) feasible plans", text).groups()]
+        self.scenario(**SPACE)
+        combinations, all_plans = counts()
+        for trainer in ("megatron", "bridge", "torchtitan"):
+            asked, runnable = counts("--runnable-by", trainer)
+            self.assertEqual(asked, combinations)
+            self.assertLess(runnable, all_plans)
+            self.assertGreater(runnable, 0)
 
     def test_it_holds_through_resume(self):
         self.scenario(**SPACE)

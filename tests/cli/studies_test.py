@@ -1,7 +1,12 @@
-"""jobs/failure_study and jobs/sensitivity_study, on tiny plans with few draws."""
+"""The studies of jobs/ that are Python scripts, on tiny plans with few draws."""
 
+import gzip
+import importlib.machinery
+import importlib.util
 import json
+import math
 import pathlib
+import random
 import re
 import shlex
 import subprocess
@@ -50,6 +55,14 @@ gaps = "constant"
 restart = "10 min"
 planned = true
 """
+
+
+def module(name):
+    """A study, to call its functions."""
+    loader = importlib.machinery.SourceFileLoader(name, str(JOBS / name))
+    found = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(found)
+    return found
 
 
 def cells(text):
@@ -133,6 +146,143 @@ class Failures(Study):
                      self.scenario(SPACE.replace("tp = [2]", "tp = [1, 2]")))
         batch_of_128 = SPACE.replace("to = 32", "to = 64").replace("tp = [2]", "tp = [2]\nmicrobatch = [4]")
         self.refused("64 GPUs: global batch not divisible", "failure_study", "--draws", 128, self.scenario(batch_of_128))
+
+
+class Schedules(Study):
+    def setUp(self):
+        super().setUp()
+        self.schedules = module("schedule_study")
+        self.runs = self.schedules.Runs(study.Program(support.PROGRAM), self.folder, 256)
+
+    def test_bubbles_are_the_published_ones_within_two_points(self):
+        """Qi et al., arXiv 2401.10241, tables 5 and 8; what their authors calculated from times that we predict."""
+        text, differences = self.schedules.bubble_tables(self.runs)
+        self.assertEqual(len(differences), 51)
+        self.assertLess(max(map(abs, differences)), 2.0, text)
+        self.assertEqual([row[0] for row in cells(text)].count("ZB-2p"), 6)
+
+    def test_of_a_hand_made_timeline(self):
+        def op(stage, kind, start, duration):
+            return {"pid": stage, "cat": kind, "ts": start, "dur": duration}
+
+        # Stage 0 is busy for 5 of 8 from its first op, stage 1 for 6 of 7; the optimizer and the wait before do not count.
+        events = [op(0, "F", 0, 2), op(0, "bubble", 2, 3), op(0, "B+W", 5, 3), op(0, "optimizer", 8, 9),
+                  op(1, "bubble", 0, 2), op(1, "F", 2, 3), op(1, "B", 6, 2), op(1, "W", 8, 1)]
+        self.assertAlmostEqual(self.schedules.bubble_rate(events), 100 * (1 - 6 / 8))
+
+    def test_a_slow_stage_and_the_fastest_schedule(self):
+        scenario = self.schedules.case()
+        steps = {name: self.runs.step(scenario, name) for name in ("1f1b", "zb_h2 +pv")}
+        self.assertEqual([len(draws) for _, draws in steps.values()], [256, 256])
+        self.assertEqual(self.schedules.best(steps), "zb_h2 +pv (100 % of draws)")
+        slow = self.runs.step(self.schedules.case(slow=1.2), "1f1b")[0]["step_time_s"]["p99"]
+        own = steps["1f1b"][0]["step_time_s"]["p99"]
+        self.assertGreater(slow, 1.05 * own)
+        self.assertLess(slow, 1.2 * own)
+        far = self.runs.step(self.schedules.case(latency_us=10000), "1f1b")[0]["step_time_s"]["p99"]
+        self.assertGreater(far, own + 2 * 7 * 0.01)  # through seven links and back
+        text = self.schedules.series_section("Title", "cv", ["5 %"], [steps])
+        self.assertEqual([row[0] for row in cells(text)[2:]], ["1f1b", "zb_h2 +pv", "best"])
+
+
+class Placements(Study):
+    def test_of_a_small_cluster(self):
+        placement = module("placement_study")
+        program = study.Program(support.PROGRAM)
+        scenario = placement.small(program.scenario(JOBS / "scenarios/placement.toml"))
+        cluster = placement.Cluster(program, self.folder, scenario, 128)
+        self.assertEqual((cluster.nodes, cluster.used), (8, 8))
+        factors = placement.with_slow(8, 3, 1.2)
+        self.assertEqual(sorted(factors), [1.0] * 5 + [1.2] * 3)
+        rows = cells(placement.placements(cluster, factors, "pp=4"))[2:]
+        self.assertEqual([row[0] for row in rows[:5]], list(placement.ORDERS))
+        self.assertRegex(rows[5][0], r"optimised \(all \d+ assignments\)")
+        self.assertEqual(min(rows, key=lambda row: row[3])[3], rows[5][3])
+        slow = cluster.predict(factors, "pp=4 node_order=packed")["step_time_s"]["p99"]
+        self.assertEqual(rows[1][3], f"{slow:.3f}")
+
+
+class Buildings(Study):
+    def test_of_a_small_job(self):
+        buildings = module("buildings_study")
+        text = pathlib.Path(support.SMALL).read_text()
+        text = re.sub(r"(?s)\[\[cluster.tier\]\].*?(?=\[variability\])", """[[cluster.tier]]
+name = "node"
+link = "nvlink3"
+group = 8
+[[cluster.tier]]
+name = "building"
+link = "ib-hdr"
+group = 32
+[[cluster.tier]]
+name = "campus"
+link = "ib-hdr"
+latency = "1 ms"
+aggregate = "1 Tb/s"
+""", text)
+        text = re.sub(r"(?s)\[space\].*?(?=\[objectives\])", """[space]
+gpus = [64]
+tp = [2]
+pp = [2, 4]
+microbatch = [1]
+order = ["tp-pp-dp", "tp-dp-pp"]
+crossing = ["dp", "pp", "pp-interleaved"]
+""", text)
+        (self.folder / "small.toml").write_text(text)
+        program = study.Program(support.PROGRAM)
+        found = buildings.Study(program, self.folder, program.scenario(self.folder / "small.toml"), 128)
+        home, home_p99 = found.best(found.written(1))
+        cell = found.cell((2, 512, 40), home)
+        self.assertGreater(cell["best"], home_p99)
+        self.assertGreaterEqual(cell["production"], cell["best"])
+        self.assertGreaterEqual(cell["baseline"], cell["best"])
+        self.assertAlmostEqual(cell["best"], found.p99(found.written(2, 512, 40), cell["design"]))
+        self.assertIn("crosses, recompute", buildings.cell_row(cell, home_p99)[3])
+        self.assertEqual(buildings.with_words("a=1 b=2", "b=3 c=4"), "a=1 b=3 c=4")
+
+
+class Calibrations(Study):
+    def setUp(self):
+        super().setUp()
+        self.calibration, self.program = module("calibration_study"), study.Program(support.PROGRAM)
+
+    def test_halves_of_one_job_agree(self):
+        (self.folder / "copy").mkdir()
+        path = self.folder / "job.csv.gz"
+        path.write_bytes(gzip.compress("".join(self.calibration.SyntheticJob(steps=120, step=0.02).lines).encode()))
+        halves = self.calibration.Halves(self.program, path, self.folder / "copy")
+        self.assertEqual((halves.fitted + halves.warm_up, len(halves.measured)), (60, 60))
+        self.assertLess(abs(halves.error(0.5)), 4 * 1.25 * 0.02 * math.sqrt(2 / 60))  # four standard errors of two medians
+        self.assertGreater(halves.ks_p, 0.001)
+        self.assertEqual([row[4] for row in halves.rows()], ["p50", "p95", "p99"])
+
+    def test_a_run_that_slows_down_has_halves_that_differ(self):
+        draw = random.Random(3)
+        runs = {"steady": [draw.gauss(1, 0.01) for _ in range(100)], "slower": [draw.gauss(1 if i < 50 else 1.1, 0.01) for i in range(100)],
+                "short": [1.0] * 39}
+        path = self.folder / "series.csv"
+        path.write_text("round,system,result_file,step_times_s_space_separated\n" + "".join(
+            f"v1,S,{name},{' '.join(f'{took:.5f}' for took in seconds)}\n" for name, seconds in runs.items()))
+        text = self.calibration.series_section(self.program, self.folder, path)
+        self.assertEqual([(row[0], row[-1]) for row in cells(text)[2:]], [("v1 S steady", "alike"), ("v1 S slower", "halves differ")])
+        self.assertIn("alike (1 runs)", text)
+
+    def test_known_variance_is_found(self):
+        rows = list(self.calibration.known_rows(self.program, self.folder, "step", {"step": 0.05, "steps": 200}))
+        self.assertEqual({row[1] for row, present, _ in rows if present},
+                         {"common_compute", "operation", "residual.p2p", "residual.dp_collective"})
+        self.assertGreaterEqual([right for _, _, right in rows].count(True), 8)  # of 10, whose intervals are of 95 %
+
+    def test_statistics(self):
+        calibration = self.calibration
+        self.assertAlmostEqual(calibration.ks_distance([1, 2, 3, 4], [3, 4, 5, 6]), 0.5)
+        self.assertAlmostEqual(calibration.ks_probability(1.3581 / math.sqrt(1e6), 1e6), 0.05, places=3)  # Kolmogorov's table
+        quantiles = [i / 200 for i in range(1, 200)]  # of the uniform distribution
+        self.assertAlmostEqual(calibration.at_probability(quantiles, 0.9512), 0.9512)
+        self.assertAlmostEqual(calibration.quantile([1, 2, 4], 0.75), 3)
+
+    def test_wrong_input(self):
+        self.refused("has no variability/llm_ops_*.csv.gz; give a folder of measurements", "calibration_study", self.folder)
 
 
 class SensitivityStudy(Study):

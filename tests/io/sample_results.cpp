@@ -27,7 +27,7 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     }
     for (const auto& column : front_numbers()) {
         next += 1.0;
-        column.of(member) = std::isfinite(column.allowed.most) ? next / 100.0 : next;
+        column.of(member) = column.allowed().most < 2.0 ? next / 100.0 : next;
     }
     for (const auto& column : front_quantiles()) {
         for (const double probability : reported_probabilities) {

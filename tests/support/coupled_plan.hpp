@@ -5,7 +5,7 @@
 #include "tests/support/coupled_graph.hpp"
 
 #include "model/plan/layout.hpp"
-#include "model/step/graph/execution_graph.hpp"
+#include "model/step/compile/plan_compiler.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 /// Even pipelines with few, plain laws, made by hand: what a simulation of a dozen lines can also run.
 
+#include "model/distribution/noise_tables.hpp"
 #include "model/step/graph/execution_graph.hpp"
 #include "tests/support/random_graph.hpp"
 

@@ -32,12 +32,6 @@ function estimateText([value, low, high], unit) {
 /// "1 plan", "2 plans".
 const counted = (count, thing) => `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
 
-/// A large count with the suffixes of token counts: "405 B", "15.6 T".
-function shortCount(value) {
-    const [size, suffix] = [[1e12, " T"], [1e9, " B"], [1e6, " M"], [1e3, " k"]].find(([least]) => value >= least) ?? [1, ""];
-    return `${Number((value / size).toPrecision(3))}${suffix}`;
-}
-
 /// A quantity in the unit in which it is easily read.
 function quantityText(value, units, count = 3) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";

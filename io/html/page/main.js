@@ -8,12 +8,6 @@ function startNavigation() {
 }
 
 const names = studies.map((study) => study.name).join(" vs. ");
-const jobs = new Set(studies.map(jobTitle));
-const title = studies.length === 1 ? jobTitle(studies[0])
-    : jobs.size === 1 ? `${[...jobs][0]}: ${studies.map(nameInFile).join(" vs. ")}`
-        : studies.map((study) => `${nameInFile(study)}, ${jobTitle(study)},`).join(" vs. ").replace(/,$/, "");
-document.title = `${title} – prismopt`;
-document.getElementById("title").textContent = title;
 document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
     `${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
 document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;

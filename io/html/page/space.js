@@ -22,9 +22,10 @@ function infeasibleOption() {
 
 function startInfeasible() {
     const sentences = studies.map((study) => {
-        const { raw_tuples: raw, feasible, looked_at: looked, plans } = study.space;
-        const seen = looked === raw ? "" : `${grouped(looked)} of ${grouped(raw)} combinations of values were examined: `;
-        return `${studies.length > 1 ? `${study.name}: ` : ""}${seen}${grouped(plans)} plans, ${grouped(feasible)} of them feasible.`;
+        const { combinations, examined, feasible, infeasible, not_plans: notPlans } = study.space;
+        const seen = examined === combinations ? "" : `, of which ${grouped(examined)} were examined`;
+        const others = notPlans > 0 ? `, ${grouped(notPlans)} that duplicate another plan or have no defined schedule` : "";
+        return `${studies.length > 1 ? `${study.name}: ` : ""}${grouped(combinations)} combinations of values${seen}: ${grouped(feasible)} feasible plans, ${grouped(infeasible)} infeasible${others}.`;
     });
     document.getElementById("infeasible-text").textContent = sentences.join(" ");
     const misses = studies.flatMap((study) => study.space.rejected.filter((one) => one.nearest));

@@ -3,16 +3,6 @@
 /// "A my (my.h5)", without folders.
 const nameInFile = (study) => `${study.name} (${study.file.split("/").at(-1)})`;
 
-/// What is trained, on what.
-function jobTitle(study) {
-    const { job } = study;
-    if (!job.model) return study.name;
-    const gpus = study.front.map((point) => point.gpus);
-    const [least, most] = [Math.min(...gpus), Math.max(...gpus)];
-    const count = gpus.length === 0 ? "" : least === most ? grouped(least) : `${grouped(least)} to ${grouped(most)}`;
-    return `${job.model}, ${shortCount(job.tokens)} tokens on ${count} ${job.accelerator}${most === 1 ? "" : " GPUs"}`;
-}
-
 function fact(title, figure, ...lines) {
     return element("div", { class: "card fact" }, element("h3", {}, title), element("div", { class: "figure" }, figure),
         ...lines.filter(Boolean).map((line) => (typeof line === "string" ? element("div", {}, line) : line)));
@@ -52,7 +42,7 @@ function riskFact(point) {
 function errorTexts(point) {
     const [value, low, high] = point.estimates.training_time_p99;
     const unit = unitFor("s", value);
-    const { model_low: modelLow, model_high: modelHigh, model_fitted: fitted } = point.numbers;
+    const { model_low: modelLow, model_high: modelHigh } = point.numbers;
     const between = (a, b, count) => `${digits(a / unit.size, count)} to ${digits(b / unit.size, count)} ${unit.name}`;
     const places = high > low ? Math.min(6, Math.max(3, 1 + Math.ceil(Math.log10(Math.abs(value) / (high - low))))) : 4;
     return {
@@ -60,7 +50,7 @@ function errorTexts(point) {
         samplingOf: "95 % confidence interval, assuming the model is exact",
         model: modelLow === null ? null : between(value * modelLow, value * modelHigh, 3), // null: a file of an older version
         unknownModel: "model error: not in this file and not included; it is usually 15 to 30 %",
-        modelOf: fitted ? "95 % prediction interval from the fit to measured runs" : "95 % prediction interval, widened: no measured run of this hardware as described",
+        modelOf: point.model_error_source,
     };
 }
 
@@ -140,7 +130,7 @@ function namedTable(study) {
 
 function studySummary(study) {
     const made = element("div", { class: "answer" });
-    if (studies.length > 1) made.append(element("h3", {}, `${nameInFile(study)}: ${jobTitle(study)}`));
+    if (studies.length > 1) made.append(element("h3", {}, `${nameInFile(study)}: ${study.title}`));
     const first = best(study);
     if (first === null) {
         made.append(element("p", {}, "The front is empty: no plan was evaluated to the end."));

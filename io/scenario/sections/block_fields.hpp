@@ -5,6 +5,7 @@
 #include "io/toml/fields.hpp"
 #include "model/network/blocks.hpp"
 
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -12,7 +13,10 @@ namespace prismopt {
 /// Shapes of an element of `blocks`: one per kind.
 std::vector<ValueShape> block_shapes();
 
-/// Throws InputError with the block and the key.
-BlockDescription read_block(const Value& value, double hidden);
+/// Names of the kinds of blocks that are branches of the residual stream.
+std::vector<std::string> branching_blocks();
+
+/// Reads a block of a layer; throws InputError with the block and the key.
+BlockDescription read_block(const Value& value, double hidden, const std::string& layer);
 
 }  // namespace prismopt

@@ -368,7 +368,9 @@ KeyInfo layout_key()
 {
     return {"layout",
             "for split = \"given\": the layers of each chunk in the notation of Megatron Core's --pipeline-model-parallel-layout "
-            "(E embedding, t layer, L loss head, | next chunk, *N repeats); one string per number pp*v of chunks",
+            "(E embedding, t layer, m multi-token prediction module, L loss head, | next chunk, *N repeats); one string per "
+            "number pp*v "
+            "of chunks",
             std::string(layout_example),
             {{.kind = ValueShape::Kind::text, .list = true}},
             Need::optional,
@@ -454,7 +456,7 @@ std::string joined(const std::set<std::size_t>& counts) { return fmt::format("{}
 /// One of the layouts, which must fit the network and some plan of the space.
 std::vector<Chunk> read_layout(const Value& value, const SpaceSettings& space, const Workload& workload)
 {
-    const auto parsed = parse_layout(value.text("Et*4|t*5|t*5|t*4L"));
+    const auto parsed = parse_layout(value.text("Et*4|t*5|t*5|t*4L"), workload.predictions);
     if (const auto* wrong = std::get_if<std::string>(&parsed)) {
         value.fail({"is not a layout", *wrong, fmt::format("write for example layout = {}", layout_example)});
     }

@@ -106,7 +106,7 @@ const Fields<LayerKeys>& layer_fields()
                     [](const Value& value, LayerKeys& keys, Keys) {
                         const int hidden = keys.layer.hidden > 0 ? keys.layer.hidden : keys.network_hidden;
                         for (const Value& block : value.list(R"([{ block = "mlp", inner = 14336 }])")) {
-                            keys.layer.blocks.push_back(read_block(block, hidden));
+                            keys.layer.blocks.push_back(read_block(block, hidden, keys.layer.name));
                         }
                     })
             .flag("parallel", own(&LayerDescription::parallel), "whether its blocks run in parallel on the same input")
@@ -177,10 +177,24 @@ void add_run(int kind, int count, std::vector<LayerRun>& runs)
     }
 }
 
+/// The code points of a UTF-8 text, each as a text.
+std::vector<std::string> characters(const std::string& text)
+{
+    const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; };
+    std::vector<std::string> result;
+    for (const char byte : text) {
+        if (result.empty() || !continues(byte)) {
+            result.emplace_back();
+        }
+        result.back() += byte;
+    }
+    return result;
+}
+
 void add_pattern(const Value& value, const std::string& pattern, const Workload& w, std::vector<LayerRun>& runs)
 {
-    for (const char letter : pattern) {
-        add_run(kind_of(value, std::string(1, letter), w), 1, runs);
+    for (const std::string& name : characters(pattern)) {
+        add_run(kind_of(value, name, w), 1, runs);
     }
 }
 
@@ -214,15 +228,17 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
         return;
     }
     const auto alone = [](const BlockDescription& block) {
-        return std::holds_alternative<LinearBlock>(block) || std::holds_alternative<ModulationBlock>(block) ||
-               std::holds_alternative<ResidualConvolutionBlock>(block) || std::holds_alternative<ConvolutionBlock>(block) ||
-               std::holds_alternative<TablesBlock>(block) || std::holds_alternative<InteractionBlock>(block);
+        return std::visit([]<class Kind>(const Kind&) { return !branches<Kind>(); }, block);
     };
-    if (norms != NormPlace::pre || std::any_of(layer.blocks.begin(), layer.blocks.end(), alone)) {
+    if (norms != NormPlace::pre) {
+        table.find("parallel")
+            ->fail({fmt::format("cannot be combined with norms = \"{}\"", name(norms)),
+                    "parallel blocks share the norm of their input", "remove one of the two"});
+    }
+    if (std::any_of(layer.blocks.begin(), layer.blocks.end(), alone)) {
         table.find("parallel")
             ->fail({"needs blocks with a norm and a residual connection",
-                    "parallel blocks share these; possible with attention, mlp, experts, mamba2 and gated_delta, and norms = "
-                    "\"pre\"",
+                    fmt::format("parallel blocks share these; possible with {}", listed(branching_blocks())),
                     "remove parallel, or the other blocks"});
     }
 }
@@ -236,6 +252,7 @@ void read_layers(const Value& value, NetworkReading& reading)
         keys.network_hidden = w.hidden;
         keys.layer.name = name;
         Table own = table.find(name)->table(layer_fields().example());
+        own.call(fmt::format("layer \"{}\"", name));
         layer_fields().read_whole(own, Keys::all, keys);
         refuse_parallel(own, keys.layer, w.norms);
         const auto known =
@@ -320,7 +337,8 @@ const Fields<OptimizerSettings>& optimizer_fields()
             .choice("kind", &OptimizerSettings::kind, "muon",
                     "adamw; sgd with momentum; or muon, with adamw for embedding and head")
             .choice("states", &OptimizerSettings::states, "bf16", "number type of the optimizer states (moments, momentum)")
-            .choice("master", &OptimizerSettings::master, "fp32", "number type of the master weights")
+            .choice("master", &OptimizerSettings::master, "fp32",
+                    "number type of the master weights (none with 32-bit parameters)")
             .choice("gradients", &OptimizerSettings::gradients, "bf16", "number type in which gradients are accumulated")
             .custom(
                 {"reduction",
@@ -351,7 +369,8 @@ const Fields<NetworkReading>& reading_fields()
                     "where blocks normalise: their input (pre), their output (post), or both (sandwich)")
             .flag("tied_embedding", of(&Workload::tied_embedding), "whether input and output embedding share their weights")
             .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved (GPT-3 era runs)")
-            .choice("precision", of(&Workload::precision), "bf16", "precision of the products of linear layers")
+            .choice("precision", of(&Workload::precision), "bf16",
+                    "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, else 16")
             .custom({"layer", "kinds of layers, by name",
                      R"({ dense = { blocks = [{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }] } })",
                      section(layer_table, false, true)},
@@ -482,6 +501,43 @@ void refuse_unused_layers(Table& table, const Workload& w)
     }
 }
 
+/// 32-bit parameters are updated in place.
+void refuse_idle_master(Table& table, const Workload& w)
+{
+    const auto optimizer = table.find("optimizer");
+    if (!optimizer || (w.precision != Precision::fp32 && w.precision != Precision::tf32)) {
+        return;
+    }
+    if (const auto master = optimizer->table("{}").find("master")) {
+        master->fail({"has no effect",
+                      fmt::format("with precision = \"{}\" the parameters have 32 bits and no master copy", name(w.precision)),
+                      "remove master"});
+    }
+}
+
+/// Keys of training where nothing is trained.
+void refuse_without_training(Table& table, const Workload& w)
+{
+    if (w.task == WorkloadTask::inference) {
+        for (const char* key : {"optimizer", "predictions"}) {
+            if (const auto value = table.find(key)) {
+                value->fail({"has no effect", "task = \"inference\" runs forward passes of the network only",
+                             fmt::format("remove {}, or write task = \"training\"", key)});
+            }
+        }
+        return;
+    }
+    const bool layers_frozen =
+        std::all_of(w.sequence.begin(), w.sequence.end(), [&w](const LayerRun& run) { return w.kinds[run.kind].frozen; });
+    const bool ends_frozen = w.frozen_ends || w.vocabulary == 0;
+    if (layers_frozen && ends_frozen && w.adapter_rank == 0) {
+        const Complaint nothing{"leaves nothing to train", "all layers, embedding and head are frozen, and there are no adapters",
+                                "give adapter_rank, keep a layer unfrozen, or write task = \"inference\""};
+        const auto ends = table.find("frozen_ends");
+        ends ? ends->fail(nothing) : table.fail(nothing);
+    }
+}
+
 Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
@@ -492,6 +548,8 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
     }
     read_prediction(table, w);
     refuse_unused_layers(table, w);
+    refuse_without_training(table, w);
+    refuse_idle_master(table, w);
     if (w.vocabulary == 0) {
         for (const char* key : {"predictions", "positions", "tied_embedding", "frozen_ends"}) {
             if (const auto value = table.find(key); value && (!w.captured)) {
@@ -531,7 +589,7 @@ const Fields<NetworkReading>& captured_fields()
         Fields<NetworkReading>("a captured network", "a network from its PyTorch code")
             .custom({"captured",
                      "file written by jobs/capture_network.py, as a path relative to the scenario; replaces the description of "
-                     "the network (docs/captured-networks.md); only name and precision may be given as well",
+                     "the network (docs/captured-networks.md); only name, precision and optimizer may be given as well",
                      "\"gpt.json\"",
                      {{.kind = ValueShape::Kind::text}}},
                     read_captured);
@@ -545,7 +603,9 @@ const Fields<NetworkReading>& captured_workload_fields()
         Fields<NetworkReading>("[workload]", "a captured network")
             .include(captured_fields())
             .text("name", of(&Workload::name), "my-model", "name of the network in reports")
-            .choice("precision", of(&Workload::precision), "bf16", "precision of the products of linear layers");
+            .choice("precision", of(&Workload::precision), "bf16",
+                    "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, else 16")
+            .nested("optimizer", of(&Workload::optimizer), optimizer_fields);
     return fields;
 }
 
@@ -594,6 +654,7 @@ Workload read_workload(Table table)
     NetworkReading reading;
     if (table.find("captured")) {
         captured_workload_fields().read_whole(table, Keys::all, reading);
+        refuse_idle_master(table, reading.workload);
         return reading.workload;
     }
     scenario_network_fields().read_whole(table, Keys::all, reading);

@@ -57,7 +57,7 @@ void Tables::weight_gradient(const Extent& e, Calls& calls) const
 Parameters Tables::parameters(const Extent& e) const
 {
     const double own = rows * columns / (e.shape.ep * e.shape.etp);
-    return {.all = own, .rows = own};
+    return {.all = own, .rows = own, .row_bytes = number_bytes * own};
 }
 
 Kept Tables::kept(const Extent& e) const { return {.bytes = e.own() * lookups * index_bytes}; }

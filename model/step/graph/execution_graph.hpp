@@ -2,25 +2,18 @@
 
 /// Graph of one replica's training step, as run by the sampler: ops with distributions of their durations.
 
-#include "model/distribution/chain_law.hpp"
-#include "model/distribution/noise_tables.hpp"
+#include "model/distribution/quantile_table.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/network/layer_cost.hpp"
-#include "model/network/workload.hpp"
-#include "model/plan/layout.hpp"
-#include "model/plan/phase.hpp"
 #include "model/plan/placement.hpp"
 #include "model/plan/plan.hpp"
-#include "model/schedule/given_orders.hpp"
 #include "model/schedule/program.hpp"
 #include "model/step/graph/coupled_law.hpp"
 #include "model/step/graph/exchange.hpp"
-#include "model/step/graph/memory.hpp"
 #include "model/step/graph/op_law.hpp"
 
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <variant>
 #include <vector>
 
 namespace prismopt {
@@ -54,54 +47,6 @@ struct ExecutionGraph {
     bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
     /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.
     double mean_factor(int replica, int stage) const;
-};
-
-/// A compiled plan: its graph, the layers of each chunk, and its memory.
-struct CompiledPlan {
-    ExecutionGraph graph;
-    std::vector<Chunk> chunks;      // in network order
-    std::vector<MemoryUse> stages;  // [stage]
-    MemoryUse memory;               // of the stage with the largest use
-    double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
-};
-
-/// Everything that plans are compiled against, fixed for a study and a phase.
-struct Setting {
-    const Workload& workload;
-    const Phase& phase;
-    const Cluster& cluster;
-    const NoiseTables& noise;
-    double memory_headroom = 0.0;                        // share of the accelerator's memory that must stay free
-    std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
-};
-
-/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time.
-enum class CompileFor { noise_free_step, sampling };
-
-/// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
-/// thread.
-class PlanCompiler {
-public:
-    /// The members that `setting` refers to must outlive the compiler.
-    explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), network_(network_of(setting.workload)),
-          chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
-    {
-    }
-
-    /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a tensor-parallel degree
-    /// without tables.
-    std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
-
-    const Setting& setting() const { return setting_; }
-
-private:
-    const LayerCosts& costs(const ParallelPlan& plan);
-
-    Setting setting_;
-    Network network_;
-    std::map<LayerShape, LayerCosts> costs_;
-    ChainLaws chains_;
 };
 
 }  // namespace prismopt

@@ -2,6 +2,7 @@
 
 /// Task orders searched for a plan's times and a memory limit, instead of following a rule. docs/methods/step-graph.md.
 
+#include "model/schedule/given_orders.hpp"
 #include "model/step/graph/execution_graph.hpp"
 
 #include <variant>

@@ -13,6 +13,7 @@
 /// plainly.
 
 #include "model/base/random.hpp"
+#include "model/distribution/noise_tables.hpp"
 #include "model/step/graph/execution_graph.hpp"
 
 #include <cstdint>

@@ -58,6 +58,32 @@ TEST(StarterScenario, SaysHowManyTokensAStepHas)
                 HasSubstr("global_batch = 3125   # sequences per optimizer step: 12.8 million tokens\n"));
 }
 
+/// Batches of samples or images, on axes that such networks have.
+TEST(StarterScenario, FitsTheNetwork)
+{
+    const std::string tables = starter_scenario(choice("dlrm-a", "h100-sxm", 128));
+    EXPECT_THAT(tables,
+                HasSubstr("sequence_length = 1   # tokens per sample\nglobal_batch = 65536   # samples per optimizer step\n"));
+    const SpaceSettings space = parse_scenario(tables, "x.toml").space;
+    EXPECT_THAT(space.ep, ElementsAre(32, 64, 128));
+    EXPECT_EQ(space.ep, space.gpus);
+    EXPECT_THAT(space.microbatch, ElementsAre(256, 512, 1024, 2048));
+    const std::string images = starter_scenario(choice("sdxl-unet", "h100-sxm", 64));
+    EXPECT_THAT(images,
+                HasSubstr("sequence_length = 16384   # tokens per image\nglobal_batch = 2048   # images per optimizer step"));
+    EXPECT_THAT(images, HasSubstr("microbatch = [1, 2, 4]               # images per microbatch\n"));
+    for (const char* axis : {"\nschedule", "\nv = ", "\nsplit", "\norder"}) {
+        EXPECT_THAT(images, Not(HasSubstr(axis)));
+        EXPECT_THAT(tables, Not(HasSubstr(axis)));
+    }
+    EXPECT_THAT(parse_scenario(images, "x.toml").space.pp, ElementsAre(1));
+    EXPECT_THAT(starter_scenario(choice("bert-large", "h100-sxm", 64)), HasSubstr("sequence_length = 512\n"));
+    StarterChoice longer = choice("dit-xl-2", "h100-sxm", 64);
+    longer.sequence = 1024;
+    EXPECT_THAT(starter_scenario(longer),
+                HasSubstr("sequence_length = 1024   # tokens per image\nglobal_batch = 256   # images"));
+}
+
 TEST(StarterScenario, HasCommandsThatAShellTakes)
 {
     StarterChoice made = choice("llama3-8b", "h100-sxm", 8);

@@ -228,6 +228,71 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
     }
 }
 
+/// What it cannot run is named, with its block and layer.
+TEST(Megatron, NamesWhatOfTheNetworkItLacks)
+{
+    const auto why = [](const auto& change) {
+        Launch launch = laid_out(llama());
+        change(launch.workload);
+        return refusal(megatron_arguments(launch));
+    };
+    const auto with_block = [&why](std::size_t place, const BlockDescription& block) {
+        return why([&](Workload& w) { w.kinds.front().blocks[place] = block; });
+    };
+    EXPECT_EQ(why([](Workload&) {}), "");
+    EXPECT_THAT(with_block(0, Mamba2Block{.heads = 128, .head = 64}),
+                HasSubstr("block \"mamba2\" in layer \"dense\" cannot be exported"));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .window = 512}), HasSubstr("a window of block \"attention\""));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .context = 77}), HasSubstr("cross attention of block"));
+    EXPECT_THAT(with_block(0, AttentionBlock{.heads = 128, .causal = false}), HasSubstr("without a causal mask"));
+    EXPECT_THAT(with_block(1, MlpBlock{4096, Activation::geglu}), HasSubstr("activation geglu of block \"mlp\""));
+    EXPECT_THAT(with_block(1, ExpertsBlock{.count = 8, .active = 2, .inner = 512, .latent = 64}), HasSubstr("latent experts"));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().blocks.pop_back(); }),
+                HasSubstr("layer \"dense\", which is not attention followed"));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().frozen = true; }), HasSubstr("frozen layers such as \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.kinds.front().parallel = true; }), HasSubstr("parallel blocks of layer \"dense\""));
+    EXPECT_THAT(why([](Workload& w) { w.norms = NormPlace::sandwich; }), HasSubstr("norms = \"sandwich\" cannot"));
+    EXPECT_THAT(why([](Workload& w) { w.task = WorkloadTask::inference; }), HasSubstr("task = \"inference\" cannot"));
+    EXPECT_THAT(why([](Workload& w) { w.optimizer.kind = Optimizer::muon; }), HasSubstr("only AdamW"));
+    EXPECT_THAT(why([](Workload& w) {
+                    LayerDescription wider = w.kinds.front();
+                    wider.name = "wide";
+                    wider.blocks[1] = MlpBlock{4096, Activation::swiglu};
+                    w.kinds.push_back(wider);
+                }),
+                HasSubstr("block \"mlp\" in layer \"wide\" that differs from that of layer \"dense\" cannot"));
+}
+
+TEST(Megatron, ListsTheLayersWithExperts)
+{
+    Launch launch = llama();
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    change_decoder(launch.workload,
+                   [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 2048, .every = 2}; });
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*1)*63\""));
+    launch.workload.sequence = {{0, 1}, {1, 5}, {0, 120}};
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*5+[0]*120)\""));
+}
+
+/// Modules are layers of the kind of the last, and in layouts stand before the loss.
+TEST(Megatron, ExportsPredictionModules)
+{
+    Launch launch = llama();
+    launch.workload.prediction = {{0, 1}};
+    launch.workload.predictions = 1;
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--mtp-num-layers 1"));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=1\n"));
+    launch.plan = {.tp = 8, .pp = 4, .dp = 512};
+    launch.plan.split = LayerSplit::given;
+    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*30|t*33|t*32|t*31mL", 1))};
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                Contains("--pipeline-model-parallel-layout \"Et*30|t*33|t*32|t*31mL\""));
+    launch.workload.prediction = {{0, 2}};
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("a prediction module that is not one layer"));
+    launch.workload.predictions = 0;
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=null\n"));
+}
+
 TEST(Megatron, ShardsFurtherByItsFsdp)
 {
     Launch launch = llama();

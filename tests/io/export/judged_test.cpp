@@ -304,6 +304,9 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
     launches.back().workload = catalog_workload("gpt3-175b");
     launches.push_back(dense());
     launches.back().workload = catalog_workload("nemotron3-8b");
+    launches.push_back(dense());
+    launches.back().workload.prediction = {{0, 1}};
+    launches.back().workload.predictions = 1;
     for (const std::string target : {"megatron", "bridge", "torchtitan", "torchtitan-recipe"}) {
         const auto found = std::find_if(export_targets().begin(), export_targets().end(),
                                         [&](const ExportTarget& t) { return target == t.name; });

@@ -40,13 +40,30 @@ TEST(ReportPage, HoldsTheStudy)
     EXPECT_TRUE(study["front"][0]["estimates"]["cost"][2].is_null());  // an infinite limit
     EXPECT_EQ(study["trust"]["seed"], "18446744073709551615");
     EXPECT_EQ(study["trust"]["draws"], 2176);
-    EXPECT_EQ(study["space"]["looked_at"], 32);
+    EXPECT_EQ(study["space"]["examined"], 32);
     EXPECT_TRUE(data["check_model"]["sources"][0]["rank_correlation"].is_null());
     EXPECT_EQ(data["program"], "prismopt 1.2.3");
     EXPECT_THAT(page, HasSubstr("Licensed to the Apache Software Foundation"));
-    for (const char* mark : {"@style@", "@licences@", "@data@", "@library@", "@program@"}) {
+    for (const char* mark : {"@title@", "@heading@", "@answer@", "@style@", "@licences@", "@data@", "@library@", "@program@"}) {
         EXPECT_THAT(page, Not(HasSubstr(mark)));
     }
+}
+
+TEST(ReportPage, SaysWithoutScriptsWhatItIsOfAndTheAnswer)
+{
+    Results results = sample_results();
+    results.study.scenario_name = "a <b> & c";
+    const std::string page = report_page({reported(results)}, check(), "prismopt 1.2.3");
+    const std::string before_scripts = page.substr(0, page.find("<script"));
+    EXPECT_THAT(before_scripts, HasSubstr("<title>a &lt;b> &amp; c – prismopt</title>"));
+    EXPECT_THAT(before_scripts, HasSubstr("<h1 id=\"title\">a &lt;b> &amp; c</h1>"));
+    EXPECT_THAT(before_scripts, HasSubstr("<noscript>\n<pre>Best training time p99: point 30 on 16384 GPUs\n"));
+    const std::string both = report_page({reported(results), reported(sample_results())}, check(), "prismopt 1.2.3");
+    EXPECT_THAT(both,
+                HasSubstr("<title>sample (sample.h5), a &lt;b> &amp; c, vs. sample (sample.h5), sample – prismopt</title>"));
+    results.study.scenario_name = "sample";
+    EXPECT_THAT(report_page({reported(results), reported(sample_results())}, check(), "prismopt 1.2.3"),
+                HasSubstr("<h1 id=\"title\">sample: sample (sample.h5) vs. sample (sample.h5)</h1>"));
 }
 
 TEST(ReportPage, SaysWhatQuantilesAreOf)
@@ -58,7 +75,7 @@ TEST(ReportPage, SaysWhatQuantilesAreOf)
     EXPECT_EQ(studies[0]["quantiles_of"], "fleet");
     EXPECT_EQ(studies[0]["population"], "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)");
     EXPECT_EQ(studies[1]["quantiles_of"], "this cluster");
-    EXPECT_EQ(studies[1]["population"], "this cluster (its slow nodes are known)");
+    EXPECT_EQ(studies[1]["population"], "this cluster (the speed of each node is given)");
 }
 
 TEST(ReportPage, SaysThatAFrontIsProvisional)

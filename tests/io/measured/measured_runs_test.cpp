@@ -67,6 +67,20 @@ TEST_F(MeasuredRunsOf, SeriesOfStepsCountByTheirMedian)
     EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoder"));
 }
 
+/// Tests of hybrids, of encoders with decoders and of mixtures each lack some size.
+TEST_F(MeasuredRunsOf, FurtherFunctionalTestsSayWhatIsMissing)
+{
+    const std::string rest = ",,1024,16,,,1024,H100,8,1,1,,1,4,32,none,bf16,,,0.2,measured,,\n";
+    write("megatron_lm_ci_moe_hybrid_t5_bert.csv",
+          std::string(header) + "1,CI hybrid: a" + rest + "2,CI t5: b" + rest + "3,CI moe: c" + rest);
+    const MeasuredRuns runs = read();
+    EXPECT_TRUE(runs.runs.empty());
+    ASSERT_EQ(runs.skipped.size(), 3U);
+    EXPECT_THAT(runs.skipped[0].reason, testing::AllOf(HasSubstr("state-space"), HasSubstr("vocabulary")));
+    EXPECT_THAT(runs.skipped[1].reason, HasSubstr("vocabulary"));
+    EXPECT_THAT(runs.skipped[2].reason, HasSubstr("vocabulary"));
+}
+
 TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
 {
     const std::string good = "GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,4,1,1,8,512,full,fp16,1F1B,,3.5,measured,,\n";

@@ -17,7 +17,7 @@ TEST(ReportJson, HoldsTheFront)
 {
     const Json json = Json::parse(report_json(sample_results(), "sample.h5"));
     EXPECT_EQ(json["format"], "prismopt report");
-    EXPECT_EQ(json["format_version"], 1);
+    EXPECT_EQ(json["format_version"], 2);
     EXPECT_EQ(json["provenance"]["file"], "sample.h5");
     EXPECT_EQ(json["provenance"]["seed"], 18446744073709551615U);
     EXPECT_EQ(json["search"]["proved"], true);

@@ -44,7 +44,7 @@ TEST(TextReport, TellsTheWholeStudy)
 {
     EXPECT_EQ(text_report(plain()),
               R"(Study sample: front of 2 points, minimising training_time_p99, gpus
-Quantiles are taken over this cluster (its slow nodes are known).
+Quantiles are taken over this cluster (the speed of each node is given).
 
 Best training time p99: point 30 on 16384 GPUs
   training time   p50 55.2 days, p90 57.5 days, p99 58.4 days
@@ -58,7 +58,7 @@ point   GPUs  plan                                      p99 training time   cost
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
 * dominated by another point once both were re-estimated on fresh draws; kept because the first estimates selected it.
 
-Space: 32 plans, 3 feasible (9.4 %); infeasible:
+Space: 32 combinations of values: 3 feasible plans (9.4 %), 29 infeasible (90.6 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
 
@@ -80,11 +80,11 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0};
     results.study.job_id = "";
     EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
-Quantiles are taken over this cluster (its slow nodes are known).
+Quantiles are taken over this cluster (the speed of each node is given).
 
 The front is empty: no point was evaluated to the end.
 
-Space: 32 plans, 0 feasible (0.0 %); infeasible:
+Space: 32 combinations of values: 0 feasible plans (0.0 %), 32 infeasible (100.0 %); infeasible:
   28  87.5 %  out of memory
    1   3.1 %  dp does not divide the batch
    3   9.4 %  too few layers
@@ -130,12 +130,13 @@ TEST(TextReport, TellsWhatWasLookedAtFromTheSpace)
 {
     Results results = sample_results();
     results.raw_tuples = 640;  // 32 of them judged
-    EXPECT_THAT(text_report(results),
-                HasSubstr("Space: 640 combinations of values, of which 32 were examined: 32 plans, 3 feasible (9.4 %)"));
+    EXPECT_THAT(
+        text_report(results),
+        HasSubstr("Space: 640 combinations of values, of which 32 were examined: 3 feasible plans (9.4 %), 29 infeasible"));
 }
 
-/// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is one.
-TEST(TextReport, CountsPlansRatherThanCombinations)
+/// Combinations that repeat a plan, or name no schedule, are no plans; what a later phase cannot run is infeasible.
+TEST(TextReport, CountsEachCombinationOnce)
 {
     Results results = sample_results();
     results.raw_tuples = 92;
@@ -145,11 +146,13 @@ TEST(TextReport, CountsPlansRatherThanCombinations)
     reject(category(Reason::same_plan, 1), 20);
     reject(category(Reason::schedule_undefined, 1), 30);
     reject(category(Reason::schedule_undefined, 2), 10);
-    EXPECT_EQ(space_counts(results.feasible, results.rejected), (SpaceCounts{92, 42, 3}));
+    EXPECT_EQ(space_counts(results.feasible, results.rejected),
+              (SpaceCounts{.examined = 92, .feasible = 3, .infeasible = 39, .not_plans = 50}));
     const std::string text = text_report(results);
-    EXPECT_THAT(text, HasSubstr("Space: 42 plans, 3 feasible (7.1 %); infeasible:\n"));
+    EXPECT_THAT(text,
+                HasSubstr("Space: 92 combinations of values: 3 feasible plans (3.3 %), 39 infeasible (42.4 %), 50 not plans of "
+                          "their own (54.3 %); infeasible:\n"));
     EXPECT_THAT(text, HasSubstr("schedule not defined in phase 2"));
-    EXPECT_THAT(text, HasSubstr("50 of 92 combinations of values are not plans of their own"));
     EXPECT_THAT(text, testing::Not(HasSubstr("same plan under another name")));
 }
 
@@ -162,7 +165,7 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     results.study.outcome = {
         .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1};
     const std::string counts =
-        "of 40 combinations of values: 0 not plans of their own, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
+        "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
         "open, 8 not examined\n";
     EXPECT_THAT(text_report(results), StartsWith("Study sample: provisional front of 2 points"));
     EXPECT_THAT(text_report(results), HasSubstr("Provisional: the search was stopped."));

@@ -69,7 +69,7 @@ TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
     EXPECT_THAT(
         apart,
         HasSubstr("Warning: these quantiles are taken over different populations: A over the fleet (a random sample of GPUs; the "
-                  "luck of which GPUs the job gets is included), B over this cluster (its slow nodes are known).\n"));
+                  "luck of which GPUs the job gets is included), B over this cluster (the speed of each node is given).\n"));
     EXPECT_THAT(apart, HasSubstr("-10.00 %, different nodes"));
     EXPECT_THAT(apart, Not(HasSubstr("intervals")));
     fleet.study.nodes_known = true;

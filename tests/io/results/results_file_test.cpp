@@ -347,6 +347,21 @@ TEST(ResultsFile, RefusesValuesOutOfRange)
     EXPECT_THAT(told([](Results& r) { r.front[1].prediction.ettr = 7.0; }), HasSubstr("/front/ettr"));
     EXPECT_THAT(told([](Results& r) { r.front[1].prediction.step.quantiles[3] = 1e6; }), HasSubstr("/front/step_time_quantile"));
     EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.step.quantiles[3] = nan; }), HasSubstr("/front/step_time_quantile"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.training.p99.value *= 1.1; }), HasSubstr("/front/training_time_p99"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.step.mean.low = 1e6; }), HasSubstr("/front/step_time_mean"));
+    EXPECT_THAT(told([](Results& r) { r.front[0].prediction.run.energy_j.low = -1.0; }), HasSubstr("/front/energy"));
+    EXPECT_THAT(told([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }), HasSubstr("objective_training_time_p99_bound"));
+    EXPECT_THAT(told([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }), HasSubstr("point 30 of /front"));
+    EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }), HasSubstr("point 21 of /front"));
+    for (const auto& column : front_estimates()) {
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = Estimate::exact(1e300); }),
+                    HasSubstr(std::string(column.name)));
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]).high = 1e300; }), HasSubstr(std::string(column.name)));
+    }
+    for (const auto& column : front_numbers()) {
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = 1e300; }), HasSubstr(std::string(column.name)));
+        EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = -1e300; }), HasSubstr(std::string(column.name)));
+    }
     EXPECT_THAT(told([](Results& r) { r.rejected[0].count = 33; }), HasSubstr("/space/rejected_count"));
     EXPECT_THAT(told([](Results& r) { r.feasible = 33; }), HasSubstr("feasible"));
     EXPECT_THAT(told([](Results& r) { r.study.outcome.confidence = 7.0; }), HasSubstr("confidence"));

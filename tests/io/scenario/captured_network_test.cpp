@@ -251,6 +251,10 @@ TEST_F(CapturedScenario, StandsForADescription)
     EXPECT_EQ(scenario.workload.layers(), 3);
     EXPECT_EQ(parameters_of(network_of(scenario.workload)), 56224.0);
     const Scenario named = read("captured = 'gpt.json'\nname = \"mine\"\nprecision = \"bf16\"");
+    const Scenario light = read("captured = 'gpt.json'\nprecision = \"tf32\"\noptimizer = { kind = \"sgd\", states = \"bf16\" }");
+    const OptimizerSettings settings = network_of(light.workload).optimizer;
+    EXPECT_EQ(settings.kind, Optimizer::sgd);
+    EXPECT_EQ(settings.state_bytes(true), 2.0);  // a momentum of 16 bits, and no copy of 32-bit parameters
     EXPECT_EQ(named.workload.name, "mine");
 }
 
@@ -278,7 +282,7 @@ TEST_F(CapturedScenario, RefusalsNameTheFile)
     write("cut.json", stored("gpt").substr(0, 1000));
     EXPECT_THAT(refused("captured = \"cut.json\""), HasSubstr("cut.json:"));
     EXPECT_THAT(refused("captured = \"gpt.json\"\nlayers = 4"),
-                HasSubstr("study.toml:6: unknown key 'layers' (known here: captured, name, precision)"));
+                HasSubstr("study.toml:6: unknown key 'layers' (known here: captured, name, precision, optimizer)"));
     EXPECT_THAT(refused("captured = \"gpt.json\"", 96),
                 HasSubstr("(GPT was captured with 48 tokens per sample); write sequence_length = 48"));
     EXPECT_THAT(refused("captured = \"gpt.json\"", 48, "[1, 2]"), HasSubstr("cannot split a captured network"));

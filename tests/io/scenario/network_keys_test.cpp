@@ -97,20 +97,65 @@ TEST(NetworkKeys, ChangesOfCatalogNetworks)
 
 TEST(NetworkKeys, RefusalsNameTheBlockAndTheKey)
 {
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"attention\", heads = 30 }") + "pattern = \"a\""),
-                AllOf(HasSubstr("heads = 30 of block \"attention\" gives 30 attention heads for a hidden size of 4096"),
-                      HasSubstr("x.toml:8")));
+    EXPECT_THAT(
+        refusal(ends + layer("a", "{ block = \"attention\", heads = 30 }") + "pattern = \"a\""),
+        AllOf(HasSubstr("heads = 30 of block \"attention\" in layer \"a\" gives 30 attention heads for a hidden size of 4096"),
+              HasSubstr("x.toml:8")));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"attention\", heads = 32, kv_heads = 5 }") + "pattern = \"a\""),
                 HasSubstr("kv_heads = 5 of block \"attention\""));
     EXPECT_THAT(
         refusal(ends + layer("a", "{ block = \"attention\", heads = 32, window = 128, context = 77 }") + "pattern = \"a\""),
-        HasSubstr("context = 77 of block \"attention\" cannot be combined with window"));
+        HasSubstr("context = 77 of block \"attention\" in layer \"a\" cannot be combined with window"));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"experts\", count = 4, active = 8, inner = 512 }") + "pattern = \"a\""),
-                HasSubstr("active = 8 of block \"experts\" gives 8 active of 4 experts"));
+                HasSubstr("active = 8 of block \"experts\" in layer \"a\" gives 8 active of 4 experts"));
     EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mamba\", heads = 8 }") + "pattern = \"a\""),
                 HasSubstr("did you mean \"mamba2\"?"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""), HasSubstr("has no 'inner'"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", iner = 4 }") + "pattern = \"a\""), HasSubstr("iner"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""),
+                AllOf(HasSubstr("x.toml:8: block \"mlp\" in layer \"a\" has no 'inner'"), HasSubstr("add inner = 14336")));
+    EXPECT_THAT(refusal(ends + layer("a", "{ inner = 4 }") + "pattern = \"a\""),
+                HasSubstr("x.toml:8: a block of layer \"a\" has no 'block'"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", inner = 0 }") + "pattern = \"a\""),
+                HasSubstr("inner = 0 of block \"mlp\" in layer \"a\" is not in [1, "));
+    EXPECT_THAT(refusal(ends + "layer.a = { hidden = 8 }\npattern = \"a\""), HasSubstr("x.toml:8: layer \"a\" has no 'blocks'"));
+    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", inner = 4, iner = 4 }") + "pattern = \"a\""),
+                HasSubstr("unknown key 'iner' of block \"mlp\" in layer \"a\" (did you mean 'inner'?)"));
+}
+
+/// A name is one character, whatever its bytes.
+TEST(NetworkKeys, PatternsAreOfCharacters)
+{
+    const std::string kinds =
+        ends + layer("\"\u03b1\"", attention) + layer("\"\u4e8c\"", "{ block = \"mlp\", inner = 512 }") + layer("E", attention);
+    const Workload w = workload(kinds + "pattern = \"\u03b1\u4e8cE\u03b1\u03b1\"");
+    ASSERT_EQ(w.layers(), 5);
+    std::string names;
+    for (const LayerRun& run : w.sequence) {
+        names += w.kinds[run.kind].name + std::to_string(run.count);
+    }
+    EXPECT_EQ(names, "\u03b11\u4e8c1E1\u03b12");
+    EXPECT_THAT(refusal(kinds + "pattern = \"\u03b1\u03b2\""), HasSubstr("names an undefined layer \"\u03b2\""));
+}
+
+/// Which blocks may run beside each other is read from the kinds of blocks.
+TEST(NetworkKeys, ParallelBlocksShareANorm)
+{
+    const auto parallel = [](const std::string& block, const std::string& more = "") {
+        return refusal(ends + more + "layer.a = { blocks = [" + attention + ", " + block +
+                       "], parallel = true }\npattern = \"a\"");
+    };
+    for (const char* block :
+         {"{ block = \"mlp\", inner = 512 }", "{ block = \"gated_convolution\" }",
+          "{ block = \"latent_attention\", heads = 8, key_value_rank = 8, rotary = 8, plain = 8, value = 8 }"}) {
+        EXPECT_EQ(parallel(block), "accepted") << block;
+    }
+    for (const char* block : {"{ block = \"linear\" }", "{ block = \"modulation\" }", "{ block = \"convolution\" }",
+                              "{ block = \"residual_convolution\" }", "{ block = \"interaction\", vectors = 2, size = 8 }"}) {
+        EXPECT_THAT(parallel(block), AllOf(HasSubstr("parallel = true of layer \"a\" needs blocks with a norm"),
+                                           HasSubstr("latent_attention, mlp, experts, mamba2, gated_delta, gated_convolution")))
+            << block;
+    }
+    EXPECT_THAT(parallel("{ block = \"mlp\", inner = 512 }", "norms = \"post\"\n"),
+                HasSubstr("cannot be combined with norms = \"post\""));
 }
 
 TEST(NetworkKeys, RefusalsOfSequences)
@@ -130,7 +175,7 @@ TEST(NetworkKeys, RefusalsOfSequences)
     EXPECT_THAT(refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("does not apply to this network"));
     EXPECT_THAT(refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 has no effect"));
     EXPECT_THAT(refusal(ends + "layer.a = { blocks = [{ block = \"linear\" }], parallel = true }\npattern = \"a\""),
-                HasSubstr("parallel = true needs blocks with a norm and a residual connection"));
+                HasSubstr("parallel = true of layer \"a\" needs blocks with a norm and a residual connection"));
 }
 
 /// What a file says and nothing would follow from.
@@ -144,7 +189,45 @@ TEST(NetworkKeys, WithoutEffectAreRefused)
     for (const char* key : {"positions = 256", "tied_embedding = true", "frozen_ends = true"}) {
         EXPECT_THAT(refusal(bare + key), HasSubstr("has no effect")) << key;
     }
+    for (const char* block : {"{ block = \"experts\", count = 4, active = 2, inner = 512, shared_gate = true }",
+                              "{ block = \"linear\", activation = \"silu\" }"}) {
+        EXPECT_THAT(refusal(ends + layer("a", block) + "pattern = \"a\""), HasSubstr("has no effect")) << block;
+    }
+    EXPECT_EQ(refusal(ends + layer("a", "{ block = \"linear\", activated = true, activation = \"silu\" }") + "pattern = \"a\""),
+              "accepted");
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\ntask = \"inference\"\noptimizer = { kind = \"sgd\" }"),
+                AllOf(HasSubstr("x.toml:7: optimizer = "), HasSubstr("has no effect")));
+    EXPECT_THAT(refusal("model = \"deepseek-v3\"\ntask = \"inference\"\npredictions = 1"),
+                HasSubstr("predictions = 1 has no effect"));
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\nprecision = \"tf32\"\noptimizer = { master = \"fp32\" }"),
+                HasSubstr("master = \"fp32\" has no effect"));
+    EXPECT_THAT(refusal("model = \"llama3-8b\"\noptimizer = { master = \"fp32\" }"), "accepted");
+    const std::string all_frozen = ends + "layer.a = { blocks = [" + attention + "], frozen = true }\npattern = \"aa\"\n";
+    EXPECT_THAT(refusal(all_frozen + "frozen_ends = true"), HasSubstr("frozen_ends = true leaves nothing to train"));
+    EXPECT_EQ(refusal(all_frozen), "accepted");  // embedding and head are trained
+    EXPECT_EQ(refusal(all_frozen + "frozen_ends = true\nadapter_rank = 4"), "accepted");
+    EXPECT_EQ(refusal(all_frozen + "frozen_ends = true\ntask = \"inference\""), "accepted");
     EXPECT_THAT(refusal(bare + "predictions = 1\nprediction = { layer = \"a\" }"), HasSubstr("has no effect"));
+}
+
+/// H100s have no 4-bit products. The message is at the key that chooses them.
+TEST(NetworkKeys, PrecisionsAreRefusedAtTheirKey)
+{
+    const std::string model = "model = \"llama3-8b\"\n";
+    EXPECT_THAT(refusal(model + "tied_embedding = false\nprecision = \"nvfp4\""),
+                HasSubstr("x.toml:7: precision = \"nvfp4\" needs a precision that the accelerator does not support"));
+    const auto choosing = [](const std::string& networks, const std::string& axis) {
+        std::string text = with("[workload]\nmodel = \"gpt-22b\"", networks);
+        text.insert(text.find("[space]\n") + 8, axis);
+        try {
+            parse_scenario(text, "x.toml");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    EXPECT_THAT(choosing("[networks.low]\nmodel = \"llama3-8b\"\nprecision = \"nvfp4\"", "workload = [\"low\", \"llama3-8b\"]\n"),
+                HasSubstr("x.toml:6: precision = \"nvfp4\""));
 }
 
 /// The load of experts as a distribution, about the mean that `imbalance` gives.

@@ -271,8 +271,8 @@ TEST(ScenarioRefuses, LayoutsThatDoNotFit)
     EXPECT_THAT(refusal("[space]\n", space(given + "layout = [\"Et*26|t*22L\", \"Et*24|t*24L\"]"), 2),
                 StartsWith("layout = \"Et*24|t*24L\" is the second layout with 2 chunks"));
     EXPECT_EQ(refusal("[space]\n", space(given + "layout = [\"Et*26|x*22L\"]"), 2),
-              "layout = \"Et*26|x*22L\" is not a layout ('x' is not one of its letters: E embedding, t layer, L loss head, | "
-              "next chunk); write for example layout = [\"Et*4|t*5|t*5|t*4L\"]");
+              "layout = \"Et*26|x*22L\" is not a layout ('x' is not one of its letters: E embedding, t layer, m multi-token "
+              "prediction module, L loss head, | next chunk); write for example layout = [\"Et*4|t*5|t*5|t*4L\"]");
 }
 
 TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
@@ -399,17 +399,17 @@ TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
 TEST(ScenarioRefuses, TensorParallelDegreesThatDivideNoHeads)
 {
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1, 12]"),
-              "tp = 12 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key/value heads (each GPU computes "
-              "whole heads and groups); try 8 or 16");
+              "tp = 12 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes whole heads and "
+              "groups); try 8 or 16");
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = [1,\n 128]", 1),
-              "tp = 128 does not divide block \"attention\" of layer \"dense\": 64 heads, 64 key/value heads (each GPU computes "
-              "whole heads and groups); try 64");
+              "tp = 128 does not divide 64 heads of block \"attention\" in layer \"dense\" (each GPU computes whole heads and "
+              "groups); try 64");
     const std::string grouped = with("\"gpt-22b\"", "\"gpt-22b\"\nheads = 96\nkv_heads = 6");
     try {
         parse_scenario(std::string(grouped).replace(grouped.find("tp = [8"), 7, "tp = [4"), "x.toml");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("tp = 4 does not divide block"), HasSubstr("96 heads, 6 key/value heads"),
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("tp = 4 does not divide 6 key/value heads of block \"attention\""),
                                         HasSubstr("; try 3 or 6")));
     }
 }
@@ -447,7 +447,7 @@ TEST(ScenarioRefuses, AxesInUnknownSteps)
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 6, factor = 2 }"), StartsWith("to = 6 is not reached"));
     EXPECT_EQ(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, factor = 2 }"), "accepted");
     EXPECT_THAT(refusal("tp = [8, 1, 2]", "tp = { from = 1, to = 8, step = 1 }"),
-                StartsWith("to = 8 reaches 3, which does not divide block \"attention\" of layer \"dense\": 64 heads"));
+                StartsWith("to = 8 reaches 3, which does not divide 64 heads of block \"attention\""));
 }
 
 /// Jobs that fill no whole number of domains are plans as others are.
@@ -498,8 +498,9 @@ TEST(ScenarioRefuses, PhasesOnGpusThatAreNotThere)
     EXPECT_THAT(refusal("global_batch = 512", second + "128"),
                 HasSubstr("has a phase on 128 GPUs ([cluster] has 64 GPUs); give that phase fewer GPUs"));
     EXPECT_THAT(refusal("global_batch = 512", second + "32\ntp = 3"),
-                HasSubstr("has a phase with tp = 3 (it does not divide block \"attention\" of layer \"dense\": 64 heads, 64 "
-                          "key/value heads); give that phase a tp"));
+                HasSubstr(
+                    "has a phase with tp = 3 (it does not divide 64 heads of block \"attention\" in layer \"dense\"); give that "
+                    "phase a tp"));
     EXPECT_THAT(refusal("global_batch = 512", second + "32\nschedule = \"1f2b\"", 7),
                 HasSubstr("schedule = \"1f2b\" is not one of gpipe"));
 }

@@ -1,7 +1,7 @@
 #include "io/traces/calibration_toml.hpp"
 
 #include "io/scenario/sections/sections.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/samples.hpp"
 #include "model/calibration/fit/slow_gpus.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
 #include "model/calibration/trace/waiting.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

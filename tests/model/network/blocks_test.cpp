@@ -31,7 +31,7 @@ struct Case {
 template <class Block>
 Case case_of(const char* name, const Block& block)
 {
-    return {{name, hidden, operators_of(block, stream)}, splits(block, 4)};
+    return {{name, hidden, operators_of(block, stream)}, !undivided(block, 4)};
 }
 
 /// Every kind of block. What holds for all is tested over this list.
@@ -70,6 +70,36 @@ const std::vector<Case>& all_blocks()
         {{"prediction", hidden, prediction_block(stream, 32768)}},
     };
     return all;
+}
+
+/// What a message names where a degree does not divide a block, or cannot share a sequence.
+TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
+{
+    const auto of = [](const BlockDescription& block) {
+        Workload w;
+        w.kinds = {{.name = "a", .blocks = {MlpBlock{4096}, block}}};
+        return w;
+    };
+    const auto undivided = [&of](const BlockDescription& block, int tp) { return of(block).undivided_text(tp); };
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 3), "32 heads of block \"attention\" in layer \"a\"");
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 96, .kv_heads = 6}, 4),
+              "6 key/value heads of block \"attention\" in layer \"a\"");
+    EXPECT_EQ(undivided(AttentionBlock{.heads = 32, .kv_heads = 8}, 16), "");  // key/value heads on two GPUs each
+    EXPECT_EQ(undivided(Mamba2Block{.heads = 128, .head = 64, .groups = 8}, 16), "8 groups of block \"mamba2\" in layer \"a\"");
+    EXPECT_EQ(undivided(GatedDeltaBlock{.key_heads = 16, .value_heads = 32}, 32),
+              "16 key heads of block \"gated_delta\" in layer \"a\"");
+    EXPECT_EQ(undivided(ConvolutionBlock{}, 2), "block \"convolution\" in layer \"a\", whose convolutions are not divided");
+    EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), "");
+    const Workload linear_attention = of(GatedDeltaBlock{.key_heads = 16, .value_heads = 48});
+    EXPECT_EQ(linear_attention.unshared_text(4, 8), "48 value heads of block \"gated_delta\" in layer \"a\"");
+    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kernel = AttentionKernel::plain}).unshared_text(1, 2),
+              "block \"attention\" in layer \"a\", whose kernel = \"plain\" needs whole sequences");
+    EXPECT_EQ(of(ExpertsBlock{.count = 60, .active = 4, .inner = 512}).undivided_experts_text(8),
+              "60 experts of block \"experts\" in layer \"a\"");
+    for (const Case& c : all_blocks()) {
+        EXPECT_EQ(c.kind.name.find("convolution") == std::string::npos || c.kind.name == "gated convolution", c.splits)
+            << c.kind.name;
+    }
 }
 
 const LayerKind& block(const std::string& name)

@@ -27,6 +27,16 @@ TEST(Optimizer, HoldsThePublishedBytes)
 /// AdamW reads gradient, two moments and master copy (16), writes moments, copy and parameter (14), and gradients twice more (8).
 TEST(Optimizer, MovesItsStates) { EXPECT_EQ(OptimizerSettings{}.update_traffic(true), 38.0); }
 
+/// Without a copy: gradient, two moments and parameter (16) read, moments and parameter (12) written, and gradients twice more (8).
+TEST(Optimizer, Updates32BitParametersInPlace)
+{
+    const OptimizerSettings wide{.parameters = NumberType::fp32};
+    EXPECT_EQ(wide.state_bytes(true), 8.0);
+    EXPECT_EQ(wide.update_traffic(true), 36.0);
+    EXPECT_EQ(wide.offloaded_traffic(), 8.0);
+    EXPECT_EQ(OptimizerSettings{}.offloaded_traffic(), 4.0);
+}
+
 /// 20 r^2 c + 10 r^3 a matrix of r x c (arXiv 2502.16982): on hardware that runs products at their peak, a layer of h and f.
 TEST(Optimizer, MuonComputesItsIterations)
 {

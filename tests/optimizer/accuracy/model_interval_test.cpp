@@ -207,6 +207,14 @@ TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
     EXPECT_NEAR(declared.high, 1.9, 1e-6);
 }
 
+/// The text beside the interval says where it comes from.
+TEST(ModelInterval, OfAModelErrorInTheScenarioIsNotFromMeasuredRuns)
+{
+    EXPECT_TRUE(interval_of_scenario(scenario_with(h100)).fitted);
+    EXPECT_TRUE(interval_of_scenario(overridden("model_error", 1e-3)).fitted);  // the fit's own is wider
+    EXPECT_FALSE(interval_of_scenario(overridden("model_error", 0.9)).fitted);
+}
+
 /// The same of links: by the entry with another number, and in numbers of one's own.
 TEST(ModelInterval, IsNeverNarrowerWithOtherLinks)
 {

@@ -2,10 +2,10 @@
 
 #include "io/scenario/sections/sections.hpp"
 #include "io/traces/calibration_toml.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
 #include "model/step/sample/sampler.hpp"
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

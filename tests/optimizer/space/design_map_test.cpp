@@ -570,8 +570,8 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     };
     EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
     EXPECT_THAT(problem("gpus=6 tp=3"),
-                HasSubstr("tp does not divide the heads: tp=3, block \"attention\" of layer \"dense\": 8 heads"));
-    EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide the heads: tp=16"));
+                HasSubstr("tp does not divide a block: tp=3, 8 heads of block \"attention\" in layer \"dense\""));
+    EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide a block: tp=16"));
     EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
     EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));

@@ -1,5 +1,6 @@
 #include "optimizer/space/space_estimate.hpp"
 
+#include "optimizer/space/dry_run.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
@@ -11,6 +12,7 @@
 namespace prismopt {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string many_choices = R"(gpus = { from = 1, to = 16, step = 1 }
@@ -83,6 +85,38 @@ TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
     SpaceEstimate equal;
     equal.effective = 1000.0;
     EXPECT_NEAR(equal.share_below(), 0.003, 1e-5);
+}
+
+/// A space that takes too long to count is not counted.
+TEST(DryRun, EstimatesWhatItHasNoTimeToCount)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    EXPECT_THAT(dry_run(
+                    scenario, [] {}, 0.0)
+                    .text,
+                AllOf(HasSubstr("estimates with 95 % confidence intervals"), HasSubstr("expected: ")));
+}
+
+/// At once, in the count, in the sample and in the rehearsal: the text grows.
+TEST(DryRun, KeepsWhatItKnowsWhenItIsStopped)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    std::size_t length = 0;
+    for (const int pauses : {0, 100, 200'000, 210'000}) {
+        int left = pauses;
+        const DryRun found = dry_run(
+            scenario,
+            [&left] {
+                if (left-- == 0) {
+                    throw Stopped("stopped here");
+                }
+            },
+            0.0);
+        EXPECT_EQ(found.stopped, "stopped here") << pauses;
+        EXPECT_THAT(found.text, HasSubstr("combinations of values")) << pauses;
+        EXPECT_GE(found.text.size(), length) << pauses;
+        length = found.text.size();
+    }
 }
 
 }  // namespace

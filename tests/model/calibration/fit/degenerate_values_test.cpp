@@ -9,7 +9,7 @@
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/likelihoods.hpp"
 #include "model/calibration/fit/samples.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
 #include "model/calibration/trace/thin_trace.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

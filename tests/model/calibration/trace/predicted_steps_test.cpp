@@ -1,7 +1,7 @@
 #include "model/calibration/trace/predicted_steps.hpp"
 
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/trace/synthetic_job.hpp"
+#include "tests/support/synthetic_job.hpp"
 
 #include <gtest/gtest.h>
 

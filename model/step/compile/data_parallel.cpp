@@ -1,0 +1,101 @@
+#include "model/step/compile/data_parallel.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
+
+Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
+{
+    if (time.seconds == 0.0) {
+        return {};
+    }
+    return {static_cast<float>(time.seconds), static_cast<float>(1.0 - 1.0 / std::max(1, buckets)), static_cast<float>(compute_s),
+            static_cast<float>(time.all_reduce)};
+}
+
+}  // namespace
+
+DataParallel::DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+                           const OptimizerSettings& optimizer)
+    : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes)),
+      parameter_message_(optimizer.parameter_bytes())
+{
+    replicas_ = gradient_group(plan, placement);
+    sharded_ = split(replicas_, std::min(plan.sharding_gpus(), plan.gradient_gpus())).local;
+    const int experts = plan.ep * plan.etp;
+    expert_replicas_ = replicas_;
+    expert_replicas_.size = std::max(1, plan.tp * plan.gradient_gpus() / experts);
+    expert_replicas_.stride = experts * placement.replica_stride;
+    crosses_circuits_ = std::any_of(cluster.tiers.begin(), cluster.tiers.begin() + static_cast<std::ptrdiff_t>(tier()) + 1,
+                                    [](const NetworkTier& t) { return t.circuit(); });
+}
+
+ExchangeTime DataParallel::time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const
+{
+    const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
+    const auto time_of = [&](Collective collective, double parameters, const Group& members) {
+        return collective_time(collective, Bytes{bytes_per_parameter * parameters / buckets}, members, cluster_).time /
+               cluster_.speed.of(class_of(ProcessGroup::data, collective));
+    };
+    const Seconds experts = time_of(kind, own.expert, expert_replicas_);
+    if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
+        return {buckets * (time_of(kind, own.dense(), sharded_) + experts).si, kind == Collective::all_reduce ? 1.0 : 0.0};
+    }
+    // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
+    const Group between = split(replicas_, sharded_.size).across;
+    const Seconds scattered = time_of(Collective::reduce_scatter, own.dense(), sharded_);
+    const Seconds summed = time_of(Collective::all_reduce, own.dense() / sharded_.size, between);
+    const Seconds all = scattered + summed + experts;
+    return {buckets * all.si, all.si > 0.0 ? summed / all : 0.0};
+}
+
+Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers,
+                                  double compute_s) const
+{
+    Exchange best = beside(compute_s, time(kind, bytes_per_parameter, own, layers), layers);
+    for (int buckets = layers / 2; crosses_circuits_ && buckets >= 1; buckets /= 2) {
+        const Exchange other = beside(compute_s, time(kind, bytes_per_parameter, own, buckets), buckets);
+        best = other.exposed() < best.exposed() ? other : best;
+    }
+    return best;
+}
+
+Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const
+{
+    const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
+    if (layerwise(plan_)) {
+        const ExchangeTime all = time(kind, gradient_message_, own, layers);
+        return {.seconds = static_cast<float>(all.seconds / std::max(1, layers)),
+                .all_reduce = static_cast<float>(all.all_reduce)};
+    }
+    const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
+    const double compute_s = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
+    return in_buckets(kind, gradient_message_, own, layers, compute_s);
+}
+
+Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward, int layers) const
+{
+    if (plan_.sharding == Sharding::none) {
+        return {};
+    }
+    if (layerwise(plan_)) {
+        return {static_cast<float>(time(Collective::all_gather, parameter_message_, own, layers).seconds / std::max(1, layers))};
+    }
+    const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
+    const double compute_s = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
+    return in_buckets(Collective::all_gather, parameter_message_, own, layers, compute_s);
+}
+
+double DataParallel::updated(const Parameters& own) const
+{
+    if (plan_.sharding == Sharding::none) {
+        return own.all;
+    }
+    return own.dense() / sharded_.size + own.expert / expert_replicas_.size;
+}
+
+}  // namespace prismopt

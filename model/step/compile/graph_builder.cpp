@@ -1,0 +1,305 @@
+#include "model/step/compile/graph_builder.hpp"
+
+#include "model/hardware/collective.hpp"
+#include "model/hardware/kernel_time.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/step/compile/data_parallel.hpp"
+#include "model/step/graph/mean_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+void set_means(const ChunkPass& pass, OpLaw& law)
+{
+    law.compute_s = static_cast<float>(pass.compute_s());
+    law.communication_s = static_cast<float>(pass.communication_s());
+    law.compute.mean_s = law.compute_s;
+    law.communication.mean_s = law.communication_s;
+}
+
+/// The duration with its shape among the graph's.
+DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
+{
+    auto& shapes = graph.shapes;
+    auto at = std::find(shapes.begin(), shapes.end(), duration.shape);
+    if (at == shapes.end()) {
+        at = shapes.insert(shapes.end(), duration.shape);
+    }
+    return {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv), static_cast<int>(at - shapes.begin())};
+}
+
+/// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends what a forward and a
+/// backward gave, and receives what the next two need, in one exchange, and does nothing else meanwhile. So an op holds its stage for
+/// half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
+bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return plan.schedule == Schedule::interleaved && cluster.stack.waits_for_chunks;
+}
+
+DurationLaw longer(const DurationLaw& law, float seconds)
+{
+    const float mean = law.mean_s + seconds;
+    return mean > 0.0F ? DurationLaw{mean, law.cv * law.mean_s / mean, law.shape} : law;
+}
+
+double transfer_time(double bytes, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
+{
+    if (bytes == 0.0) {
+        return 0.0;
+    }
+    return point_to_point_time(Bytes{bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
+                               placement.senders(from_stage, to_stage), cluster)
+               .si /
+           cluster.speed.of(KernelClass::p2p);
+}
+
+/// What one GPU of a stage updates.
+struct Updated {
+    double matrices = 0.0;
+    double others = 0.0;
+    double orthogonal_s = 0.0;
+
+    Updated& operator+=(const Updated& other)
+    {
+        matrices += other.matrices;
+        others += other.others;
+        orthogonal_s += other.orthogonal_s;
+        return *this;
+    }
+    /// Nothing where nothing is trained.
+    double seconds(const OptimizerSettings& optimizer, Offload offload, const Cluster& cluster) const
+    {
+        return matrices + others > 0.0
+                   ? (update_time(matrices, others, optimizer, offload, cluster.accelerator) + cluster.stack.step).si +
+                         orthogonal_s / cluster.speed.of(KernelClass::gemm)
+                   : 0.0;
+    }
+};
+
+/// Whole matrices go to the GPUs that share states out (Megatron-Core, layer_wise_optimizer.py).
+Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataParallel& exchange)
+{
+    if (own.all == 0.0) {
+        return {};
+    }
+    const double all = exchange.updated(own);
+    const double others = all * own.ends / own.all;
+    return {all - others, others, made_of.sum(&PartCost::orthogonal_s) * all / own.all};
+}
+
+/// Builds one graph; each function sets one aspect of all chunks.
+class GraphBuilder {
+public:
+    GraphBuilder(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
+                 const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
+        : placed_(placed), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting), cluster_(setting.cluster)
+    {
+        graph_.program = std::move(program);
+        graph_.placement = placed.placement;
+        graph_.dp_overlap = placed.plan.dp_overlap;
+        graph_.law.resize(static_cast<std::size_t>(chunks.count()) * graph_.passes());
+    }
+
+    ExecutionGraph build() &&
+    {
+        set_factors();
+        set_means_of_passes();
+        set_transfers();
+        set_exchanges();
+        hold_for_circuits();
+        if (placed_.plan.post_validation == PostValidation::on) {
+            graph_.ahead_s = idle_before(graph_);
+        }
+        return std::move(graph_);
+    }
+
+private:
+    OpLaw& law(int chunk, Pass pass) { return graph_.law[graph_.law_at(chunk, pass)]; }
+
+    /// Persistent factors of the GPUs and nodes.
+    void set_factors()
+    {
+        const double cv = segment_cv(costs_.typical(), setting_.noise.residual, placed_.widths);
+        graph_.group = setting_.noise.group_factor(graph_.placement.tp, cv);
+        if (cluster_.nodes_listed()) {
+            // A known factor is of a node's slowest GPU, which all in it wait for: neither its GPUs nor itself are drawn.
+            for (const int node : nodes_in_order(placed_.plan, cluster_)) {
+                graph_.node.push_back(static_cast<float>(cluster_.node_factors[node]));
+            }
+            if (!std::any_of(graph_.node.begin(), graph_.node.end(),
+                             [](float f) { return f == static_cast<float>(Cluster::drawn_node); })) {
+                graph_.group = QuantileTable([](double, bool) { return 1.0; });
+            }
+        }
+        graph_.group_mean = graph_.group.mean();
+    }
+
+    void set_means_of_passes()
+    {
+        for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
+            graph_.first_slot.push_back(
+                static_cast<std::uint16_t>(chunks_.chunk(chunk).embedding ? 0 : chunks_.chunk(chunk).first_layer + 1));
+            chunks_.with_passes(chunk, graph_.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                for (std::size_t i = 0; i < kinds.size(); ++i) {
+                    set_means(costs_of[i], law(chunk, kinds[i]));
+                }
+            });
+        }
+    }
+
+    /// Messages between stages.
+    void set_transfers()
+    {
+        const bool waits = waits_for_chunks(placed_.plan, cluster_);
+        for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
+            for (const int step : {-1, 1}) {
+                const int stage = chunks_.seat(chunk).stage;
+                const int sender = chunks_.stage_next_to(chunk, step);
+                const double seconds =
+                    transfer_time(chunks_.received_bytes(chunk, step), sender, stage, graph_.placement, cluster_);
+                for (int pass = 0; pass < graph_.passes(); ++pass) {
+                    const auto kind = static_cast<Pass>(pass);
+                    if (step < 0 ? is_forward(kind) : gives_input_gradient(kind)) {
+                        set_transfer(seconds, waits, sender, stage, law(chunk, kind));
+                    }
+                }
+            }
+        }
+    }
+
+    void set_transfer(double seconds, bool waits, int sender, int stage, OpLaw& law) const
+    {
+        if (!setting_.noise.tier.empty() && seconds > 0.0) {
+            law.transfer_tier =
+                static_cast<int>(tier_between(graph_.placement.gpu(0, sender), graph_.placement.gpu(0, stage), cluster_));
+        }
+        law.transfer_s = static_cast<float>(waits ? 0.5 * seconds : seconds);
+        if (waits) {
+            law.communication_s += law.transfer_s;
+            law.communication = longer(law.communication, law.transfer_s);
+        }
+    }
+
+    /// Collectives of data parallelism, and the updates between them.
+    void set_exchanges()
+    {
+        const DataParallel exchange(placed_.plan, placed_.placement, cluster_, optimizer_);
+        graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
+        const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
+        std::vector<Updated> updated(graph_.stages());
+        for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
+            const auto [stage, place] = chunks_.seat(chunk);
+            const int layers = chunks_.chunk(chunk).layers;
+            const Parameters own = chunks_.made_of(chunk).parameters().trained();
+            updated[stage] += updated_by(own, chunks_.made_of(chunk), exchange);
+            const bool last = place == 0;  // of the stage's chunks, to have its gradients
+            const ChunkPass forward = chunks_.pass(chunk, Pass::forward);
+            const ChunkPass ending = chunks_.pass(chunk, splits ? Pass::weight_gradient : Pass::backward);
+            graph_.reduction.push_back(exchange.reduction(own, ending, layers, last));
+            graph_.gathering.push_back(exchange.gathering(own, forward, layers));
+        }
+        for (const Updated& own : updated) {
+            graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
+        }
+    }
+
+    /// Seconds for which the busiest circuit sends the messages of one microbatch, of all replicas, one after the other.
+    double busiest_circuit() const
+    {
+        const Placement& at = graph_.placement;
+        double busy = 0.0;
+        for (std::size_t t = 1; t < cluster_.tiers.size(); ++t) {
+            const NetworkTier& tier = cluster_.tiers[t];
+            std::map<int, double> leaving;  // bytes of one member of one replica, by unit
+            for (int chunk = 0; tier.circuit() && chunk < chunks_.count(); ++chunk) {
+                const int stage = chunks_.seat(chunk).stage;
+                for (const int step : {-1, 1}) {
+                    const int here = at.gpu(0, stage) / cluster_.tiers[t - 1].group_gpus;
+                    const int there = at.gpu(0, chunks_.stage_next_to(chunk, step)) / cluster_.tiers[t - 1].group_gpus;
+                    leaving[here] += here != there ? chunks_.sent_bytes(chunk, step) : 0.0;
+                }
+            }
+            const double second = tier.aggregate.si * tier.reached() / (at.tp * at.replicas);
+            for (const auto& [unit, bytes] : leaving) {
+                busy = std::max(busy, bytes / second);
+            }
+        }
+        return busy;
+    }
+
+    /// Where a circuit takes longer than the busiest stage works on a microbatch, that stage can have one only so often: its forward
+    /// passes are longer by the rest.
+    void hold_for_circuits()
+    {
+        if (!graph_.placement.stages_cross()) {
+            return;
+        }
+        std::vector<double> work(graph_.stages(), 0.0);
+        for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
+            for (int pass = 0; pass < graph_.passes(); ++pass) {
+                const OpLaw& own = law(chunk, static_cast<Pass>(pass));
+                work[chunks_.seat(chunk).stage] += static_cast<double>(own.compute_s) + static_cast<double>(own.communication_s);
+            }
+        }
+        const auto busiest = std::max_element(work.begin(), work.end());
+        const int stage = static_cast<int>(busiest - work.begin());
+        const double rest = std::max(0.0, busiest_circuit() - *busiest) / graph_.chunks();
+        for (int chunk = 0; rest > 0.0 && chunk < graph_.chunks(); ++chunk) {
+            OpLaw& own = law(stage * graph_.chunks() + chunk, Pass::forward);
+            own.held_s = static_cast<float>(rest);
+            own.communication_s += own.held_s;
+            own.communication = longer(own.communication, own.held_s);
+        }
+    }
+
+    const PlacedPlan& placed_;
+    const PlacedChunks& chunks_;
+    const LayerCosts& costs_;
+    const OptimizerSettings& optimizer_;
+    const Setting& setting_;
+    const Cluster& cluster_;
+    ExecutionGraph graph_;
+};
+
+}  // namespace
+
+ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
+                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
+{
+    return GraphBuilder(placed, std::move(program), chunks, costs, optimizer, setting).build();
+}
+
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,
+                       ExecutionGraph& graph)
+{
+    const BarrierWidths& widths = placed.widths;
+    if (widths.replicas() > 1) {
+        int longest = 0;
+        for (int chunk = 1; chunk < chunks.count(); ++chunk) {
+            longest = chunks.chunk(chunk).layers > chunks.chunk(longest).layers ? chunk : longest;
+        }
+        const std::array typical{chunks.layers_of(longest, Pass::forward), chunks.layers_of(longest, Pass::backward)};
+        graph.coupled = coupled_law(chains, typical, widths);
+    }
+    const bool waits = waits_for_chunks(placed.plan, cluster);  // the communication of an op contains a transfer's time
+    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
+        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+            const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                OpLaw& law = graph.law[graph.law_at(chunk, kinds[i])];
+                law.compute = with_shape(compute[i], graph);
+                law.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
+                law.communication = longer(law.communication, (waits ? law.transfer_s : 0.0F) + law.held_s);
+            }
+        });
+    }
+}
+
+}  // namespace prismopt

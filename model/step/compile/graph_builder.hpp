@@ -1,0 +1,25 @@
+#pragma once
+
+/// Builds the graph of a placed plan's step.
+
+#include "model/distribution/chain_law.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/schedule/program.hpp"
+#include "model/step/compile/placed_chunks.hpp"
+#include "model/step/compile/placed_plan.hpp"
+#include "model/step/compile/plan_compiler.hpp"
+
+#include <memory>
+
+namespace prismopt {
+
+/// Returns the graph with the means of all durations. `costs`: those that `chunks` were made from; `optimizer`: the
+/// network's.
+ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
+                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting);
+
+/// Composes the distributions of the graph's durations.
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,
+                       ExecutionGraph& graph);
+
+}  // namespace prismopt

@@ -1,0 +1,238 @@
+#include "model/step/compile/memory.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+/// Numbers that one GPU holds of a state that the plan's sharding level divides, or not.
+class ShareOfStates {
+public:
+    explicit ShareOfStates(const ParallelPlan& plan)
+        : level_(plan.sharding), dense_(plan.sharding_gpus()),
+          expert_(std::max(1, plan.tp * plan.gradient_gpus() / (plan.ep * plan.etp)))
+    {
+    }
+    /// `from`: the lowest level that divides the state; `whole`: what is held undivided beside it.
+    double of(const Parameters& own, Sharding from, double whole) const
+    {
+        return level_ < from ? own.all : std::min(own.all, own.dense() / dense_ + own.expert / expert_ + whole);
+    }
+
+private:
+    Sharding level_;
+    double dense_;
+    double expert_;
+};
+
+/// Of a parameter of a stage, in the mean.
+double state_bytes(const OptimizerSettings& optimizer, const Parameters& own)
+{
+    const double ends = own.all > 0.0 ? own.ends / own.all : 0.0;
+    return (1.0 - ends) * optimizer.state_bytes(true) + ends * optimizer.state_bytes(false);
+}
+
+/// What a microbatch leaves in memory on its way through a chunk.
+struct Activations {
+    double saved = 0.0;  // from forward to the gradient of the input
+    double held = 0.0;   // from there to the gradient of the weights, where that comes later
+};
+
+/// Of a stage whose chunks all keep as much.
+double peak_of_alike(const Program& program, int stage, const Activations& kept)
+{
+    double peak = 0.0;
+    for (const HeldPasses& passes : program.most_held[stage]) {
+        peak = std::max(peak, passes.saved * kept.saved + passes.held * kept.held);
+    }
+    return peak;
+}
+
+/// Largest sum of what is kept over the schedule, by stage. `kept`: [stage * v + chunk].
+std::vector<double> peak_activations(const Program& program, const std::vector<Activations>& kept)
+{
+    if (program.shape.chunks == 1) {
+        std::vector<double> peak;
+        for (int stage = 0; stage < program.shape.stages; ++stage) {
+            peak.push_back(peak_of_alike(program, stage, kept[stage]));
+        }
+        return peak;
+    }
+    std::vector<double> held(program.shape.stages, 0.0);
+    std::vector<double> peak(program.shape.stages, 0.0);
+    for (const ProgramOp& op : program.ops) {
+        const Activations& own = kept[op.stage * program.shape.chunks + op.chunk];
+        if (is_forward(op.pass)) {
+            held[op.stage] += own.saved;
+        } else if (op.pass == Pass::input_gradient) {
+            held[op.stage] += own.held - own.saved;
+        } else {
+            held[op.stage] -= op.pass == Pass::weight_gradient ? own.held : own.saved;
+        }
+        peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
+    }
+    return peak;
+}
+
+/// What the chunks of a stage need, but for activations.
+struct OfChunks {
+    Parameters parameters;
+    double workspace = 0.0;
+    double gathered = 0.0;  // numbers of a layer in work and the next one
+
+    void add(const ChunkParts& chunk)
+    {
+        parameters += chunk.parameters();
+        workspace = std::max(workspace, chunk.largest(&PartCost::workspace_bytes));
+        for (const ChunkParts::Part& one : chunk.parts) {
+            gathered = std::max(gathered, 2.0 * (one.cost->parameters.all - one.cost->parameters.rows));
+        }
+    }
+
+    MemoryUse use(int stage, double activations, const ParallelPlan& plan, const Accelerator& accelerator,
+                  const OptimizerSettings& optimizer) const
+    {
+        const ShareOfStates share(plan);
+        Parameters own = parameters;
+        own.all -= std::exchange(own.rows, 0.0);
+        const Parameters trained = own.trained();
+        const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
+        return {Bytes{optimizer.parameter_bytes() * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
+                Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
+                Bytes{state_bytes(optimizer, trained) * updated},
+                Bytes{activations},
+                Bytes{workspace},
+                accelerator.memory_reserved,
+                stage};
+    }
+};
+
+/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more warm-up
+/// pass): of the chunk that keeps most.
+double kept_beside(const ParallelPlan& plan, double most)
+{
+    return plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::microbatches ? most : 0.0;
+}
+
+Activations kept_by(const ChunkParts& chunk) { return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)}; }
+
+}  // namespace
+
+ChunkParts::ChunkParts(const Chunk& chunk, const LayerCosts& costs)
+{
+    for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
+        const PartCost* cost = &costs.kinds[costs.layers[layer]];
+        if (!parts.empty() && parts.back().cost == cost) {
+            ++parts.back().count;
+            continue;
+        }
+        const auto known = std::find_if(parts.begin(), parts.end(), [cost](const Part& part) { return part.cost == cost; });
+        if (known == parts.end()) {
+            parts.push_back({cost, 1});
+        } else {
+            ++known->count;
+        }
+    }
+    kinds_ = parts.size();
+    if (chunk.embedding) {
+        parts.push_back({&costs.embedding, 1});
+    }
+    if (chunk.head) {
+        parts.push_back({&costs.head, 1});
+    }
+    both_ends_ = chunk.embedding && chunk.head;
+}
+
+Parameters ChunkParts::parameters() const
+{
+    Parameters all;
+    for (const Part& part : parts) {
+        Parameters own = part.cost->parameters.times(part.count);
+        // A matrix that embedding and head share is there once where one chunk holds both.
+        const double again = both_ends_ ? own.tied : 0.0;
+        own.all -= again;
+        own.ends -= again;
+        own.frozen -= own.frozen > 0.0 ? again : 0.0;
+        own.tied = 0.0;
+        all += own;
+    }
+    return all;
+}
+
+double ChunkParts::sum(double PartCost::*bytes) const
+{
+    double all = 0.0;
+    for (const Part& part : parts) {
+        all += part.count * part.cost->*bytes;
+    }
+    return all;
+}
+
+double ChunkParts::largest(double PartCost::*bytes) const
+{
+    double most = 0.0;
+    for (const Part& part : parts) {
+        most = std::max(most, part.cost->*bytes);
+    }
+    return most;
+}
+
+ChunkPass ChunkParts::pass(PassCost PartCost::*pass) const
+{
+    ChunkPass result;
+    for (const Part& part : parts) {
+        result.parts.push_back({&(part.cost->*pass), part.count});
+    }
+    return result;
+}
+
+ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
+{
+    ChunkPass result = this->pass(pass);
+    result.parts.resize(kinds_);
+    return result;
+}
+
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer)
+{
+    std::vector<OfChunks> needs(plan.pp);
+    std::vector<Activations> kept;
+    std::vector<double> largest(plan.pp, 0.0);  // [stage]: of what a chunk keeps
+    for (int part = 0; part < plan.pp * plan.chunks; ++part) {
+        const int stage = part / plan.chunks;
+        const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
+        needs[stage].add(chunk);
+        kept.push_back(kept_by(chunk));
+        largest[stage] = std::max(largest[stage], kept.back().saved);
+    }
+    const std::vector<double> activations = peak_activations(program, kept);
+    std::vector<MemoryUse> uses;
+    for (int stage = 0; stage < plan.pp; ++stage) {
+        uses.push_back(
+            needs[stage].use(stage, activations[stage] + kept_beside(plan, largest[stage]), plan, accelerator, optimizer));
+    }
+    return uses;
+}
+
+MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
+                          const Accelerator& accelerator, const OptimizerSettings& optimizer)
+{
+    OfChunks needs;
+    for (int k = 0; k < plan.chunks; ++k) {
+        needs.add(chunk);
+    }
+    const Activations kept = kept_by(chunk);
+    return needs.use(stage, peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved), plan, accelerator, optimizer);
+}
+
+const MemoryUse& fullest(std::span<const MemoryUse> stages)
+{
+    return *std::max_element(stages.begin(), stages.end(),
+                             [](const MemoryUse& a, const MemoryUse& b) { return a.total() < b.total(); });
+}
+
+}  // namespace prismopt

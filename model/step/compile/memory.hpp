@@ -1,0 +1,52 @@
+#pragma once
+
+/// Memory of every pipeline stage, with activations from a replay of the schedule. docs/methods/step-graph.md.
+
+#include "model/hardware/hardware.hpp"
+#include "model/network/layer_cost.hpp"
+#include "model/plan/layout.hpp"
+#include "model/plan/plan.hpp"
+#include "model/schedule/program.hpp"
+#include "model/step/graph/step_summary.hpp"
+
+#include <span>
+
+namespace prismopt {
+
+/// Parts of a chunk with their costs and counts.
+struct ChunkParts {
+    struct Part {
+        const PartCost* cost;
+        int count;
+    };
+    boost::container::small_vector<Part, 4> parts;
+
+    ChunkParts(const Chunk& chunk, const LayerCosts& costs);
+
+    Parameters parameters() const;
+    double sum(double PartCost::*bytes) const;
+    double largest(double PartCost::*bytes) const;
+    ChunkPass pass(PassCost PartCost::*pass) const;
+    /// Returns the pass over its layers only.
+    ChunkPass layers(PassCost PartCost::*pass) const;
+
+private:
+    std::size_t kinds_;  // number of parts that are layers
+    bool both_ends_;
+};
+
+/// Returns the memory per GPU of each stage, [stage]: parameters, gradients and states in the optimizer's number types.
+/// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
+/// except those of the layer in work and the next one; states of routed experts are divided by the GPUs that hold the same
+/// experts. Offloaded states are in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari
+/// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Leaves out: fragmentation beyond
+/// Accelerator::memory_reserved.
+std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer);
+/// Returns the memory of a stage whose chunks are all equal to this one.
+MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
+                          const Accelerator& accelerator, const OptimizerSettings& optimizer);
+/// Returns the largest memory use; the first of several equal ones.
+const MemoryUse& fullest(std::span<const MemoryUse> stages);
+
+}  // namespace prismopt

@@ -1,0 +1,54 @@
+#include "model/step/compile/placed_chunks.hpp"
+
+#include <array>
+
+namespace prismopt {
+
+namespace {
+
+PassCost PartCost::*cost_of(Pass pass)
+{
+    constexpr std::array costs{&PartCost::forward,         &PartCost::backward,       &PartCost::input_gradient,
+                               &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward};
+    return costs[static_cast<std::size_t>(pass)];
+}
+
+}  // namespace
+
+PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs)
+    : shape_(shape), chunks_(chunks)
+{
+    made_of_.reserve(chunks.size());
+    for (const Chunk& chunk : chunks) {
+        made_of_.emplace_back(chunk, costs);
+    }
+}
+
+ChunkPass PlacedChunks::pass(int index, Pass kind) const { return made_of(index).pass(cost_of(kind)); }
+
+ChunkPass PlacedChunks::layers_of(int index, Pass kind) const { return made_of(index).layers(cost_of(kind)); }
+
+int PlacedChunks::stage_next_to(int index, int step) const
+{
+    const auto next = neighbour(shape_, seat(index), step);
+    return next ? next->stage : seat(index).stage;
+}
+
+double PlacedChunks::received_bytes(int index, int step) const
+{
+    const auto next = neighbour(shape_, seat(index), step);
+    if (!next || next->stage == seat(index).stage) {
+        return 0.0;
+    }
+    const Seat reader = step < 0 ? seat(index) : *next;
+    const PartCost& first = *made_of_[part_of_network(shape_, reader)].parts.front().cost;
+    return step < 0 || first.needs_gradient ? first.input_bytes : 0.0;
+}
+
+double PlacedChunks::sent_bytes(int index, int step) const
+{
+    const auto next = neighbour(shape_, seat(index), step);
+    return next ? received_bytes(next->stage * shape_.chunks + next->chunk, -step) : 0.0;
+}
+
+}  // namespace prismopt

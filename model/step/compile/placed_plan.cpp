@@ -1,0 +1,30 @@
+#include "model/step/compile/placed_plan.hpp"
+
+#include "model/base/random.hpp"
+#include "model/plan/node_order.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster)
+{
+    if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits
+        return Infeasible{Reason::replicas_to_simulate, std::to_string(plan.dp) + " replicas are too many; raise tp or pp", 0.0};
+    }
+    if (!expert_groups_divide(plan)) {
+        return Infeasible{Reason::experts_and_gpus,
+                          "ep*etp = " + std::to_string(plan.ep * plan.etp) +
+                              " on tp*cp*dp = " + std::to_string(plan.tp * plan.cp * plan.dp) + " GPUs per stage; lower ep",
+                          0.0};
+    }
+    if (auto refusal = placement_problem(plan, cluster)) {
+        return *refusal;
+    }
+    if (auto refusal = node_problem(plan, cluster)) {
+        return *refusal;
+    }
+    return PlacedPlan{plan, schedule_shape(plan, phase.global_batch), place(plan, cluster), barrier_widths(plan)};
+}
+
+}  // namespace prismopt

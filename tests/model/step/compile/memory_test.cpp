@@ -1,0 +1,178 @@
+#include "model/step/compile/memory.hpp"
+
+#include "tests/support/workload_shapes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace prismopt {
+namespace {
+
+ParallelPlan plan_of(Schedule schedule, int pp, int v, int dp)
+{
+    ParallelPlan plan;
+    plan.schedule = schedule;
+    plan.pp = pp;
+    plan.chunks = v;
+    plan.dp = dp;
+    return plan;
+}
+
+MemoryUse memory_of(LayerCosts costs, int layers, const ParallelPlan& plan, int microbatches,
+                    const OptimizerSettings& optimizer = {})
+{
+    costs.layers.assign(layers, 0);
+    const auto program =
+        std::get<std::shared_ptr<const Program>>(compiled_program({plan.schedule, plan.pp, microbatches, plan.chunks}));
+    std::vector<ChunkParts> chunks;
+    const auto layers_of = layout(layers, plan);
+    for (const Chunk& chunk : std::get<std::vector<Chunk>>(layers_of)) {
+        chunks.emplace_back(chunk, costs);
+    }
+    Accelerator accelerator;
+    accelerator.memory_reserved = Bytes{3e9};
+    return fullest(memory_by_stage(*program, chunks, plan, accelerator, optimizer));
+}
+
+/// Layers that save one byte, so that bytes count layers times microbatches. Parameters as given.
+LayerCosts counting(double parameters = 0.0)
+{
+    LayerCosts c;
+    c.kinds.resize(1);
+    c.kinds.front().saved_bytes = 1.0;
+    c.kinds.front().parameters.all = parameters;
+    return c;
+}
+
+/// 1F1B's first stage holds p microbatches of L / p layers: all L (Korthikanti et al., arXiv 2205.05198, section 4.2.3);
+/// interleaved L (1 + (p - 1) / (p v)); GPipe m microbatches.
+TEST(Memory, HoldsTheActivationsOfTheFirstStage)
+{
+    const int layers = 64;
+    for (const int p : {1, 2, 4, 8}) {
+        const double one_stage = static_cast<double>(layers) / p;
+        EXPECT_EQ(memory_of(counting(), layers, plan_of(Schedule::one_f_one_b, p, 1, 1), 4 * p).activations.si, layers);
+        EXPECT_EQ(memory_of(counting(), layers, plan_of(Schedule::gpipe, p, 1, 1), 4 * p).activations.si, 4.0 * p * one_stage);
+        if (p > 1) {
+            EXPECT_NEAR(memory_of(counting(), layers, plan_of(Schedule::interleaved, p, 4, 1), 4 * p).activations.si,
+                        layers * (1.0 + (p - 1.0) / (p * 4.0)), 1e-9);
+        }
+    }
+    // Fewer microbatches than stages: no more than there are.
+    EXPECT_EQ(memory_of(counting(), layers, plan_of(Schedule::one_f_one_b, 8, 1, 1), 3).activations.si, 3.0 * 8.0);
+}
+
+/// Stage s of 1F1B holds p - s microbatches: with the head's weight on the last stage it becomes the fullest.
+TEST(Memory, OfStageSHoldsFewerMicrobatches)
+{
+    LayerCosts costs = counting();
+    const ParallelPlan plan = plan_of(Schedule::one_f_one_b, 4, 1, 1);
+    EXPECT_EQ(memory_of(costs, 16, plan, 8).stage, 0);
+    costs.head.saved_bytes = 100.0;
+    const MemoryUse last = memory_of(costs, 16, plan, 8);
+    EXPECT_EQ(last.stage, 3);
+    EXPECT_EQ(last.activations.si, 1.0 * (4.0 + 100.0));
+    costs.embedding.saved_bytes = 50.0;
+    const MemoryUse first = memory_of(costs, 16, plan, 8);
+    EXPECT_EQ(first.stage, 0);
+    EXPECT_EQ(first.activations.si, 4.0 * (4.0 + 50.0));
+}
+
+/// Rajbhandari et al., arXiv 1910.02054: 16 bytes a parameter, of which the optimizer's 12 are shared by replicas; and the
+/// gradients here in 32 bits, 18 in all.
+TEST(Memory, CountsTheBytesOfAParameter)
+{
+    ParallelPlan plan = plan_of(Schedule::one_f_one_b, 4, 1, 8);
+    const MemoryUse shared = memory_of(counting(1e6), 16, plan, 8);
+    EXPECT_DOUBLE_EQ(shared.parameters.si, 2.0 * 4e6);
+    EXPECT_DOUBLE_EQ(shared.gradients.si, 4.0 * 4e6);
+    EXPECT_DOUBLE_EQ(shared.optimizer_state.si, 12.0 * 4e6 / 8.0);
+    EXPECT_DOUBLE_EQ(shared.reserved.si, 3e9);
+    plan.sharding = Sharding::none;
+    const MemoryUse whole = memory_of(counting(1e6), 16, plan, 8);
+    EXPECT_DOUBLE_EQ(whole.optimizer_state.si, 12.0 * 4e6);
+    EXPECT_DOUBLE_EQ(whole.total().si, 18.0 * 4e6 + whole.activations.si + 3e9);
+}
+
+/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md); with 16-bit parameters 6 + 12/d.
+TEST(Memory, FollowsThePrecision)
+{
+    const auto per_parameter = [](Precision precision, int dp) {
+        Workload w = workload_of(gpt(2, 1024, 16));
+        w.precision = precision;
+        const MemoryUse use = memory_of(counting(1e6), 1, plan_of(Schedule::one_f_one_b, 1, 1, dp), 8, network_of(w).optimizer);
+        return (use.parameters + use.gradients + use.optimizer_state).si / 1e6;
+    };
+    for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 1), 16.0);
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 8), 8.0 + 8.0 / 8.0);
+    }
+    for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::nvfp4}) {
+        EXPECT_DOUBLE_EQ(per_parameter(precision, 8), 6.0 + 12.0 / 8.0);
+    }
+}
+
+/// Rows of tables have the type of their block, and neither gradients nor moments.
+TEST(Memory, HoldsTablesInTheirType)
+{
+    LayerCosts costs = counting();
+    costs.kinds.front().parameters = {.all = 1e6, .rows = 1e6, .row_bytes = 2e6};
+    const MemoryUse use = memory_of(costs, 3, plan_of(Schedule::one_f_one_b, 1, 1, 1), 1);
+    EXPECT_DOUBLE_EQ(use.parameters.si, 3.0 * 2e6);
+    EXPECT_DOUBLE_EQ(use.gradients.si + use.optimizer_state.si, 0.0);
+}
+
+/// All parameters of the network on one GPU; a tied embedding is there once.
+TEST(Memory, OfOneStageHoldsTheWholeNetwork)
+{
+    for (const bool tied : {false, true}) {
+        Transformer w = gpt(8, 1024, 16);
+        w.tied_embedding = tied;
+        const LayerCosts costs = layer_costs(w, {1024, 1, 1, true, Recompute::none}, products_only());
+        const MemoryUse use = memory_of(costs, w.layers, plan_of(Schedule::one_f_one_b, 1, 1, 1), 4);
+        EXPECT_NEAR(use.parameters.si / (2.0 * parameters_of(w)), 1.0, 1e-12) << (tied ? "tied" : "untied");
+    }
+}
+
+TEST(Memory, TakesTheLargestWorkspace)
+{
+    LayerCosts costs = counting();
+    costs.kinds.front().workspace_bytes = 10.0;
+    costs.head.workspace_bytes = 7.0;
+    EXPECT_EQ(memory_of(costs, 8, plan_of(Schedule::one_f_one_b, 2, 1, 1), 4).workspace.si, 10.0);
+    costs.head.workspace_bytes = 1e6;
+    const MemoryUse last = memory_of(costs, 8, plan_of(Schedule::one_f_one_b, 2, 1, 1), 4);
+    EXPECT_EQ(last.stage, 1);
+    EXPECT_EQ(last.workspace.si, 1e6);
+}
+
+/// ZeRO-2 divides gradients too, ZeRO-3 also parameters but for the layer in work and the next (Rajbhandari et al., figure 1).
+TEST(Memory, ShardingLevelsDivideTheirStates)
+{
+    ParallelPlan plan = plan_of(Schedule::one_f_one_b, 1, 1, 8);
+    const auto use = [&plan](Sharding sharding) {
+        plan.sharding = sharding;
+        return memory_of(counting(1e6), 16, plan, 8);
+    };
+    EXPECT_DOUBLE_EQ(use(Sharding::zero2).parameters.si, 2.0 * 16e6);
+    EXPECT_DOUBLE_EQ(use(Sharding::zero2).gradients.si, 4.0 * 16e6 / 8.0);
+    EXPECT_DOUBLE_EQ(use(Sharding::zero3).parameters.si, 2.0 * (16e6 / 8.0 + 2e6));
+    EXPECT_DOUBLE_EQ(use(Sharding::zero3).optimizer_state.si, 12.0 * 16e6 / 8.0);
+    plan.shard_gpus = 2;
+    EXPECT_DOUBLE_EQ(use(Sharding::zero1).optimizer_state.si, 12.0 * 16e6 / 2.0);
+}
+
+/// Experts that two of eight replicas share divide their optimizer state by two.
+TEST(Memory, ExpertsAreDividedByTheirCopies)
+{
+    ParallelPlan plan = plan_of(Schedule::one_f_one_b, 1, 1, 8);
+    plan.sharding = Sharding::zero1;
+    plan.ep = 4;
+    LayerCosts costs = counting(1e6);
+    costs.kinds.front().parameters.expert = 1e6;
+    EXPECT_DOUBLE_EQ(memory_of(costs, 16, plan, 8).optimizer_state.si, 12.0 * 16e6 / 2.0);
+}
+
+}  // namespace
+}  // namespace prismopt

@@ -1,0 +1,215 @@
+#include "model/step/compile/plan_compiler.hpp"
+
+#include "model/hardware/collective.hpp"
+#include "tests/support/example_problem.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <stdexcept>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::array widths{1, 2, 4, 8};
+
+const Problem& problem()
+{
+    static const Problem p = example_problem(lively_variability(), 64, widths);
+    return p;
+}
+
+std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, double headroom = 0.0)
+{
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, headroom});
+    return compiler.compile(plan);
+}
+
+ExecutionGraph graph_of(const ParallelPlan& plan) { return graph_of(problem(), plan); }
+
+TEST(Placement, GivesEachGroupItsOwnGpus)
+{
+    for (const PlacementOrder order : {PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp}) {
+        ParallelPlan plan = plan_of(4, 8, 16);
+        plan.order = order;
+        const Placement at = place(plan, problem().cluster);
+        std::set<int> gpus;
+        for (int replica = 0; replica < plan.dp; ++replica) {
+            for (int stage = 0; stage < plan.pp; ++stage) {
+                EXPECT_EQ(at.gpu(replica, stage) % plan.tp, 0);
+                gpus.insert(at.gpu(replica, stage));
+            }
+        }
+        EXPECT_EQ(gpus.size(), 128U);
+        EXPECT_EQ(*gpus.rbegin(), plan.gpus() - plan.tp);
+        // The dimension after tp is the neighbour.
+        EXPECT_EQ(order == PlacementOrder::tp_pp_dp ? at.gpu(0, 1) : at.gpu(1, 0), plan.tp);
+    }
+}
+
+/// Stages of 4 GPUs, two a node: transfers alternate between the node and the network; none into the first forward and the
+/// last stage's backward.
+TEST(ExecutionGraph, TransfersCrossTheTierBetweenStages)
+{
+    const ExecutionGraph graph = graph_of(plan_of(4, 4, 2));
+    const double bytes = 2.0 * 2048.0 * 2048.0 / 4.0;  // 16-bit activations of one sequence, split over tp
+    const double inside = bytes / (300e9 * 0.8) + 3e-6;
+    const double outside = bytes / (25e9 * 0.8) + 6e-6;
+    const std::array forward{0.0, inside, outside, inside};
+    const std::array backward{inside, outside, inside, 0.0};
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        EXPECT_NEAR(graph.law[2 * stage].transfer_s, forward[stage], 1e-6 * outside);
+        EXPECT_NEAR(graph.law[2 * stage + 1].transfer_s, backward[stage], 1e-6 * outside);
+    }
+}
+
+/// Interleaved, the last stage feeds the first stage's next chunk.
+TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
+{
+    ParallelPlan plan = plan_of(8, 2, 2);
+    plan.schedule = Schedule::interleaved;
+    plan.chunks = 2;
+    const ExecutionGraph graph = graph_of(plan);
+    const auto forward = [&](int stage, int chunk) { return graph.law[2 * (stage * 2 + chunk)].transfer_s; };
+    EXPECT_EQ(forward(0, 0), 0.0F);
+    EXPECT_GT(forward(1, 0), 0.0F);
+    EXPECT_EQ(forward(0, 1), forward(1, 0));
+    EXPECT_EQ(forward(1, 1), forward(1, 0));
+    // 16 layers in 4 chunks, named by their first slot; slot 0 is the embedding.
+    EXPECT_THAT(graph.first_slot, testing::ElementsAre(0, 9, 5, 13));  // stage 0: chunks 0, 2 of the network
+}
+
+/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two each holds the stage for half.
+TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
+{
+    ParallelPlan plan = plan_of(8, 2, 2);
+    plan.schedule = Schedule::interleaved;
+    plan.chunks = 2;
+    Problem waiting = problem();
+    waiting.cluster.stack.waits_for_chunks = true;
+    const ExecutionGraph overlapped = graph_of(plan);
+    const ExecutionGraph waits = graph_of(waiting, plan);
+    for (std::size_t i = 0; i < overlapped.law.size(); ++i) {
+        const OpLaw& usual = overlapped.law[i];
+        const OpLaw& held = waits.law[i];
+        EXPECT_FLOAT_EQ(held.transfer_s, 0.5F * usual.transfer_s);
+        EXPECT_FLOAT_EQ(held.communication_s, usual.communication_s + 0.5F * usual.transfer_s);
+        EXPECT_FLOAT_EQ(held.communication.mean_s, usual.communication.mean_s + 0.5F * usual.transfer_s);
+        // What varies stays as long.
+        EXPECT_NEAR(held.communication.mean_s * held.communication.cv, usual.communication.mean_s * usual.communication.cv,
+                    1e-6 * usual.communication.mean_s);
+        EXPECT_EQ(held.compute_s, usual.compute_s);
+    }
+    plan.schedule = Schedule::zb_v;
+    EXPECT_EQ(graph_of(waiting, plan).law[0].communication_s, graph_of(plan).law[0].communication_s);
+    EXPECT_EQ(graph_of(waiting, plan).law[3].transfer_s, graph_of(plan).law[3].transfer_s);
+}
+
+/// The layers' work is split, not changed: sums over all parts do not depend on pp and v.
+TEST(ExecutionGraph, PartsSumToTheNetwork)
+{
+    const auto compute = [](const ExecutionGraph& graph) {
+        double sum = 0.0;
+        for (const OpLaw& law : graph.law) {
+            sum += static_cast<double>(law.compute_s);
+        }
+        return sum;
+    };
+    const double whole = compute(graph_of(plan_of(2, 1, 8)));
+    for (const int pp : {2, 4, 8}) {
+        EXPECT_NEAR(compute(graph_of(plan_of(2, pp, 2))), whole, 1e-5 * whole) << pp;
+    }
+}
+
+TEST(ExecutionGraph, GradientsCrossTheReplicas)
+{
+    ParallelPlan plan = plan_of(2, 4, 4);
+    plan.microbatch = 2;
+    plan.dp_overlap = DataParallelOverlap::off;
+    const Problem& p = problem();
+    LayerShape on_two;
+    on_two.tp = 2;
+    const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
+    const Group replicas{4, 8};  // four stages of two GPUs apart
+    const auto time = [&](Collective kind, double bytes) {
+        return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
+    };
+    const ExecutionGraph sharded = graph_of(plan);
+    EXPECT_NEAR(sharded.reduction[1].exposed(), time(Collective::reduce_scatter, 4.0 * stage_parameters), 1e-6);
+    EXPECT_NEAR(sharded.gathering[1].exposed(), time(Collective::all_gather, 2.0 * stage_parameters), 1e-6);
+    plan.sharding = Sharding::none;
+    const ExecutionGraph whole = graph_of(plan);
+    EXPECT_NEAR(whole.reduction[1].exposed(), time(Collective::all_reduce, 4.0 * stage_parameters), 1e-6);
+    EXPECT_EQ(whole.gathering[1].exposed(), 0.0F);
+    // 38 bytes a parameter at 80 % of 2 TB/s, and a launch; of a quarter of the parameters when sharded.
+    EXPECT_NEAR(whole.optimizer_s[1], 38.0 * stage_parameters / 1.6e12 + 4e-6, 1e-8);
+    EXPECT_NEAR(sharded.optimizer_s[1], 38.0 * stage_parameters / 4.0 / 1.6e12 + 4e-6, 1e-8);
+    const ExecutionGraph alone = graph_of(plan_of(2, 4, 1));
+    EXPECT_EQ(alone.reduction[1].exposed(), 0.0F);
+    EXPECT_EQ(alone.gathering[1].exposed(), 0.0F);
+}
+
+TEST(PlanCompiler, SaysWhatCannotWork)
+{
+    const auto refusal = [](const ParallelPlan& plan, double headroom = 0.0) {
+        auto result = compile(plan, headroom);
+        EXPECT_TRUE(std::holds_alternative<Infeasible>(result));
+        return std::get<Infeasible>(result);
+    };
+    EXPECT_EQ(refusal(plan_of(1, 32, 1)).reason, Reason::layers_and_chunks);
+    ParallelPlan two_chunks = plan_of(1, 4, 1);
+    two_chunks.chunks = 2;
+    EXPECT_EQ(refusal(two_chunks).reason, Reason::schedule_undefined);
+
+    ParallelPlan heavy = plan_of(1, 1, 1);
+    heavy.schedule = Schedule::gpipe;  // 64 microbatches' activations
+    const Infeasible memory = refusal(heavy);
+    EXPECT_EQ(memory.reason, Reason::out_of_memory);
+    EXPECT_THAT(memory.detail, HasSubstr("stage 0 needs"));
+    EXPECT_THAT(memory.detail, HasSubstr("80.0 GB are usable"));
+    EXPECT_THAT(refusal(heavy, 0.1).detail, HasSubstr("72.0 GB are usable"));
+    EXPECT_NEAR(refusal(heavy, 0.1).miss - memory.miss, 8e9, 1.0);
+    EXPECT_GT(memory.miss, 0.0);
+}
+
+/// Members wait for each other, so a group's mean is longer than one member's; alone it is the same. Stages with equal chunks
+/// share their laws: the first, the last and those between have two each for both passes.
+TEST(PlanCompiler, ComposesTheLawsOfOps)
+{
+    for (const int tp : {1, 8}) {
+        const ExecutionGraph graph = graph_of(plan_of(tp, 8, 1));
+        EXPECT_LE(graph.shapes.size(), 12U);
+        for (const OpLaw& law : graph.law) {
+            if (tp == 1) {
+                EXPECT_FLOAT_EQ(law.compute.mean_s, law.compute_s);
+            } else {
+                EXPECT_GT(law.compute.mean_s, 1.005F * law.compute_s);
+            }
+            EXPECT_FLOAT_EQ(law.communication.mean_s, law.communication_s);
+            EXPECT_GT(law.compute.cv, 0.0F);
+            ASSERT_LT(law.compute.shape, static_cast<int>(graph.shapes.size()));
+        }
+    }
+}
+
+TEST(PlanCompiler, LeavesLawsOutOfNoiseFreeSteps)
+{
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    const auto compiled = compiler.compile(plan_of(8, 4, 1), CompileFor::noise_free_step);
+    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    EXPECT_TRUE(graph.shapes.empty());
+    const ExecutionGraph with_laws = graph_of(plan_of(8, 4, 1));
+    for (std::size_t i = 0; i < graph.law.size(); ++i) {
+        EXPECT_EQ(graph.law[i].compute_s, with_laws.law[i].compute_s);
+        EXPECT_EQ(graph.law[i].compute.cv, 0.0F);
+    }
+}
+
+TEST(PlanCompiler, NeedsTablesForEachWidth) { EXPECT_THROW(compile(plan_of(16, 1, 1)), std::out_of_range); }
+
+}  // namespace
+}  // namespace prismopt

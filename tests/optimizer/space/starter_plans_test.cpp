@@ -1,0 +1,46 @@
+#include "io/authoring/starter_scenario.hpp"
+#include "io/scenario/scenario.hpp"
+#include "model/network/network.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
+#include "search/archive.hpp"
+
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+/// Whether some plan of the scenario is feasible; looks at ranges over its whole space.
+bool has_feasible_plan(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Archive archive;
+    Worker worker(model, [] {});
+    for (const SweepRange& range : split_space(model.designs.space().size(), 64)) {
+        archive.add(std::vector<Answer>{worker.sweep(range)});
+        if (archive.feasible() > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What init writes for any network of the catalog can be searched, on as many GPUs as hold 18 bytes per parameter in a quarter of
+/// their memory.
+TEST(StarterPlans, ExistForEveryNetwork)
+{
+    for (const std::string& name : catalog_workloads()) {
+        StarterChoice choice;
+        choice.workload = name;
+        choice.accelerator = "h100-sxm";
+        const double bytes = 18.0 * parameters_of(network_of(catalog_workload(name)));
+        choice.gpus = 16;
+        while (choice.gpus * 20e9 < bytes) {
+            choice.gpus *= 2;
+        }
+        EXPECT_TRUE(has_feasible_plan(parse_scenario(starter_scenario(choice), name))) << name << " on " << choice.gpus;
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
