@@ -164,8 +164,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
         }
         const double own_s = part.productive_s.front();
         bound.training_s += least_mean_training_time(own_s, part.model);
-        bound.training_p95_s += least_mean_training_time(own_s * (productive_p95_s / productive_s), part.model);
-        bound.training_p99_s += least_mean_training_time(own_s * (productive_p99_s / productive_s), part.model);
+        bound.training_p95_s += least_training_time_quantile(own_s * (productive_p95_s / productive_s), part.model, 0.95);
+        bound.training_p99_s += least_training_time_quantile(own_s * (productive_p99_s / productive_s), part.model, 0.99);
     }
     bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {

