@@ -80,7 +80,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
     const PlacedChunks chunks(placed.shape, result.chunks, layer);
-    result.stages = memory_by_stage(*program, chunks.made_of(), plan, accelerator, optimizer);
+    result.stages = memory_by_stage(*program, chunks.made_of(), plan, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {

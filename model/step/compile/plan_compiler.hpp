@@ -67,6 +67,7 @@ private:
     Network network_;
     std::map<LayerShape, LayerCosts> costs_;
     ChainLaws chains_;
+    ActivationPeaks peaks_;
 };
 
 }  // namespace prismopt
