@@ -44,8 +44,8 @@ auto members(T& rejected)
 template <Of<Sweep> T>
 auto members(T& sweep)
 {
-    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.floor,
-                    sweep.feasible, sweep.rejected);
+    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.unchecked,
+                    sweep.floor, sweep.feasible, sweep.rejected);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)

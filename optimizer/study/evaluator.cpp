@@ -3,6 +3,7 @@
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "search/archive.hpp"
 #include "search/strategies/kept_bounds.hpp"
 
 #include <algorithm>
@@ -124,20 +125,33 @@ Sweep Worker::sweep(const SweepRange& range)
     Sweep result;
     KeptBounds kept(range);
     std::vector<Rejected> by_model;
+    const auto objectives_of = [&](const NoiseFree& bound) {
+        std::vector<double> objectives;
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(bound)
+                                                   : -std::numeric_limits<double>::infinity());
+        }
+        return objectives;
+    };
+    std::uint64_t unchecked = 0;
+    Predictor::Suffices excluded;
+    if (!range.limits.empty()) {
+        excluded = [&](const NoiseFree& bound) { return excludes(range.limits, objectives_of(bound)); };
+    }
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
-        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan);
+        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model, *refusal, design_text(plan));
             return;
         }
-        std::vector<double> objectives;
-        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
-            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound))
-                                                   : -std::numeric_limits<double>::infinity());
+        const auto& found = std::get<NoiseFree>(bound);
+        if (found.memory_bytes == 0.0) {
+            ++unchecked;
+        } else {
+            kept.add({index, objectives_of(found)});
         }
-        kept.add({index, std::move(objectives)});
     };
     std::uint64_t begin = range.begin;
     do {
@@ -147,6 +161,7 @@ Sweep Worker::sweep(const SweepRange& range)
         begin = end;
     } while (begin < range.end);
     kept.move_to(result);
+    result.unchecked = unchecked;
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short
         std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });

@@ -135,9 +135,9 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
         }
     }
     if (counts.infeasible > 0 && counts.not_plans > 0) {
-        text +=
-            fmt::format("\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
-                        counts.not_plans, share_of(counts.not_plans, counts.examined));
+        text += fmt::format(
+            "\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
+            counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
         return text + "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory";

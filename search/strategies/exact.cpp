@@ -71,18 +71,16 @@ void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives
 Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
 {
     check(options_);
-    ranges_ = options_.ranges.empty() ? split_space(options_.space_size, options_.sweep_ranges) : options_.ranges;
+    if (options_.ranges.empty()) options_.ranges = split_space(options_.space_size, options_.sweep_ranges);
+    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
+    if (options_.explored != nullptr && bounded) explorer_.emplace(*options_.explored, options_.seed);
 }
 
-bool Exact::waiting() const { return started_ && (swept_ < ranges_.size() || told_ < asked_.size()); }
+bool Exact::waiting() const { return swept_ < ranges_.size() || told_ < asked_.size(); }
 
 std::optional<std::vector<Request>> Exact::ask()
 {
     if (waiting()) return std::vector<Request>{};
-    if (!started_) {
-        started_ = true;
-        if (!ranges_.empty()) return std::vector<Request>(ranges_.begin(), ranges_.end());
-    }
     std::vector<Request> requests = next_requests();
     if (requests.empty()) return std::nullopt;
     return requests;
@@ -97,9 +95,12 @@ void Exact::tell(std::span<const Answer> answers)
 
 void Exact::take(const Sweep& sweep)
 {
-    if (!started_ || swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin ||
-        sweep.range.end != ranges_[swept_].end) {
+    if (swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin || sweep.range.end != ranges_[swept_].end) {
         refuse_order("sweep range " + std::to_string(sweep.range.begin) + " to " + std::to_string(sweep.range.end));
+    }
+    if (!first_range_) {
+        take_explored(sweep);
+        return;
     }
     for (const Bound& feasible : sweep.feasible) {
         if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
@@ -111,7 +112,10 @@ void Exact::take(const Sweep& sweep)
         }
         feasible_.add(feasible.index, least);
     }
-    if (!ranges_[swept_].again) feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    if (!ranges_[swept_].again) {
+        feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+        unchecked_ += sweep.unchecked;
+    }
     if (sweep.left_out > 0) {
         withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},
                              .feasible = {},
@@ -128,15 +132,50 @@ void Exact::take(const Sweep& sweep)
     }
 }
 
+void Exact::take_explored(const Sweep& sweep)
+{
+    for (const Bound& feasible : sweep.feasible) {
+        check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
+        for (std::size_t k = 0; k < options_.objectives; ++k) {
+            if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
+        }
+    }
+    explorer_->tell(sweep.feasible);
+    ++swept_;
+}
+
+/// Asks for the next generation of the exploration. Its front, in the end, is among the points that the sweep would return.
+void Exact::explore()
+{
+    for (const std::uint64_t index : explorer_->ask()) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
+    if (swept_ < ranges_.size()) return;
+    for (const Bound& bound : explorer_->front()) feasible_.add(bound.index, bound.objectives);
+    feasible_.put_in_order();
+    explorer_.reset();
+}
+
+/// Asks for the whole space, but for what the limits exclude.
+void Exact::sweep()
+{
+    first_range_ = ranges_.size();
+    feasible_.exclude(limits_);
+    counted_again_ = feasible_.excluded();
+    for (SweepRange range : options_.ranges) {
+        range.limits = limits_.sorted();
+        ranges_.push_back(std::move(range));
+    }
+    for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
+    std::sort(known_.begin(), known_.end());
+}
+
 /// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
 std::vector<std::vector<double>> Exact::drop_excluded_ranges()
 {
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
     std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
     std::erase_if(withheld_, [&](const Sweep& sweep) {
-        return std::all_of(sweep.floor.begin(), sweep.floor.end(), [&](const std::vector<double>& low) {
-            return std::any_of(limits.begin(), limits.end(), [&](const auto& high) { return dominates(high, low); });
-        });
+        return std::all_of(sweep.floor.begin(), sweep.floor.end(),
+                           [&](const std::vector<double>& low) { return excludes(limits, low); });
     });
     return limits;
 }
@@ -301,20 +340,26 @@ std::vector<std::size_t> Exact::first_looks()
     return chosen;
 }
 
-/// The best points by their bounds, drawn once to choose the first incumbents.
+/// The best points by their bounds, drawn once to choose the first incumbents: so many, or the front of an exploration.
 void Exact::ask_scouts()
 {
     scouted_ = true;
-    std::uint64_t most = options_.scouts;
+    std::uint64_t most = first_range_ ? options_.scouts : options_.most_scouts;
     if (options_.max_evaluations > 0) most = std::min(most, options_.max_evaluations);
     BoundLayers layers = feasible_;
-    while (asked_.size() < most) {
-        const std::vector<std::size_t> places = layers.take(most - asked_.size(), {});
-        if (places.empty()) break;
-        for (const std::size_t place : places) {
-            asked_.push_back({.index = feasible_.index(place), .rung = 1, .source = {Purpose::scout}});
-            whom_.push_back(place);
-        }
+    std::vector<std::size_t> places = layers.take(feasible_.size(), {});
+    const std::size_t first_layer = std::min<std::size_t>(places.size(), most);
+    for (std::size_t i = 0; i < first_layer; ++i)
+        places[i] = places[i * places.size() / first_layer];  // spread over a longer one
+    places.resize(first_layer);
+    while (places.size() < most) {
+        const std::vector<std::size_t> more = layers.take(most - places.size(), {});
+        if (more.empty()) break;
+        places.insert(places.end(), more.begin(), more.end());
+    }
+    for (const std::size_t place : places) {
+        asked_.push_back({.index = feasible_.index(place), .rung = 1, .source = {Purpose::scout}});
+        whom_.push_back(place);
     }
 }
 
@@ -398,6 +443,9 @@ std::vector<Request> Exact::next_requests()
     told_ = 0;
     asked_.clear();
     whom_.clear();
+    if (explorer_) explore();
+    if (!explorer_ && feasible_.size() == 0 && !first_range_) sweep();
+    if (swept_ < ranges_.size()) return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
     if (!scouted_) {
         ask_scouts();
     } else if (round_ == 0) {
@@ -408,6 +456,10 @@ std::vector<Request> Exact::next_requests()
         open_round(places);
     }
     if (asked_.empty() && look_ < most_looks) ask_limits();
+    if (asked_.empty() && !first_range_) {
+        sweep();
+        return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    }
     if (asked_.empty() && !challenged_) open_challenge();
     if (asked_.empty()) ask(unsettled_leaders());
     if (asked_.empty() && candidates_.size() >= next_round_at_) ask_new_limits();
@@ -423,13 +475,15 @@ std::vector<Request> Exact::next_requests()
 Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
-    const bool swept = started_ && swept_ == ranges_.size();
-    const std::uint64_t excluded = feasible_.excluded() + (open_ranges() ? 0 : not_kept());
+    const bool swept = swept_whole() && swept_ == ranges_.size();
+    const std::size_t parts = first_range_ ? ranges_.size() - *first_range_ : options_.ranges.size();
+    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? 0 : not_kept());
     Outcome outcome{.confidence = options_.confidence,
                     .text = {},
                     .pruned = excluded,
                     .evaluated = settled_,
-                    .open = feasible - excluded - settled_};
+                    .open = feasible - excluded - settled_,
+                    .unchecked = unchecked_};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
@@ -439,10 +493,13 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept) text << grouped(swept_) << " of " << grouped(ranges_.size()) << " parts of the space checked, ";
+            if (!swept)
+                text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(parts)
+                     << " parts of the space checked, ";
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
+        if (unchecked_ > 0) text << grouped(unchecked_) << " plans excluded before their memory was known; of the others ";
         text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
              << grouped(settled_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";

@@ -5,6 +5,7 @@
 
 #include "search/limits.hpp"
 #include "search/strategies/bound_layers.hpp"
+#include "search/strategies/explorer.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>
@@ -26,6 +27,9 @@ struct ExactOptions {
     std::size_t batch = 64;                       // maximum number of points requested at once
     std::size_t fewest = 8;             // minimum number of new points requested at once, from further layers if one has fewer
     std::size_t scouts = 32;            // minimum number of points among which the first incumbents are chosen
+    std::size_t most_scouts = 256;      // of an explored front
+    const Space* explored = nullptr;    // explore this space for incumbents before it is swept; empty: sweep it first
+    std::uint64_t seed = 1;             // of the exploration
     std::vector<bool> bounded;          // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: no limit
@@ -41,6 +45,9 @@ struct ExactOptions {
 /// limits of the points that the first incumbents do not exclude, which are drawn last. docs/methods/exact-search.md.
 ///
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
+///
+/// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while the space
+/// is swept.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the
 /// range is swept again in smaller parts, for the points that the limits do not exclude. Memory thus grows with the number of
@@ -74,11 +81,13 @@ private:
     };
 
     void take(const Sweep& sweep);
+    void take_explored(const Sweep& sweep);
     std::vector<std::vector<double>> drop_excluded_ranges();
     void look_again();
     /// Number of feasible points whose bounds were not returned.
-    std::uint64_t not_kept() const { return feasible_count_ - feasible_.size(); }
-    bool open_ranges() const { return !withheld_.empty() || swept_ < ranges_.size(); }
+    std::uint64_t not_kept() const { return feasible_count_ + counted_again_ - feasible_.size(); }
+    bool swept_whole() const { return first_range_ && swept_ >= *first_range_ + options_.ranges.size(); }
+    bool open_ranges() const { return !withheld_.empty() || !swept_whole() || swept_ < ranges_.size(); }
     void take(const Evaluation& evaluation);
     void take_limits(const Evaluation& evaluation);
     void note_violation(std::size_t place, std::span<const double> high);
@@ -86,6 +95,8 @@ private:
 
     bool waiting() const;
     std::vector<Request> next_requests();
+    void explore();
+    void sweep();
     void ask_scouts();
     void open_round(const std::vector<std::size_t>& places);
     void ask_limits();
@@ -99,12 +110,15 @@ private:
     std::vector<std::size_t> rivals();
 
     ExactOptions options_;
-    std::vector<SweepRange> ranges_;
-    bool started_ = false;
-    std::size_t swept_ = 0;             // ranges answered
+    std::optional<Explorer> explorer_;
+    std::vector<SweepRange> ranges_;          // requested so far
+    std::optional<std::size_t> first_range_;  // of the sweep of the whole space; before it: single points of the exploration
+    std::size_t swept_ = 0;                   // ranges answered
     std::vector<Sweep> withheld_;       // sweeps with points left out that no limit excludes so far; without the returned points
-    std::vector<std::uint64_t> known_;  // during repeated sweeps: the points returned before, ascending
+    std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
+    std::uint64_t counted_again_ = 0;  // explored points that limits excluded before the sweep, which counts them as well
+    std::uint64_t unchecked_ = 0;      // points that were excluded before it was known whether they are feasible
 
     std::vector<Candidate> candidates_;  // in order of their first request
     std::vector<std::size_t> racing_;    // candidates, including all that are not settled
