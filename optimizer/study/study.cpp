@@ -253,7 +253,8 @@ private:
                                   .open = outcome.open,
                                   .answered = answered_,
                                   .asked = asked_count_,
-                                  .idle_share = crew_.idle_share()});
+                                  .idle_share = crew_.idle_share(),
+                                  .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())});
     }
 
     const StudyModel& model_;
