@@ -31,9 +31,9 @@ Estimate tail_ratio(const TimeDistribution& d)
 // A median may lie below the mean, so the noise-free step does not bound it.
 constexpr std::array<Objective, 19> rows{{
     {"training_time_p99", "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
-     [](const NoiseFree& b) { return b.training_s; }, 0.99},
+     [](const NoiseFree& b) { return b.training_p99_s; }, 0.99},
     {"training_time_p95", "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
-     [](const NoiseFree& b) { return b.training_s; }, 0.95},
+     [](const NoiseFree& b) { return b.training_p95_s; }, 0.95},
     {"training_time_p50", "s", "median training time", [](const Prediction& p) { return p.training.p50; }, nullptr},
     {"training_time_mean", "s", "mean training time", [](const Prediction& p) { return p.training.mean; },
      [](const NoiseFree& b) { return b.training_s; }, 0.0, true},
@@ -45,7 +45,7 @@ constexpr std::array<Objective, 19> rows{{
     {"step_time_mean", "s", "mean step time", [](const Prediction& p) { return p.step.mean; },
      [](const NoiseFree& b) { return b.step_s; }, 0.0, true},
     {"cost", "USD", "cost at the p99 training time", [](const Prediction& p) { return p.cost_usd; },
-     [](const NoiseFree& b) { return b.cost_usd; }, 0.99},
+     [](const NoiseFree& b) { return b.cost_p99_usd; }, 0.99},
     {"expected_cost", "USD", "cost at the mean training time", [](const Prediction& p) { return p.expected_cost_usd; },
      [](const NoiseFree& b) { return b.cost_usd; }, 0.0, true},
     {"gpu_hours", "h", "GPU-hours at the mean training time",

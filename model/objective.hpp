@@ -18,6 +18,10 @@ struct NoiseFree {
     double gpus = 0.0;
     double energy_j = 0.0;  // at training_s
     double carbon_kg = 0.0;
+    // Of quantiles over fleets, where these are not below the mean:
+    double training_p95_s = 0.0;
+    double training_p99_s = 0.0;
+    double cost_p99_usd = 0.0;
 };
 
 struct Objective {

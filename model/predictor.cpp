@@ -6,11 +6,13 @@
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "model/step/graph/slowest_group.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -124,23 +126,51 @@ int Predictor::most_gpus(const ParallelPlan& plan) const
     return most;
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
+const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
+{
+    constexpr std::size_t most_counts = 4U << 20;  // of 12 bytes
+    auto found = paths_.find(shape);
+    if (found == paths_.end()) {
+        if (cached_counts_ > most_counts) {
+            paths_.clear();
+            cached_counts_ = 0;
+        }
+        found = paths_.emplace(shape, std::nullopt).first;
+        if (const auto program = compilers_.front().program(shape)) {
+            found->second = program_paths(*program);
+            for (const ProgramPath& path : found->second->paths) {
+                cached_counts_ += path.own.size() + path.others.size();
+            }
+        }
+    }
+    return found->second ? &*found->second : nullptr;
+}
+
+Predictor::LeastStep Predictor::least_step(const ExecutionGraph& graph, std::span<const StagePath> paths,
+                                           double noise_free_s) const
+{
+    if (compilers_.size() > 1) {  // the quantile of a sum is no sum of quantiles: several phases count with their means
+        return {noise_free_s, noise_free_s, noise_free_s};
+    }
+    constexpr std::array quantiles{0.95, 0.99};
+    const std::vector<double> slowest = slowest_group_bounds(graph, paths, noise_free_s, quantiles);
+    return {noise_free_s, slowest[0], slowest[1]};
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const
 {
     NoiseFree bound;
     double productive_s = 0.0;
+    double productive_p95_s = 0.0;
+    double productive_p99_s = 0.0;
     std::vector<double> phase_s;
-    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
-        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            refusal->phase = static_cast<int>(phase) + 1;
-            return *refusal;
-        }
-        const auto& result = std::get<CompiledPlan>(compiled);
-        const double step_s = noise_free_step(result.graph).step_s * (1.0 - single_precision);
-        phase_s.push_back(problem_.phases[phase].steps() * step_s);
+    bound.step_s = steps.front().mean_s * (1.0 - single_precision);
+    for (std::size_t phase = 0; phase < steps.size(); ++phase) {
+        const double count = problem_.phases[phase].steps() * (1.0 - single_precision);
+        phase_s.push_back(count * steps[phase].mean_s);
         productive_s += phase_s.back();
-        bound.step_s = phase == 0 ? step_s : bound.step_s;
-        bound.memory_bytes = std::max(bound.memory_bytes, result.memory.total().si);
+        productive_p95_s += count * steps[phase].p95_s;
+        productive_p99_s += count * steps[phase].p99_s;
     }
     for (double& share : phase_s) {
         share /= productive_s;
@@ -150,7 +180,10 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
         if (auto refusal = run_problem(part.model, productive_s)) {
             return *refusal;
         }
-        bound.training_s += least_mean_training_time(part.productive_s.front(), part.model);
+        const double own_s = part.productive_s.front();
+        bound.training_s += least_mean_training_time(own_s, part.model);
+        bound.training_p95_s += least_training_time_quantile(own_s * (productive_p95_s / productive_s), part.model, 0.95);
+        bound.training_p99_s += least_training_time_quantile(own_s * (productive_p99_s / productive_s), part.model, 0.99);
     }
     bound.gpus = most_gpus(plan);
     if (!(bound.training_s < longest_run_s)) {
@@ -158,6 +191,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
+    bound.cost_p99_usd = held * problem_.cluster.gpu_price.si * bound.training_p99_s;
     double trained_gpu_s = 0.0;
     for (const RunSegment& part : run) {
         trained_gpu_s += part.gpus * part.productive_s.front();
@@ -166,6 +200,71 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
     bound.energy_j = energy(problem_, held_gpu_s, std::max(0.0, held_gpu_s - trained_gpu_s));
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
     return bound;
+}
+
+/// Of each phase from the longest paths, without what depends on sharding and placement. Nothing if that is not known.
+std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& plan)
+{
+    if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
+        return std::nullopt;
+    }
+    std::vector<LeastStep> steps;
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+        const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
+        const ProgramPaths* paths = paths_of(schedule_shape(here, problem_.phases[phase].global_batch));
+        const auto least_s = paths == nullptr ? std::nullopt : compilers_[phase].least_step(here, *paths);
+        if (!least_s) {
+            return std::nullopt;
+        }
+        steps.push_back({*least_s, *least_s, *least_s});
+    }
+    const auto bound = bound_of_run(plan, steps);
+    return std::holds_alternative<NoiseFree>(bound) ? std::optional(std::get<NoiseFree>(bound)) : std::nullopt;
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, const Suffices& suffices)
+{
+    if (suffices) {
+        if (const auto first = bound_of_any_sharding(plan); first && suffices(*first)) {
+            return *first;
+        }
+    }
+    std::vector<ExecutionGraph> graphs;
+    std::vector<std::vector<StagePath>> paths;
+    double memory_bytes = 0.0;
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
+        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            refusal->phase = static_cast<int>(phase) + 1;
+            return *refusal;
+        }
+        auto& result = std::get<CompiledPlan>(compiled);
+        memory_bytes = std::max(memory_bytes, result.memory.total().si);
+        paths.push_back(stage_paths(result.graph, paths_of(result.graph.program->shape)->paths));
+        graphs.push_back(std::move(result.graph));
+    }
+    std::vector<LeastStep> steps(graphs.size());
+    const auto from = [&](auto&& noise_free_s, double margin) {
+        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
+            LeastStep& step = steps[phase];
+            step = least_step(graphs[phase], paths[phase], noise_free_s(phase));
+            step = {step.mean_s * (1.0 - margin), step.p95_s * (1.0 - margin), step.p99_s * (1.0 - margin)};
+        }
+        auto bound = bound_of_run(plan, steps);
+        if (auto* found = std::get_if<NoiseFree>(&bound)) {
+            found->memory_bytes = memory_bytes;
+        }
+        return bound;
+    };
+    if (suffices) {
+        constexpr double rounding = 1e-9;  // of sums in another order
+        const auto early =
+            from([&](std::size_t phase) { return longest_path(paths[phase]) + optimizer_time(graphs[phase]); }, rounding);
+        if (std::holds_alternative<NoiseFree>(early) && suffices(std::get<NoiseFree>(early))) {
+            return early;
+        }
+    }
+    return from([&](std::size_t phase) { return noise_free_step(graphs[phase]).step_s; }, 0.0);
 }
 
 std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, const DrawRange& range,

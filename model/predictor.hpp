@@ -8,10 +8,15 @@
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
+#include "model/schedule/program_paths.hpp"
 #include "model/step/compile/plan_compiler.hpp"
+#include "model/step/graph/slowest_group.hpp"
 #include "model/step/sample/sampler.hpp"
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -44,9 +49,12 @@ public:
     /// The problem must outlive the predictor.
     explicit Predictor(const Problem& problem);
 
+    /// Whether a bound is high enough; a tighter one is not needed then.
+    using Suffices = std::function<bool(const NoiseFree&)>;
     /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
-    /// infeasible, checked for every phase.
-    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
+    /// infeasible, checked for every phase. With `suffices`, looser bounds that cost less are tried first: of the plan with whatever
+    /// sharding, before it is known to be feasible (with `memory_bytes` zero); and from the longest paths of a few stages.
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, const Suffices& suffices = {});
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
@@ -77,10 +85,24 @@ private:
     std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
                                   const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;
+    /// Lower bounds of the mean step of a fleet: of its mean and its quantiles over fleets, in seconds.
+    struct LeastStep {
+        double mean_s = 0.0;
+        double p95_s = 0.0;
+        double p99_s = 0.0;
+    };
+    /// Returns the paths of a schedule; nothing if it is infeasible.
+    const ProgramPaths* paths_of(const ScheduleShape& shape);
+    LeastStep least_step(const ExecutionGraph& graph, std::span<const StagePath> paths, double noise_free_s) const;
+    /// Returns the bound of the whole run, without memory.
+    std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const;
+    std::optional<NoiseFree> bound_of_any_sharding(const ParallelPlan& plan);
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
     FailureTables failure_tables_;
+    std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;
+    std::size_t cached_counts_ = 0;  // of ops, in paths_
 };
 
 }  // namespace prismopt

@@ -63,6 +63,12 @@ bool dominates(std::span<const double> a, std::span<const double> b)
     return better;
 }
 
+bool excludes(std::span<const std::vector<double>> limits, std::span<const double> point)
+{
+    return std::any_of(limits.begin(), limits.end(),
+                       [point](const std::vector<double>& limit) { return dominates(limit, point); });
+}
+
 std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> points)
 {
     std::vector<std::size_t> order(points.size());
@@ -156,6 +162,7 @@ void Archive::add(const Sweep& sweep)
 
 void Archive::add(const Evaluation& evaluation)
 {
+    if (evaluation.source.purpose != Purpose::search) return;
     Evaluation& kept = evaluations_[evaluation.index];
     if (evaluation.rung < kept.rung) return;
     draws_ = draws_ - kept.draws + evaluation.draws;

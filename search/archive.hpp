@@ -15,6 +15,9 @@ namespace prismopt {
 /// Pareto dominance: `a` is not worse in any objective and better in at least one.
 bool dominates(std::span<const double> a, std::span<const double> b);
 
+/// Whether a limit dominates the point.
+bool excludes(std::span<const std::vector<double>> limits, std::span<const double> point);
+
 /// Positions of the non-dominated points, ascending; keeps all copies of equal points.
 std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> points);
 
@@ -48,7 +51,8 @@ private:
 
 class Archive {
 public:
-    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again. Evaluations of other
+    /// purposes than the search are left out.
     void add(std::span<const Answer> answers);
 
     /// Evaluated points by index, each at the highest rung that it reached.

@@ -25,6 +25,10 @@ constexpr std::uint64_t most_ranges = 1 << 14;
 constexpr double most_feasible = 1e9;
 constexpr std::uint64_t most_to_sweep = 100'000'000'000;
 
+/// Feasible tuples from which an exact search looks for incumbents before it sweeps: their limits then spare most of the cost of a sweep,
+/// which is 100 to 200 us per feasible plan, while an exploration checks some 10^4 plans.
+constexpr double most_swept_first = 3e5;
+
 /// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a
 /// probability below 1e-4).
 double feasible_at_most(const Space& space)
@@ -54,6 +58,11 @@ std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
     options.bounded = goal.bounded;
     options.confidence = goal.confidence;
     options.max_evaluations = goal.max_evaluations;
+    // A part is not explored: an incumbent outside of it is no result of it.
+    if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
+        options.explored = &space;
+        options.seed = goal.seed;
+    }
     return std::make_unique<Exact>(options);
 }
 

@@ -3,6 +3,7 @@
 /// Interface of search strategies: a strategy issues requests and receives the answers in the order of the requests.
 
 #include "model/base/estimate.hpp"
+#include "model/base/random.hpp"
 #include "search/space.hpp"
 
 #include <cstddef>
@@ -26,10 +27,20 @@ struct SweepRange {
     std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted
 };
 
+/// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
+struct DrawSource {
+    Purpose purpose = Purpose::search;
+    int round = 0;  // of limits
+
+    auto operator<=>(const DrawSource&) const = default;
+};
+
 /// Request to draw this point up to a rung (1 and up); a later request extends the existing draws.
 struct PointRequest {
     std::uint64_t index = 0;
     int rung = 1;
+    DrawSource source = {};
+    double miss = 0.0;  // probability with which each simultaneous limit may fail; 0: as the study compares plans
 };
 
 using Request = std::variant<SweepRange, PointRequest>;
@@ -44,9 +55,10 @@ struct Sweep {
     SweepRange range;
     std::vector<Bound> feasible;  // the bounds that were kept, in index order
     std::vector<Rejected> rejected;
-    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
-    std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
-    std::vector<std::vector<double>> floor = {};  // each point not returned is dominated by or equal to one of these
+    std::uint64_t excluded = 0;   // further feasible points, which a limit of the range dominates
+    std::uint64_t left_out = 0;   // further feasible points beyond `keep`
+    std::uint64_t unchecked = 0;  // further points that a limit excludes before it is known whether they are feasible
+    std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
 };
 
 struct Evaluation {
@@ -54,6 +66,7 @@ struct Evaluation {
     int rung = 0;
     std::uint64_t draws = 0;
     std::vector<Estimate> objectives;  // all are minimised
+    DrawSource source = {};
 };
 
 using Answer = std::variant<Sweep, Evaluation>;
@@ -67,6 +80,8 @@ struct Outcome {
     std::uint64_t pruned = 0;     // excluded by its lower bound, without draws
     std::uint64_t evaluated = 0;  // drawn up to the last rung, or until others excluded it
     std::uint64_t open = 0;       // neither
+    // Further points, excluded by a lower bound before it was known whether they are feasible.
+    std::uint64_t unchecked = 0;
 };
 
 /// Parameters of a study for a strategy.

@@ -37,7 +37,6 @@ struct SearchSettings {
     std::uint64_t max_evaluations = 0;  // maximum number of points to sample; 0: the strategy decides
     std::vector<Rung> rungs{{64, 2},
                             {2048, 2}};  // rung 1, 2, ...; equal steps, growing fleets. The last: p99 limits of 1e5 plans
-    bool rungs_given = false;            // otherwise an exact search may add fleets to the last rung
     Rung confirm{2048, 4};               // of the front, on an independent random stream
     double confidence = 0.95;            // simultaneous, of the exclusions of the whole study
     int part = 1;                        // of the space, searched by this job

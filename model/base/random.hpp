@@ -32,8 +32,9 @@ enum class Stream : std::uint8_t {
     calibration      // donors of measured durations, by draw and microbatch
 };
 
-/// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`.
-enum class Purpose : std::uint8_t { search, confirm };
+/// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact
+/// search chooses incumbents on `scout`, takes their upper limits on `limits`, and draws all others on `search`.
+enum class Purpose : std::uint8_t { search, confirm, scout, limits };
 
 /// Counter of the generator. Bit layout: | fleet 32 | step 16, replica 16 | event 32 | stream 8, purpose 8, kind 16 |.
 struct Counter {

@@ -1,5 +1,7 @@
 #include "model/run/failure_model.hpp"
 
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 #include <boost/math/special_functions/lambert_w.hpp>
 
 #include <algorithm>
@@ -83,6 +85,26 @@ double mean_of_failures(const FailureModel& model, ValueOf value_of)
 double detection_of(const FailureModel::Source& source) { return source.detection_s; }
 double down_of(const FailureModel::Source& source) { return source.detection_s + source.restart_s; }
 double restart_of(const FailureModel::Source& source) { return source.restart_s; }
+
+/// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a negative
+/// binomial one where nodes have rates of their own. Zero if not known: other renewal processes may come in clusters.
+double reaches_mean(const FailureModel::Source& source, double clock_s, double node_cv)
+{
+    using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+    if (source.gaps.family == GapFamily::constant) {
+        return 1.0;  // least_mean_training_time() counts one less than the mean, and no time has fewer
+    }
+    if (source.gaps.family != GapFamily::exponential) {
+        return 0.0;
+    }
+    const double mean = source.rate * clock_s;
+    const double count = std::ceil(mean);
+    if (!source.by_node || node_cv == 0.0) {
+        return boost::math::gamma_p(count, mean, Plain());
+    }
+    const double shape = 1.0 / (node_cv * node_cv);
+    return boost::math::ibeta(count, shape, mean / (mean + shape), Plain());
+}
 
 }  // namespace
 
@@ -206,6 +228,16 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
         time += std::max(0.0, running * source.rate - begun) * (source.detection_s + restart);
     }
     return time;
+}
+
+double least_training_time_quantile(double productive_s, const FailureModel& model, double probability)
+{
+    const double clock_s = productive_s * model.pace;
+    FailureModel frequent = model;
+    std::erase_if(frequent.sources, [&](const FailureModel::Source& source) {
+        return reaches_mean(source, clock_s, model.node_cv) < 2.0 * (1.0 - probability);
+    });
+    return least_mean_training_time(productive_s, frequent);
 }
 
 double first_order_ettr(const FailureModel& model)

@@ -151,7 +151,8 @@ std::optional<WrittenAssignment> take_assignment(const po::variables_map& values
             "or set unlisted_nodes = \"nominal\" there");
     }
     WrittenAssignment result{values["assign-nodes"].as<std::string>(),
-                             assign_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler(Purpose::search))};
+                             assign_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps},
+                                          model.sampler({Purpose::search}))};
     write_output("assign-nodes", result.path, assignment_csv(result.assigned.positions), {});
     model.problem.cluster.node_factors = result.assigned.factors;
     of.plan.node_order = NodeOrder::as_listed;
@@ -290,7 +291,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     if (!infeasible) {
         of.positions = take_assignment(*values, of, rung, model);
         Predictor predictor(model.problem);
-        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
         if (values->count("write-draws") > 0) {
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});

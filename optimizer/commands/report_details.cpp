@@ -46,7 +46,7 @@ void add_runs(StoredStudy& stored, ReportedStudy& study)
     for (const std::size_t position : positions(named_points(study.results))) {
         const Point where = stored.space().point(study.results.front[position].index);
         study.runs.push_back(run_study(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
-                                       stored.sampler(Purpose::confirm)));
+                                       stored.sampler({Purpose::confirm})));
         study.runs.back().position = position;
     }
 }

@@ -128,7 +128,7 @@ ScaleCurve scale_curve(const Scenario& scenario, const ParallelPlan& plan, const
             curve.left_out.push_back({gpus, refusal->text()});
             continue;
         }
-        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(scaled_plan, {0, rung.fleets, rung.steps}, sampler);
         const Prediction p = predictor.summarise(scaled_plan, draws, rung.steps, sampler, Confidence{});
         ScalePoint point{scaled_plan,      gpus, p.noise_free_step_s, quantile(p.step, 0.05), p.step.p50.value, p.step.p95.value,

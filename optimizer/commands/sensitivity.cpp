@@ -119,7 +119,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
         refuse(*why, *values, scenario);
     }
-    chosen.sampler = model.sampler(Purpose::confirm);
+    chosen.sampler = model.sampler({Purpose::confirm});
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);
     const SensitivityOf of{scenario, plan, chosen};
     if (found.effects.empty()) {

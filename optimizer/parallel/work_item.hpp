@@ -16,7 +16,7 @@ namespace prismopt {
 struct DrawBlock {
     std::vector<std::uint64_t> points;
     DrawRange range;
-    Purpose purpose = Purpose::search;
+    DrawSource source = {};
 };
 
 using WorkItem = std::variant<SweepRange, DrawBlock>;
@@ -29,7 +29,7 @@ auto members(T& range)
 template <Of<DrawBlock> T>
 auto members(T& block)
 {
-    return std::tie(block.points, block.range, block.purpose);
+    return std::tie(block.points, block.range, block.source.purpose, block.source.round);
 }
 template <Of<Bound> T>
 auto members(T& bound)
@@ -44,13 +44,14 @@ auto members(T& rejected)
 template <Of<Sweep> T>
 auto members(T& sweep)
 {
-    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.floor,
-                    sweep.feasible, sweep.rejected);
+    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.unchecked,
+                    sweep.floor, sweep.feasible, sweep.rejected);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)
 {
-    return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives);
+    return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives, evaluation.source.purpose,
+                    evaluation.source.round);
 }
 
 inline WorkItem decode_item(std::span<const std::byte> bytes) { return decode<WorkItem>(bytes); }

@@ -47,22 +47,6 @@ std::string sweep_text(const std::string& sweep_s, double feasible)
         sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
 }
 
-/// Sizes the top rung as the search will.
-std::string size_ladder(const StudyModel& model, StudyPlan& plan, double feasible)
-{
-    Communicator alone;
-    WorkScheduler nobody(alone, [](const Message& item) { return item; });
-    const auto plans = static_cast<std::uint64_t>(feasible);
-    const int needed = Evaluator(model, nobody, plan.rungs).fleets_for_limits(plans);
-    int& top = plan.rungs.back().fleets;
-    const int sized = fleets_of_top_rung(model.scenario.search, plan.chosen.name, top, needed);
-    if (sized > top) {
-        top = sized;
-        return raised_ladder_text(top, plans) + "\n";
-    }
-    return plan.chosen.name == "exact" && needed > top ? short_ladder_text(top, plans, needed) + "\n" : "";
-}
-
 /// What a search takes besides sweeping.
 struct Work {
     Estimated draws;         // of steps, including those that confirm the front
@@ -98,7 +82,6 @@ constexpr const char* not_known_text =
 void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible, double tuple_s,
                     double start_s, const Pause& pause, std::string& text)
 {
-    text += size_ladder(model, plan, feasible);
     const std::size_t rungs = plan.rungs.size();
     const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
@@ -239,7 +222,6 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
         return;
     }
     text += sweep_text(sweep_s, estimate.feasible.value);
-    text += size_ladder(model, plan, estimate.feasible.value);
     std::vector<Bound> left;
     const std::vector<Bound> best = improved_front(model, bounds, pause);
     const DrawnSample sample = draw_sample(model, best, static_cast<std::uint64_t>(estimate.feasible.value), plan.rungs, pause);

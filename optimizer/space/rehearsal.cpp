@@ -50,8 +50,7 @@ Estimate without_limits(Estimate estimate)
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
                         const std::vector<Rung>& rungs, const Pause& pause)
 {
-    const Rung& top = rungs.back();
-    const DrawRange range{0, std::min(sample_fleets, top.fleets), top.steps};
+    const DrawRange range{0, sample_fleets, rungs.back().steps};
     Confidence confidence;
     confidence.safe = 1.0 - (1.0 - model.confidence()) /
                                 (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs.size()));
@@ -66,7 +65,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.hardware(point));
-        const SamplerOptions sampler = model.sampler(Purpose::search);
+        const SamplerOptions sampler = model.sampler({Purpose::search});
         PhaseDraws draws(model.problem.phases.size());
         int drawn_fleets = 0;
         while (drawn_fleets < range.fleets && (drawn_fleets == 0 || time.seconds() < most_sampling_s)) {
@@ -98,18 +97,22 @@ Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& s
     Archive archive;
     std::map<std::uint64_t, std::vector<double>> bounds;
     const auto answer = [&](const PointRequest& request) {
-        const Rung& rung = plan.rungs[static_cast<std::size_t>(request.rung - 1)];
-        const int before = request.rung > 1 ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
-        ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
+        const Rung rung{fleets_of(request, plan.rungs), plan.rungs.front().steps};
+        const bool extends = request.rung > 1 && request.source.purpose == Purpose::search;
+        const int before = extends ? plan.rungs[static_cast<std::size_t>(request.rung - 2)].fleets : 0;
+        if (request.source.purpose == Purpose::search) {
+            ++rehearsal.plans[static_cast<std::size_t>(request.rung - 1)];
+        }
         rehearsal.drawn.emplace_back(request.index, static_cast<double>(rung.fleets - before) * rung.steps);
         rehearsal.draws += rehearsal.drawn.back().second;
         const DrawnSample::Plan& like = sample.plans[choice(request.index, sample.plans.size())];
         const std::vector<double>& bound = bounds.at(request.index);
-        Evaluation evaluation{request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}};
+        Evaluation evaluation{
+            request.index, request.rung, static_cast<std::uint64_t>(rung.fleets) * rung.steps, {}, request.source};
         for (std::size_t k = 0; k < bound.size(); ++k) {
             const bool comparable = std::isfinite(bound[k]) && like.bound[k] > 0.0;
             const Estimate estimate = comparable ? (bound[k] / like.bound[k]) * like.objectives[k] : like.objectives[k];
-            const bool limits = rung.fleets >= std::min(sample_fleets, plan.rungs.back().fleets);
+            const bool limits = rung.fleets >= plan.rungs.back().fleets;
             evaluation.objectives.push_back(limits || estimate.low == estimate.high ? estimate : without_limits(estimate));
         }
         return evaluation;
@@ -161,7 +164,7 @@ DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const 
         }
         Predictor& predictor = bench.of(model.designs.hardware(model.designs.space().point(points.front())));
         const double start_s = processor_s();
-        predictor.sample(plans, range, model.sampler(Purpose::search));
+        predictor.sample(plans, range, model.sampler({Purpose::search}));
         return (processor_s() - start_s) / (static_cast<double>(points.size()) * range.fleets * range.steps);
     };
     DrawCosts costs;

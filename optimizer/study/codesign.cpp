@@ -246,7 +246,7 @@ private:
         std::vector<double> values;
         if (scenario_.search.tune_fleets > 0) {
             const int steps = scenario_.search.rungs.front().steps;
-            const SamplerOptions sampler = model_.sampler(Purpose::search);
+            const SamplerOptions sampler = model_.sampler({Purpose::search});
             PhaseDraws draws;
             const int fleets = scenario_.search.tune_fleets;
             const int at_once = blocks_of_a_thread * block_fleets * sampler_threads();

@@ -92,7 +92,8 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
             Key key;
             std::vector<double> values;
             PhaseDraws draws;
-            in >> std::get<0>(key) >> std::get<1>(key) >> std::get<2>(key) >> std::get<3>(key) >> std::get<4>(key);
+            in >> std::get<0>(key).purpose >> std::get<0>(key).round >> std::get<1>(key) >> std::get<2>(key) >>
+                std::get<3>(key) >> std::get<4>(key);
             while (!in.empty()) {
                 in >> values;
                 draws.push_back(values);
@@ -119,7 +120,7 @@ std::optional<Message> DrawStore::missing(const Message& item) const
         return item;
     }
     std::erase_if(block->points, [&](std::uint64_t point) {
-        return kept_.contains({block->purpose, point, block->range.first_fleet, block->range.fleets, block->range.steps});
+        return kept_.contains({block->source, point, block->range.first_fleet, block->range.fleets, block->range.steps});
     });
     if (block->points.empty()) {
         return std::nullopt;
@@ -140,7 +141,7 @@ Message DrawStore::complete(const Message& item, const Message& result)
     std::vector<PhaseDraws> all;
     auto next = fresh.begin();
     for (const std::uint64_t point : block->points) {
-        const Key key{block->purpose, point, block->range.first_fleet, block->range.fleets, block->range.steps};
+        const Key key{block->source, point, block->range.first_fleet, block->range.fleets, block->range.steps};
         auto found = kept_.find(key);
         if (found == kept_.end()) {
             kept_bytes_ += bytes_of(*next);
@@ -154,11 +155,11 @@ Message DrawStore::complete(const Message& item, const Message& result)
     return encode(all);
 }
 
-void DrawStore::answered(std::uint64_t point)
+void DrawStore::answered(std::uint64_t point, const DrawSource& source)
 {
-    const auto first = kept_.lower_bound({Purpose::search, point, 0, 0, 0});
+    const auto first = kept_.lower_bound({source, point, 0, 0, 0});
     auto last = first;
-    while (last != kept_.end() && std::get<0>(last->first) == Purpose::search && std::get<1>(last->first) == point) {
+    while (last != kept_.end() && std::get<0>(last->first) == source && std::get<1>(last->first) == point) {
         kept_bytes_ -= bytes_of(last->second.draws);
         ++last;
     }
@@ -193,7 +194,8 @@ void DrawStore::write()
 void DrawStore::append(const Key& key, const Kept& kept)
 {
     Packer out;
-    out << std::get<0>(key) << std::get<1>(key) << std::get<2>(key) << std::get<3>(key) << std::get<4>(key);
+    out << std::get<0>(key).purpose << std::get<0>(key).round << std::get<1>(key) << std::get<2>(key) << std::get<3>(key)
+        << std::get<4>(key);
     for (const std::vector<double>& of_phase : kept.draws) {
         out << of_phase;
     }

@@ -34,14 +34,14 @@ public:
     /// answered.
     Message complete(const Message& item, const Message& result);
     /// Drops the draws of a point, once the journal has its answer.
-    void answered(std::uint64_t point);
+    void answered(std::uint64_t point, const DrawSource& source);
     /// Writes all draws to the file.
     void save();
     /// Removes the file, to make room on a full disk. False if there is none.
     bool drop();
 
 private:
-    using Key = std::tuple<Purpose, std::uint64_t, int, int, int>;  // point, first fleet, fleets, steps
+    using Key = std::tuple<DrawSource, std::uint64_t, int, int, int>;  // point, first fleet, fleets, steps
     struct Kept {
         PhaseDraws draws;
         bool saved = false;

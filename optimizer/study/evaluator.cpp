@@ -3,6 +3,7 @@
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "search/archive.hpp"
 #include "search/strategies/kept_bounds.hpp"
 
 #include <algorithm>
@@ -96,7 +97,13 @@ std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleet
     return values;
 }
 
-SamplerOptions StudyModel::sampler(Purpose purpose) const { return {scenario.seed, purpose, scenario.search.replicas_simulated}; }
+/// A seed of its own makes a round independent of all others: the generator is keyed by it.
+SamplerOptions StudyModel::sampler(const DrawSource& source) const
+{
+    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
+    return {scenario.seed + golden * static_cast<std::uint64_t>(source.round), source.purpose,
+            scenario.search.replicas_simulated};
+}
 
 Message Worker::operator()(const Message& bytes)
 {
@@ -110,7 +117,7 @@ Message Worker::operator()(const Message& bytes)
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
     Predictor& predictor = bench_.of(model_.designs.hardware(model_.designs.space().point(block.points.front())));
-    return encode(predictor.sample(plans, block.range, model_.sampler(block.purpose)));
+    return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
 }
 
 Sweep Worker::sweep(const SweepRange& range)
@@ -118,20 +125,33 @@ Sweep Worker::sweep(const SweepRange& range)
     Sweep result;
     KeptBounds kept(range);
     std::vector<Rejected> by_model;
+    const auto objectives_of = [&](const NoiseFree& bound) {
+        std::vector<double> objectives;
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(bound)
+                                                   : -std::numeric_limits<double>::infinity());
+        }
+        return objectives;
+    };
+    std::uint64_t unchecked = 0;
+    Predictor::Suffices excluded;
+    if (!range.limits.empty()) {
+        excluded = [&](const NoiseFree& bound) { return excludes(range.limits, objectives_of(bound)); };
+    }
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
-        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan);
+        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model, *refusal, design_text(plan));
             return;
         }
-        std::vector<double> objectives;
-        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
-            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound))
-                                                   : -std::numeric_limits<double>::infinity());
+        const auto& found = std::get<NoiseFree>(bound);
+        if (found.memory_bytes == 0.0) {
+            ++unchecked;
+        } else {
+            kept.add({index, objectives_of(found)});
         }
-        kept.add({index, std::move(objectives)});
     };
     std::uint64_t begin = range.begin;
     do {
@@ -141,11 +161,22 @@ Sweep Worker::sweep(const SweepRange& range)
         begin = end;
     } while (begin < range.end);
     kept.move_to(result);
+    result.unchecked = unchecked;
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short
         std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
     }
     return result;
+}
+
+int fleets_of(const PointRequest& request, std::span<const Rung> rungs)
+{
+    const int top = static_cast<int>(rungs.size());
+    int fleets = rungs[static_cast<std::size_t>(std::min(request.rung, top) - 1)].fleets;
+    for (int rung = top; rung < request.rung; ++rung) {
+        fleets *= 4;
+    }
+    return fleets;
 }
 
 DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
@@ -174,48 +205,36 @@ void Evaluator::compare_at_once(std::uint64_t points)
     confidence_.safe = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 
-int Evaluator::fleets_for_limits(std::uint64_t points) const
-{
-    // The largest of n draws lies above the quantile q but for a probability q^n, which must not exceed half of what one interval
-    // may fail by.
-    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points) * rungs_.size() * model_.objectives.size());
-    const double miss = 0.5 * (1.0 - model_.confidence()) / intervals;
-    double fleets = 0.0;
-    for (const Objective* objective : model_.objectives) {
-        if (objective->quantile > 0.0) {
-            fleets = std::max(fleets, std::log(miss) / std::log(objective->quantile));
-        }
-        if (objective->of_mean) {
-            fleets = std::max(fleets, clusters_for_mean_limits(model_.skewness, 1.0 - 2.0 * miss));
-        }
-    }
-    constexpr double most = 1 << 30;  // more than anyone draws
-    return static_cast<int>(std::ceil(std::min(fleets, most) / block_fleets)) * block_fleets;
-}
-
 void Evaluator::submit(std::span<const Request> requests)
 {
-    std::vector<Need> needs;
+    std::map<DrawSource, std::vector<Need>> needs;
     for (const Request& request : requests) {
         if (const auto* range = std::get_if<SweepRange>(&request)) {
-            submit_draws(needs, Purpose::search, drawn_);
-            needs.clear();
+            submit_draws(needs);
             scheduler_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
-            const Rung& rung = rungs_[point.rung - 1];
-            const PhaseDraws& draws = drawn_[point.index].draws;
+            const Rung rung{fleets_of(point, rungs_), rungs_.front().steps};
+            const PhaseDraws& draws = drawn_[point.source][point.index].draws;
             const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
-            needs.push_back({point.index, have, rung});
+            needs[point.source].push_back({point.index, have, rung});
         }
         pending_.push_back(request);
     }
-    submit_draws(needs, Purpose::search, drawn_);
+    submit_draws(needs);
+}
+
+void Evaluator::submit_draws(std::map<DrawSource, std::vector<Need>>& needs)
+{
+    for (const auto& [source, list] : needs) {
+        submit_draws(list, source);
+    }
+    needs.clear();
 }
 
 /// Points that lack the same fleets and have the same hardware and schedule go together, those with the first point first: so the
 /// answers, which come in the order of the points, can be made while others draw.
-void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn)
+void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& source)
 {
     using Key = std::tuple<int, int, DrawGroup>;
     std::map<Key, std::size_t> place;
@@ -235,7 +254,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
     for (const auto& list : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
             DrawBlock block;
-            block.purpose = purpose;
+            block.source = source;
             for (std::size_t i = first; i < std::min(list.size(), first + item_points); ++i) {
                 block.points.push_back(list[i]->point);
             }
@@ -243,9 +262,9 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
             for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
                 block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
                 scheduler_.submit(encode(WorkItem{block}));
-                submitted_.push_back(block.points);
+                submitted_.push_back(block);
                 for (const std::uint64_t point : block.points) {
-                    ++drawn[point].awaited;
+                    ++drawn_[source][point].awaited;
                 }
             }
         }
@@ -253,14 +272,14 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
 }
 
 /// Takes results in the order of the items until the point has all of its draws.
-void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
+void Evaluator::collect_draws(std::uint64_t point, const DrawSource& source)
 {
-    while (drawn[point].awaited > 0) {
+    while (drawn_[source][point].awaited > 0) {
         const std::vector<PhaseDraws> more = decode_draws(scheduler_.next());
-        const std::vector<std::uint64_t> points = std::move(submitted_.front());
+        const DrawBlock block = std::move(submitted_.front());
         submitted_.pop_front();
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            Drawn& of_point = drawn[points[i]];
+        for (std::size_t i = 0; i < block.points.size(); ++i) {
+            Drawn& of_point = drawn_[block.source][block.points[i]];
             of_point.draws.resize(more[i].size());
             for (std::size_t phase = 0; phase < more[i].size(); ++phase) {
                 of_point.draws[phase].insert(of_point.draws[phase].end(), more[i][phase].begin(), more[i][phase].end());
@@ -280,7 +299,7 @@ std::optional<Answer> Evaluator::next()
             return decode_answer(scheduler_.next());
         }
         const auto& point = std::get<PointRequest>(request);
-        collect_draws(point.index, drawn_);
+        collect_draws(point.index, point.source);
         return summarise(point);
     } catch (const Stopped&) {
         return std::nullopt;
@@ -291,11 +310,15 @@ Answer Evaluator::summarise(const PointRequest& request)
 {
     const Point point = model_.designs.space().point(request.index);
     const int steps = rungs_.front().steps;
+    Confidence confidence = confidence_;
+    if (request.miss > 0.0) {
+        confidence.safe = 1.0 - 2.0 * request.miss;
+    }
     prediction_ = bench_.of(model_.designs.hardware(point))
-                      .summarise(model_.designs.plan(point), drawn_[request.index].draws, steps, model_.sampler(Purpose::search),
-                                 confidence_);
-    const int fleets = rungs_.at(static_cast<std::size_t>(request.rung - 1)).fleets;
-    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_, fleets, confidence_.safe)};
+                      .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
+                                 model_.sampler(request.source), confidence);
+    return Evaluation{request.index, request.rung, prediction_.draws,
+                      model_.values(prediction_, fleets_of(request, rungs_), confidence.safe), request.source};
 }
 
 std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)
@@ -305,16 +328,17 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
     for (const std::uint64_t index : points) {
         needs.push_back({index, 0, rung});
     }
-    DrawnPoints drawn;
-    submit_draws(needs, Purpose::confirm, drawn);
+    constexpr DrawSource source{Purpose::confirm, 0};
+    DrawnPoints& drawn = drawn_[source];
+    submit_draws(needs, source);
     std::vector<Prediction> predictions;
     try {
         for (const std::uint64_t index : points) {
-            collect_draws(index, drawn);
+            collect_draws(index, source);
             const Point point = model_.designs.space().point(index);
-            predictions.push_back(bench_.of(model_.designs.hardware(point))
-                                      .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps,
-                                                 model_.sampler(Purpose::confirm), confidence_));
+            predictions.push_back(
+                bench_.of(model_.designs.hardware(point))
+                    .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps, model_.sampler(source), confidence_));
         }
     } catch (const Stopped&) {
         return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
+#include "optimizer/parallel/work_item.hpp"
 #include "optimizer/parallel/work_scheduler.hpp"
 #include "optimizer/space/design_map.hpp"
 #include "optimizer/study/hardware_bench.hpp"
@@ -37,7 +38,7 @@ struct StudyModel {
     std::vector<bool> bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
     double skewness = 0.0;      // of its most skewed distribution
 
-    SamplerOptions sampler(Purpose purpose) const;
+    SamplerOptions sampler(const DrawSource& source) const;
     /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `safe` are infinite if the
     /// distributions are too skewed for that number.
     std::vector<Estimate> values(const Prediction& prediction, int fleets, double safe) const;
@@ -65,6 +66,9 @@ private:
     Pause pause_;
 };
 
+/// Fleets of a rung: of the ladder, or beyond it four times as many as in the rung before.
+int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
+
 /// Largest number of points that one work item draws together.
 inline constexpr std::size_t most_item_points = 16;
 /// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
@@ -83,14 +87,9 @@ public:
     /// Full prediction of the last point answered.
     const Prediction& prediction() const { return prediction_; }
 
-    /// Sets the number of points compared: simultaneous limits hold for all of them, at every rung and for every objective
-    /// (Bonferroni).
+    /// Sets the number of points compared: the limits of requests that do not say how often they may fail hold for all of them, at
+    /// every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Fleets that the top rung needs for finite upper limits of every objective with this number of points; fewer exclude nothing.
-    int fleets_for_limits(std::uint64_t points) const;
-    /// Call before anything is drawn.
-    void set_top_fleets(int fleets) { rungs_.back().fleets = fleets; }
-
     /// Draws these points on the confirm stream and returns their predictions; nothing if the run is to stop before that is done.
     std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);
 
@@ -111,8 +110,9 @@ private:
         Rung rung;
     };
 
-    void submit_draws(std::span<const Need> needs, Purpose purpose, DrawnPoints& drawn);
-    void collect_draws(std::uint64_t point, DrawnPoints& drawn);
+    void submit_draws(std::span<const Need> needs, const DrawSource& source);
+    void submit_draws(std::map<DrawSource, std::vector<Need>>& needs);
+    void collect_draws(std::uint64_t point, const DrawSource& source);
     Answer summarise(const PointRequest& request);
 
     const StudyModel& model_;
@@ -121,8 +121,8 @@ private:
     HardwareBench bench_;
     Confidence confidence_;
     std::deque<Request> pending_;
-    std::deque<std::vector<std::uint64_t>> submitted_;  // points of each outstanding item of draws
-    DrawnPoints drawn_;                                 // of the search stream
+    std::deque<DrawBlock> submitted_;  // outstanding items of draws
+    std::map<DrawSource, DrawnPoints> drawn_;
     std::uint64_t draws_made_ = 0;
     Prediction prediction_;
 };

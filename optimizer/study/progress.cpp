@@ -74,7 +74,7 @@ void Progress::show(const Archive& archive, const State& state)
 {
     const double now = elapsed();
     shown_s_ = now;
-    const bool sweeping = archive.evaluations().empty();
+    const bool sweeping = state.sweeping;
     const std::uint64_t waiting = state.asked - state.answered;
     if (sweeping != sweeping_) {
         sweeping_ = sweeping;

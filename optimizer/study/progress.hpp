@@ -27,6 +27,7 @@ public:
         std::uint64_t answered = 0;  // requests
         std::uint64_t asked = 0;     // requests
         double idle_share = 0.0;     // of the ranks
+        bool sweeping = false;       // the next answer is of a sweep
     };
 
     /// Adds a point to the curve, after a batch of answers.

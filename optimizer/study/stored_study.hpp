@@ -25,7 +25,7 @@ public:
     /// Its points have the same numbers as in the results.
     const Space& space() const { return model_.designs.space(); }
     ParallelPlan plan(std::span<const int> point) const { return model_.designs.plan(point); }
-    SamplerOptions sampler(Purpose purpose) const { return model_.sampler(purpose); }
+    SamplerOptions sampler(const DrawSource& source) const { return model_.sampler(source); }
     /// Values of the [[knob]]s at a point, in SI units; empty if there are none.
     std::vector<double> hardware_values(std::span<const int> point) const;
     /// The problem with the hardware of a point; valid until the next call.

@@ -75,7 +75,7 @@ class Search {
 public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
-        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), top_fleets_(plan.rungs.back().fleets),
+        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
           strategy_(std::move(plan.chosen.strategy)), evaluator_(model, scheduler, std::move(plan.rungs)), journal_(journal),
           draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
@@ -192,7 +192,7 @@ private:
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
             evaluator_.compare_at_once(archive_.feasible());
-            size_ladder();
+            note_look(std::get<PointRequest>(requests.front()));
         }
         progress_.record(archive_);
         asked_count_ += requests.size();
@@ -206,21 +206,11 @@ private:
         evaluator_.submit(unknown);
     }
 
-    /// Sizes the top rung once the sweep has counted the feasible plans: with too few fleets for upper limits, every plan would
-    /// be drawn.
-    void size_ladder()
+    /// Reports limits that need more fleets than the last rung has.
+    void note_look(const PointRequest& request)
     {
-        if (name_ != "exact" || sized_ || archive_.feasible() < 2) {
-            return;
-        }
-        sized_ = true;
-        const int needed = evaluator_.fleets_for_limits(archive_.feasible());
-        const int top = fleets_of_top_rung(model_.scenario.search, name_, top_fleets_, needed);
-        if (top > top_fleets_) {
-            log_info(raised_ladder_text(top, archive_.feasible()));
-            evaluator_.set_top_fleets(top);
-        } else if (needed > top) {
-            log_warning(short_ladder_text(top, archive_.feasible(), needed));
+        if (request.rung > static_cast<int>(rungs_.size())) {
+            log_info(added_fleets_text(fleets_of(request, rungs_)));
         }
     }
 
@@ -240,13 +230,15 @@ private:
         auto answer = evaluator_.next();
         if (answer) {
             const auto* evaluation = std::get_if<Evaluation>(&*answer);
-            if (evaluation == nullptr) {
+            if (evaluation == nullptr || evaluation->source.purpose != Purpose::search) {
                 keep([&] { journal_.append(answered_, *answer); });
             } else {
                 FrontPoint& drawn = drawn_[evaluation->index];
                 drawn = front_point(model_, evaluation->index, evaluator_.prediction());
                 keep([&] { journal_.append(answered_, *answer, drawn); });
-                draws_.answered(evaluation->index);
+            }
+            if (evaluation != nullptr) {
+                draws_.answered(evaluation->index, evaluation->source);
             }
         }
         return answer;
@@ -261,15 +253,15 @@ private:
                                   .open = outcome.open,
                                   .answered = answered_,
                                   .asked = asked_count_,
-                                  .idle_share = scheduler_.idle_share()});
+                                  .idle_share = scheduler_.idle_share(),
+                                  .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())});
     }
 
     const StudyModel& model_;
     const WorkScheduler& scheduler_;
     const StudyOptions& options_;
     std::string name_;
-    int top_fleets_;
-    bool sized_ = false;
+    std::vector<Rung> rungs_;
     bool end_ = false;  // nothing is left to ask
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;

@@ -110,7 +110,8 @@ bool answers(const Answer& answer, const Request& request)
     }
     const auto& evaluation = std::get<Evaluation>(answer);
     const auto* point = std::get_if<PointRequest>(&request);
-    return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung;
+    return point != nullptr && point->index == evaluation.index && point->rung == evaluation.rung &&
+           point->source == evaluation.source;
 }
 
 }  // namespace

@@ -107,12 +107,6 @@ StudyPlan plan_study(const StudyModel& model)
     return {std::move(chosen), std::move(rungs)};
 }
 
-int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, int top, int needed)
-{
-    const bool sizes_itself = strategy == "exact" && !search.rungs_given && needed <= most_default_fleets;
-    return sizes_itself ? std::max(top, needed) : top;
-}
-
 std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 {
     const SpaceCounts counts = space_counts(0, archive.rejected());
@@ -157,17 +151,10 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 
 void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw InputError(infeasible_text(scenario, archive)); }
 
-std::string short_ladder_text(int top, std::uint64_t feasible, int needed)
+std::string added_fleets_text(int fleets)
 {
-    return fmt::format(
-        "the last rung of [search] has {} fleets, too few for upper confidence limits on {} feasible plans, so lower bounds "
-        "cannot exclude any plan; use {} fleets or more",
-        top, feasible, needed);
-}
-
-std::string raised_ladder_text(int top, std::uint64_t feasible)
-{
-    return fmt::format("the last rung uses {} fleets, which upper confidence limits on {} feasible plans need", top, feasible);
+    return fmt::format("{} fleets are drawn of the incumbents: their upper confidence limits need more than the last rung",
+                       fleets);
 }
 
 }  // namespace prismopt

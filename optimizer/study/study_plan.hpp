@@ -19,21 +19,13 @@ struct StudyPlan {
 };
 StudyPlan plan_study(const StudyModel& model);
 
-/// Fleets of the last rung of an exact search whose upper limits need `needed` fleets: `needed`, up to most_default_fleets, if
-/// the scenario gives no rungs; otherwise `top`.
-inline constexpr int most_default_fleets = 16384;
-int fleets_of_top_rung(const SearchSettings& search, std::string_view strategy, int top, int needed);
-
 /// Message for a space without feasible plans: the reasons, and by how much the closest plan misses.
 std::string infeasible_text(const Scenario& scenario, const Archive& archive);
 /// Throws infeasible_text() as an InputError.
 [[noreturn]] void refuse_infeasible(const Scenario& scenario, const Archive& archive);
 
-/// Warning that the top rung of an exact search has `top` fleets, fewer than the `needed` for upper limits on this number of plans.
-std::string short_ladder_text(int top, std::uint64_t feasible, int needed);
-
-/// Message that the top rung was raised to `top` fleets for these plans.
-std::string raised_ladder_text(int top, std::uint64_t feasible);
+/// Message that the upper limits of an exact search are looked at again with so many fleets.
+std::string added_fleets_text(int fleets);
 
 /// Warning about the quantiles of the training time with a single step per fleet (ProductiveTimes).
 inline constexpr const char* one_step_text =

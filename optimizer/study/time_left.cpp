@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace prismopt {
@@ -13,7 +14,8 @@ namespace {
 /// once, nor by a plan that takes long.
 constexpr double window_s = 300.0;
 constexpr std::size_t pieces = 9;
-constexpr double least_s = 10.0;  // a shorter past says nothing
+constexpr double least_s = 10.0;     // a shorter past says nothing
+constexpr double furthest = 1000.0;  // times the past that counts: a pace says nothing of what takes longer
 
 std::string in_words(double seconds)
 {
@@ -58,7 +60,8 @@ std::string TimeLeft::text(double now_s, std::uint64_t left)
     }
     const auto middle = paces.begin() + pieces / 2;
     std::nth_element(paces.begin(), middle, paces.end());
-    return *middle > 0.0 ? in_words(static_cast<double>(left) / *middle) : "unknown";
+    const double left_s = *middle > 0.0 ? static_cast<double>(left) / *middle : INFINITY;
+    return left_s <= furthest * (now_s - begin_s) ? in_words(left_s) : "unknown";
 }
 
 }  // namespace prismopt

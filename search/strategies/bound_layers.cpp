@@ -45,16 +45,12 @@ void BoundLayers::put_in_order()
     ordered_ = index_.size();
 }
 
-/// Takes the next layer out of the alive points, dropping on the way those that are excluded; false: none left.
-bool BoundLayers::peel(const Limits& limits)
+template <class Keep>
+void BoundLayers::filter(const Limits& limits, Keep&& keep)
 {
-    layer_.clear();
-    layer_done_ = 0;
-    layer_tested_ = limits.newest();
     const std::vector<std::vector<double>> highs = limits.sorted();
     auto next = highs.begin();
     RunningFront passed(objectives_);  // limits that come before the bound in hand: only these can dominate it
-    RunningFront front(objectives_);
     std::size_t kept = 0;
     for (const std::size_t place : alive_) {
         const std::span<const double> least = bound(place);
@@ -63,13 +59,31 @@ bool BoundLayers::peel(const Limits& limits)
         }
         if (passed.covers(least)) {
             ++excluded_;
-        } else if (front.add(least)) {
-            layer_.push_back(place);
-        } else {
+        } else if (keep(place)) {
             alive_[kept++] = place;
         }
     }
     alive_.resize(kept);
+}
+
+std::size_t BoundLayers::exclude(const Limits& limits)
+{
+    filter(limits, [](std::size_t) { return true; });
+    return alive_.size();
+}
+
+/// Takes the next layer out of the alive points, dropping on the way those that are excluded; false: none left.
+bool BoundLayers::peel(const Limits& limits)
+{
+    layer_.clear();
+    layer_done_ = 0;
+    layer_tested_ = limits.newest();
+    RunningFront front(objectives_);
+    filter(limits, [&](std::size_t place) {
+        const bool first = front.add(bound(place));
+        if (first) layer_.push_back(place);
+        return !first;
+    });
     std::sort(layer_.begin(), layer_.end(), [this](std::size_t a, std::size_t b) { return index_[a] < index_[b]; });
     return !layer_.empty();
 }

@@ -29,11 +29,17 @@ public:
     /// bounds, in index order. Empty if none is left.
     std::vector<std::size_t> take(std::size_t most, const Limits& limits);
 
-    /// Number of points that the limits given to `take` excluded.
+    /// Removes the points that the limits exclude; returns the number of those that remain, besides those taken.
+    std::size_t exclude(const Limits& limits);
+
+    /// Number of points that the limits given to `take` and `exclude` excluded.
     std::uint64_t excluded() const { return excluded_; }
 
 private:
     bool peel(const Limits& limits);
+    /// Keeps the alive points for which keep(place) holds and that no limit excludes.
+    template <class Keep>
+    void filter(const Limits& limits, Keep&& keep);
 
     std::size_t objectives_;
     std::vector<std::uint64_t> index_;

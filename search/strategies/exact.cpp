@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,18 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Incomplete ranges that are swept again together, and the number of parts of each.
 constexpr std::size_t ranges_again = 64;
 constexpr std::uint64_t parts_again = 8;
+
+/// Looks at the limits of a round: each has four times the draws of the one before.
+constexpr int most_looks = 4;
+
+/// Candidates before the second round of limits, and the growth of their number from one round to the next.
+constexpr std::size_t first_rounds_at = 32;
+constexpr std::size_t round_growth = 3;
+/// Unsettled candidates from which a round is opened before they climb.
+constexpr std::size_t worth_a_round = 16;
+
+double square(double x) { return x * x; }
+double pow4(double x) { return square(square(x)); }
 
 /// Relative difference between a bound and an exact value that rounding may cause.
 constexpr double rounding = 1e-12;
@@ -58,18 +71,16 @@ void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives
 Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
 {
     check(options_);
-    ranges_ = options_.ranges.empty() ? split_space(options_.space_size, options_.sweep_ranges) : options_.ranges;
+    if (options_.ranges.empty()) options_.ranges = split_space(options_.space_size, options_.sweep_ranges);
+    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
+    if (options_.explored != nullptr && bounded) explorer_.emplace(*options_.explored, options_.seed);
 }
 
-bool Exact::waiting() const { return started_ && (swept_ < ranges_.size() || told_ < asked_.size()); }
+bool Exact::waiting() const { return swept_ < ranges_.size() || told_ < asked_.size(); }
 
 std::optional<std::vector<Request>> Exact::ask()
 {
     if (waiting()) return std::vector<Request>{};
-    if (!started_) {
-        started_ = true;
-        if (!ranges_.empty()) return std::vector<Request>(ranges_.begin(), ranges_.end());
-    }
     std::vector<Request> requests = next_requests();
     if (requests.empty()) return std::nullopt;
     return requests;
@@ -84,9 +95,12 @@ void Exact::tell(std::span<const Answer> answers)
 
 void Exact::take(const Sweep& sweep)
 {
-    if (!started_ || swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin ||
-        sweep.range.end != ranges_[swept_].end) {
+    if (swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin || sweep.range.end != ranges_[swept_].end) {
         refuse_order("sweep range " + std::to_string(sweep.range.begin) + " to " + std::to_string(sweep.range.end));
+    }
+    if (!first_range_) {
+        take_explored(sweep);
+        return;
     }
     for (const Bound& feasible : sweep.feasible) {
         if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
@@ -98,7 +112,10 @@ void Exact::take(const Sweep& sweep)
         }
         feasible_.add(feasible.index, least);
     }
-    if (!ranges_[swept_].again) feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    if (!ranges_[swept_].again) {
+        feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+        unchecked_ += sweep.unchecked;
+    }
     if (sweep.left_out > 0) {
         withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},
                              .feasible = {},
@@ -115,17 +132,59 @@ void Exact::take(const Sweep& sweep)
     }
 }
 
+void Exact::take_explored(const Sweep& sweep)
+{
+    for (const Bound& feasible : sweep.feasible) {
+        check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
+        for (std::size_t k = 0; k < options_.objectives; ++k) {
+            if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
+        }
+    }
+    explorer_->tell(sweep.feasible);
+    ++swept_;
+}
+
+/// Asks for the next generation of the exploration. Its front, in the end, is among the points that the sweep would return.
+void Exact::explore()
+{
+    for (const std::uint64_t index : explorer_->ask()) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
+    if (swept_ < ranges_.size()) return;
+    for (const Bound& bound : explorer_->front()) feasible_.add(bound.index, bound.objectives);
+    feasible_.put_in_order();
+    explorer_.reset();
+}
+
+/// Asks for the whole space, but for what the limits exclude.
+void Exact::sweep()
+{
+    first_range_ = ranges_.size();
+    feasible_.exclude(limits_);
+    counted_again_ = feasible_.excluded();
+    for (SweepRange range : options_.ranges) {
+        range.limits = limits_.sorted();
+        ranges_.push_back(std::move(range));
+    }
+    for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
+    std::sort(known_.begin(), known_.end());
+}
+
+/// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
+std::vector<std::vector<double>> Exact::drop_excluded_ranges()
+{
+    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
+    std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
+    std::erase_if(withheld_, [&](const Sweep& sweep) {
+        return std::all_of(sweep.floor.begin(), sweep.floor.end(),
+                           [&](const std::vector<double>& low) { return excludes(limits, low); });
+    });
+    return limits;
+}
+
 /// Queues parts of incomplete ranges for another sweep, unless limits exclude all of their points or no more points may be drawn.
 void Exact::look_again()
 {
     if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
-    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    const std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
-    std::erase_if(withheld_, [&](const Sweep& sweep) {
-        return std::all_of(sweep.floor.begin(), sweep.floor.end(), [&](const std::vector<double>& low) {
-            return std::any_of(limits.begin(), limits.end(), [&](const auto& high) { return dominates(high, low); });
-        });
-    });
+    const std::vector<std::vector<double>> limits = drop_excluded_ranges();
     const std::size_t first = ranges_.size();
     const std::size_t chosen = std::min(withheld_.size(), ranges_again);
     for (std::size_t w = 0; w < chosen; ++w) {
@@ -148,46 +207,70 @@ void Exact::look_again()
 
 void Exact::take(const Evaluation& evaluation)
 {
-    Candidate* candidate = told_ < asked_.size() ? &candidates_[asked_[told_]] : nullptr;
-    if (candidate == nullptr || evaluation.index != feasible_.index(candidate->place) || evaluation.rung != candidate->rung + 1) {
+    const PointRequest* request = told_ < asked_.size() ? &asked_[told_] : nullptr;
+    if (request == nullptr || evaluation.index != request->index || evaluation.rung != request->rung ||
+        evaluation.source != request->source) {
         refuse_order("point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
     }
     check_answer(evaluation.index, evaluation.objectives.size(), options_.objectives);
-    std::vector<double> value;
-    std::vector<double> low;
-    std::vector<double> high;
     for (std::size_t k = 0; k < options_.objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
         for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
             if (std::isnan(number)) refuse_nan(evaluation.index, k);
         }
-        value.push_back(estimate.value);
-        high.push_back(estimate.simultaneous_high);
-        // A bound that is violated must not raise the lower limit above what was seen.
-        low.push_back(
-            std::min(std::max(estimate.simultaneous_low, feasible_.bound(candidate->place)[k]), estimate.simultaneous_high));
     }
-    if (candidate->rung == 0) ++evaluated_;
-    candidate->rung = evaluation.rung;
-    candidate->tested = 0;
-    candidate->settled = candidate->rung >= options_.top_rung;
-    if (candidate->settled) ++settled_;
-    candidate->value = std::move(value);
-    candidate->low = std::move(low);
-    note_violation(*candidate, high);
-    limits_.add(candidate->place, high);
-    note_leader(asked_[told_]);
+    if (evaluation.source.purpose == Purpose::limits) {
+        take_limits(evaluation);
+    } else if (evaluation.source.purpose == Purpose::scout) {
+        Scout& scout = scouts_.emplace_back();
+        scout.place = whom_[told_];
+        for (const Estimate& estimate : evaluation.objectives) scout.value.push_back(estimate.value);
+    } else {
+        Candidate& candidate = candidates_[whom_[told_]];
+        std::vector<double> value;
+        std::vector<double> low;
+        std::vector<double> high;
+        for (std::size_t k = 0; k < options_.objectives; ++k) {
+            const Estimate& estimate = evaluation.objectives[k];
+            value.push_back(estimate.value);
+            high.push_back(estimate.simultaneous_high);
+            // A bound that is violated must not raise the lower limit above what was seen.
+            low.push_back(
+                std::min(std::max(estimate.simultaneous_low, feasible_.bound(candidate.place)[k]), estimate.simultaneous_high));
+        }
+        if (candidate.rung == 0) ++evaluated_;
+        candidate.rung = evaluation.rung;
+        candidate.tested = 0;
+        candidate.settled = candidate.rung >= options_.top_rung;
+        if (candidate.settled) ++settled_;
+        candidate.value = std::move(value);
+        candidate.low = std::move(low);
+        note_violation(candidate.place, high);
+        note_leader(whom_[told_]);
+    }
     ++told_;
 }
 
-void Exact::note_violation(const Candidate& candidate, std::span<const double> high)
+void Exact::take_limits(const Evaluation& evaluation)
+{
+    const std::size_t place = whom_[told_];
+    std::vector<double> high;
+    for (const Estimate& estimate : evaluation.objectives) high.push_back(estimate.simultaneous_high);
+    note_violation(place, high);
+    if (std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); })) {
+        std::erase(incumbents_, place);
+        limits_.add(place, high);
+    }
+}
+
+void Exact::note_violation(std::size_t place, std::span<const double> high)
 {
     for (std::size_t k = 0; k < options_.objectives; ++k) {
-        const double least = feasible_.bound(candidate.place)[k];
+        const double least = feasible_.bound(place)[k];
         if (std::isinf(least) || high[k] >= least - rounding * std::abs(least)) continue;
         const double relative = (least - high[k]) / std::max(std::abs(least), std::abs(high[k]));
         if (violation_ && violation_->relative >= relative) continue;
-        violation_ = Violation{feasible_.index(candidate.place), k, least, high[k], relative};
+        violation_ = Violation{feasible_.index(place), k, least, high[k], relative};
     }
 }
 
@@ -258,31 +341,150 @@ std::vector<std::size_t> Exact::first_looks()
     return chosen;
 }
 
-/// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
+/// The best points by their bounds, drawn once to choose the first incumbents: so many, or the front of an exploration.
+void Exact::ask_scouts()
+{
+    scouted_ = true;
+    std::uint64_t most = first_range_ ? options_.scouts : options_.most_scouts;
+    if (options_.max_evaluations > 0) most = std::min(most, options_.max_evaluations);
+    BoundLayers layers = feasible_;
+    std::vector<std::size_t> places = layers.take(feasible_.size(), {});
+    const std::size_t first_layer = std::min<std::size_t>(places.size(), most);
+    for (std::size_t i = 0; i < first_layer; ++i)
+        places[i] = places[i * places.size() / first_layer];  // spread over a longer one
+    places.resize(first_layer);
+    while (places.size() < most) {
+        const std::vector<std::size_t> more = layers.take(most - places.size(), {});
+        if (more.empty()) break;
+        places.insert(places.end(), more.begin(), more.end());
+    }
+    for (const std::size_t place : places) {
+        asked_.push_back({.index = feasible_.index(place), .rung = 1, .source = {Purpose::scout}});
+        whom_.push_back(place);
+    }
+}
+
+/// Fixes the incumbents of the next round of limits, before its draws are made.
+void Exact::open_round(const std::vector<std::size_t>& places)
+{
+    ++round_;
+    look_ = 0;
+    of_round_ = places.size();
+    incumbents_ = places;
+    with_limits_.insert(places.begin(), places.end());
+    next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
+}
+
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds and
+/// looks these sum to one.
+void Exact::ask_limits()
+{
+    ++look_;
+    const double looks = square(static_cast<double>(look_) * round_) * pow4(std::numbers::pi) / 36.0;
+    const double miss = 0.5 * (1.0 - options_.confidence) / looks / static_cast<double>(of_round_ * options_.objectives);
+    for (const std::size_t place : incumbents_) {
+        asked_.push_back({.index = feasible_.index(place),
+                          .rung = options_.top_rung - 1 + look_,
+                          .source = {Purpose::limits, round_},
+                          .miss = miss});
+        whom_.push_back(place);
+    }
+}
+
+/// Counts the points that may be drawn, before any of them is: their lower limits share half of the error. Points that the sweep
+/// did not return all count.
+void Exact::open_challenge()
+{
+    challenged_ = true;
+    first_challengers_ = feasible_.size();
+    const std::size_t known = std::max<std::size_t>(1, feasible_.exclude(limits_));
+    drop_excluded_ranges();
+    std::uint64_t withheld = 0;
+    for (const Sweep& sweep : withheld_) withheld += sweep.left_out;
+    const auto limits_of_each =
+        static_cast<double>(static_cast<std::size_t>(std::max(1, options_.top_rung - 1)) * options_.objectives);
+    const double half = 0.5 * (1.0 - options_.confidence) / limits_of_each;
+    miss_ = (withheld > 0 ? 0.5 : 1.0) * half / static_cast<double>(known);
+    miss_withheld_ = 0.5 * half / static_cast<double>(std::max<std::uint64_t>(1, withheld));
+}
+
+/// Leaders at the last rung that were incumbents in no round yet.
+std::vector<std::size_t> Exact::leaders_without_limits() const
+{
+    std::vector<std::size_t> places;
+    for (const std::size_t leader : leaders_) {
+        const Candidate& candidate = candidates_[leader];
+        if (candidate.rung >= options_.top_rung && !with_limits_.contains(candidate.place)) places.push_back(candidate.place);
+    }
+    return places;
+}
+
+/// Opens a round for new leaders, if there are any.
+void Exact::ask_new_limits()
+{
+    const std::vector<std::size_t> places = leaders_without_limits();
+    if (places.empty()) return;
+    open_round(places);
+    ask_limits();
+}
+
+void Exact::ask(const std::vector<std::size_t>& candidates)
+{
+    for (const std::size_t c : candidates) {
+        const double miss = candidates_[c].place < first_challengers_ ? miss_ : miss_withheld_;
+        asked_.push_back({.index = feasible_.index(candidates_[c].place), .rung = candidates_[c].rung + 1, .miss = miss});
+        whom_.push_back(c);
+    }
+}
+
+/// Scouts; limits of the best of them; then the best candidates so far, because their limits exclude the most; then new points;
+/// then the remaining candidates.
 std::vector<Request> Exact::next_requests()
 {
     told_ = 0;
-    asked_ = unsettled_leaders();
-    if (asked_.empty()) asked_ = first_looks();
-    if (asked_.empty()) asked_ = rivals();
+    asked_.clear();
+    whom_.clear();
+    if (explorer_) explore();
+    if (!explorer_ && feasible_.size() == 0 && !first_range_) sweep();
+    if (swept_ < ranges_.size()) return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    if (!scouted_) {
+        ask_scouts();
+    } else if (round_ == 0) {
+        std::vector<std::vector<double>> values;
+        for (const Scout& scout : scouts_) values.push_back(scout.value);
+        std::vector<std::size_t> places;
+        for (const std::size_t position : non_dominated(values)) places.push_back(scouts_[position].place);
+        open_round(places);
+    }
+    if (asked_.empty() && look_ < most_looks) ask_limits();
+    if (asked_.empty() && !first_range_) {
+        sweep();
+        return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    }
+    if (asked_.empty() && !challenged_) open_challenge();
+    if (asked_.empty()) ask(unsettled_leaders());
+    if (asked_.empty() && candidates_.size() >= next_round_at_) ask_new_limits();
+    if (asked_.empty()) ask(first_looks());
+    if (asked_.empty() && candidates_.size() - settled_ >= worth_a_round) ask_new_limits();
+    if (asked_.empty()) ask(rivals());
     if (asked_.empty()) look_again();
     std::vector<Request> requests(ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end());
-    for (const std::size_t c : asked_) {
-        requests.emplace_back(PointRequest{feasible_.index(candidates_[c].place), candidates_[c].rung + 1});
-    }
+    requests.insert(requests.end(), asked_.begin(), asked_.end());
     return requests;
 }
 
 Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
-    const bool swept = started_ && swept_ == ranges_.size();
-    const std::uint64_t excluded = feasible_.excluded() + (open_ranges() ? 0 : not_kept());
+    const bool swept = swept_whole() && swept_ == ranges_.size();
+    const std::size_t parts = first_range_ ? ranges_.size() - *first_range_ : options_.ranges.size();
+    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? 0 : not_kept());
     Outcome outcome{.confidence = options_.confidence,
                     .text = {},
                     .pruned = excluded,
                     .evaluated = settled_,
-                    .open = feasible - excluded - settled_};
+                    .open = feasible - excluded - settled_,
+                    .unchecked = unchecked_};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
@@ -292,10 +494,13 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept) text << grouped(swept_) << " of " << grouped(ranges_.size()) << " parts of the space checked, ";
+            if (!swept)
+                text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(parts)
+                     << " parts of the space checked, ";
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
+        if (unchecked_ > 0) text << grouped(unchecked_) << " plans excluded before their memory was known; of the others ";
         text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
              << grouped(settled_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";

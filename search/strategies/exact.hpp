@@ -5,11 +5,13 @@
 
 #include "search/limits.hpp"
 #include "search/strategies/bound_layers.hpp"
+#include "search/strategies/explorer.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -24,6 +26,10 @@ struct ExactOptions {
     std::uint64_t kept_again = most_kept_bounds;  // maximum number of bounds returned by one repeated sweep
     std::size_t batch = 64;                       // maximum number of points requested at once
     std::size_t fewest = 8;             // minimum number of new points requested at once, from further layers if one has fewer
+    std::size_t scouts = 32;            // minimum number of points among which the first incumbents are chosen
+    std::size_t most_scouts = 256;      // of an explored front
+    const Space* explored = nullptr;    // explore this space for incumbents before it is swept; empty: sweep it first
+    std::uint64_t seed = 1;             // of the exploration
     std::vector<bool> bounded;          // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: no limit
@@ -31,9 +37,17 @@ struct ExactOptions {
 
 /// Branch and bound over non-dominated fronts of the lower bounds, with racing over the rungs.
 ///
-/// A point is excluded only if the upper confidence limits of an evaluated point dominate the best values that it can have: its
-/// lower bounds before it is drawn, the larger of lower bound and lower confidence limit afterwards. Lower bounds of one point never exclude another.
+/// A point is excluded only if the upper confidence limits of an incumbent dominate the best values that it can have: its lower
+/// bounds before it is drawn, the larger of lower bound and lower confidence limit after. Bounds never exclude each other.
+///
+/// The error probability is spent where limits are used, so the limits do not widen with the size of the space. One half goes to
+/// the upper limits of incumbents, which are chosen before a round of their own, independent draws; the other half to the lower
+/// limits of the points that the first incumbents do not exclude, which are drawn last. docs/methods/exact-search.md.
+///
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
+///
+/// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while the space
+/// is swept.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the
 /// range is swept again in smaller parts, for the points that the limits do not exclude. Memory thus grows with the number of
@@ -67,40 +81,74 @@ private:
     };
 
     void take(const Sweep& sweep);
+    void take_explored(const Sweep& sweep);
+    std::vector<std::vector<double>> drop_excluded_ranges();
     void look_again();
     /// Number of feasible points whose bounds were not returned.
-    std::uint64_t not_kept() const { return feasible_count_ - feasible_.size(); }
-    bool open_ranges() const { return !withheld_.empty() || swept_ < ranges_.size(); }
+    std::uint64_t not_kept() const { return feasible_count_ + counted_again_ - feasible_.size(); }
+    bool swept_whole() const { return first_range_ && swept_ >= *first_range_ + options_.ranges.size(); }
+    bool open_ranges() const { return !withheld_.empty() || !swept_whole() || swept_ < ranges_.size(); }
     void take(const Evaluation& evaluation);
-    void note_violation(const Candidate& candidate, std::span<const double> high);
+    void take_limits(const Evaluation& evaluation);
+    void note_violation(std::size_t place, std::span<const double> high);
     void note_leader(std::size_t candidate);
 
     bool waiting() const;
     std::vector<Request> next_requests();
+    void explore();
+    void sweep();
+    void ask_scouts();
+    void open_round(const std::vector<std::size_t>& places);
+    void ask_limits();
+    void open_challenge();
+    void ask_new_limits();
+    std::vector<std::size_t> leaders_without_limits() const;
+    void ask(const std::vector<std::size_t>& candidates);
     bool settled(std::size_t candidate);
     std::vector<std::size_t> unsettled_leaders();
     std::vector<std::size_t> first_looks();
     std::vector<std::size_t> rivals();
 
     ExactOptions options_;
-    std::vector<SweepRange> ranges_;
-    bool started_ = false;
-    std::size_t swept_ = 0;             // ranges answered
-    std::vector<Sweep> withheld_;       // sweeps with unreturned points that no limit excludes; their returned points removed
-    std::vector<std::uint64_t> known_;  // during repeated sweeps: the points returned before, ascending
+    std::optional<Explorer> explorer_;
+    std::vector<SweepRange> ranges_;          // requested so far
+    std::optional<std::size_t> first_range_;  // of the sweep of the whole space; before it: single points of the exploration
+    std::size_t swept_ = 0;                   // ranges answered
+    std::vector<Sweep> withheld_;       // sweeps with points left out that no limit excludes so far; without the returned points
+    std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
+    std::uint64_t counted_again_ = 0;  // explored points that limits excluded before the sweep, which counts them as well
+    std::uint64_t unchecked_ = 0;      // points that were excluded before it was known whether they are feasible
 
     std::vector<Candidate> candidates_;  // in order of their first request
     std::vector<std::size_t> racing_;    // candidates, including all that are not settled
     std::vector<std::size_t> leaders_;   // candidates whose value no leader dominated when it arrived
     std::size_t rivals_done_ = 0;        // of racing_, in this pass
-    std::vector<std::size_t> asked_;     // candidates, in the order of the requests
+    std::vector<PointRequest> asked_;    // points, in the order of the requests
+    std::vector<std::size_t> whom_;      // [request]: the candidate; for scouts and limits the place
     std::size_t told_ = 0;               // of asked_
     std::uint64_t evaluated_ = 0;
     std::uint64_t settled_ = 0;
 
     BoundLayers feasible_;
     Limits limits_;
+
+    struct Scout {
+        std::size_t place = 0;
+        std::vector<double> value;
+    };
+    std::vector<Scout> scouts_;
+    bool scouted_ = false;
+    std::vector<std::size_t> incumbents_;  // places whose limits the current round has still to find
+    std::size_t of_round_ = 0;             // number of incumbents of the current round
+    int round_ = 0;
+    int look_ = 0;                       // of the current round
+    std::set<std::size_t> with_limits_;  // places: incumbents of all rounds
+    std::size_t next_round_at_ = 0;      // number of candidates from which another round is worth its draws
+    bool challenged_ = false;
+    std::size_t first_challengers_ = 0;   // places below this number may be among them
+    double miss_ = 0.0;                   // of each lower limit of a point of the first sweep
+    double miss_withheld_ = 0.0;          // of a point that it did not return
     std::optional<Violation> violation_;  // the largest
 };
 

@@ -25,8 +25,7 @@ std::vector<double> ideal_of(const std::vector<std::vector<double>>& points)
 
 void KeptBounds::add(Bound bound)
 {
-    for (const std::vector<double>& limit : range_.limits) {
-        if (!dominates(limit, bound.objectives)) continue;
+    if (excludes(range_.limits, bound.objectives)) {
         ++excluded_;
         return;
     }

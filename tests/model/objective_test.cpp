@@ -25,7 +25,7 @@ Prediction prediction()
     return p;
 }
 
-constexpr NoiseFree bound{1.8, 6500.0, 180.0, 12e9, 64.0, 4e9, 500.0};
+constexpr NoiseFree bound{1.8, 6500.0, 180.0, 12e9, 64.0, 4e9, 500.0, 6600.0, 6700.0, 190.0};
 
 double value(std::string_view name)
 {

@@ -113,8 +113,11 @@ inline Played play(
                 outstanding.emplace_back(std::move(sweep));
             } else {
                 const auto& point = std::get<PointRequest>(request);
-                if (played.answered.insert(point.index).second) played.drawn.push_back(point.index);
-                outstanding.emplace_back(problem.evaluate(point.index, point.rung));
+                const bool searches = point.source.purpose == Purpose::search;
+                if (searches && played.answered.insert(point.index).second) played.drawn.push_back(point.index);
+                Evaluation evaluation = problem.evaluate(point.index, point.rung);
+                evaluation.source = point.source;
+                outstanding.emplace_back(std::move(evaluation));
             }
         }
         const auto told = static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));

@@ -155,14 +155,11 @@ const Fields<SearchSettings>& search_fields()
             .number("confidence", &SearchSettings::confidence, confidence_range)
             .custom(
                 {"rungs",
-                 "rungs of successive halving: fleets (random samples of GPUs) and steps drawn per fleet; by default, an exact "
-                 "search increases the fleets of the last rung to at most 16384 if its confidence limits need more",
+                 "rungs of successive halving: fleets (random samples of GPUs) and steps drawn per fleet; an exact search draws "
+                 "more fleets of its incumbents if their upper confidence limits need them",
                  "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
                  {ladder}},
-                [](const Value& value, SearchSettings& search, Keys) {
-                    search.rungs = read_rungs(value);
-                    search.rungs_given = true;
-                })
+                [](const Value& value, SearchSettings& search, Keys) { search.rungs = read_rungs(value); })
             .custom({"confirm",
                      "draws that re-estimate the front, from an independent random stream",
                      std::string(rung_example),

@@ -35,12 +35,6 @@ double state_bytes(const OptimizerSettings& optimizer, const Parameters& own)
     return (1.0 - ends) * optimizer.state_bytes(true) + ends * optimizer.state_bytes(false);
 }
 
-/// What a microbatch leaves in memory on its way through a chunk.
-struct Activations {
-    double saved = 0.0;  // from forward to the gradient of the input
-    double held = 0.0;   // from there to the gradient of the weights, where that comes later
-};
-
 /// Of a stage whose chunks all keep as much.
 double peak_of_alike(const Program& program, int stage, const Activations& kept)
 {
@@ -197,8 +191,21 @@ ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
     return result;
 }
 
+const std::vector<double>& ActivationPeaks::of(const Program& program, std::vector<Activations> kept)
+{
+    const auto same = [&](const Known& known) { return known.shape == program.shape && known.kept == kept; };
+    auto found = std::find_if(known_.begin(), known_.end(), same);
+    if (found == known_.end()) {
+        found = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+        oldest_ = (oldest_ + 1) % known_.size();
+        *found = {program.shape, std::move(kept), {}};
+        found->peaks = peak_activations(program, found->kept);
+    }
+    return found->peaks;
+}
+
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator, const OptimizerSettings& optimizer)
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer, ActivationPeaks& known)
 {
     std::vector<OfChunks> needs(plan.pp);
     std::vector<Activations> kept;
@@ -210,7 +217,7 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
         kept.push_back(kept_by(chunk));
         largest[stage] = std::max(largest[stage], kept.back().saved);
     }
-    const std::vector<double> activations = peak_activations(program, kept);
+    const std::vector<double>& activations = known.of(program, std::move(kept));
     std::vector<MemoryUse> uses;
     for (int stage = 0; stage < plan.pp; ++stage) {
         uses.push_back(

@@ -9,7 +9,10 @@
 #include "model/schedule/program.hpp"
 #include "model/step/graph/step_summary.hpp"
 
+#include <array>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace prismopt {
 
@@ -35,6 +38,31 @@ private:
     bool both_ends_;
 };
 
+/// What a microbatch leaves in memory on its way through a chunk, in bytes.
+struct Activations {
+    double saved = 0.0;  // from forward to the gradient of the input
+    double held = 0.0;   // from there to the gradient of the weights, where that comes later
+
+    bool operator==(const Activations&) const = default;
+};
+
+/// Largest sums of activations over a schedule. Remembers the last few, which many plans have in common: they do not depend on sharding,
+/// overlaps and the order of dimensions. All programs of one shape must be equal.
+class ActivationPeaks {
+public:
+    /// Returns the largest sum of what is kept, in bytes by stage. `kept`: [stage * v + chunk].
+    const std::vector<double>& of(const Program& program, std::vector<Activations> kept);
+
+private:
+    struct Known {
+        ScheduleShape shape;
+        std::vector<Activations> kept;
+        std::vector<double> peaks;  // [stage]
+    };
+    std::array<Known, 4> known_;
+    std::size_t oldest_ = 0;
+};
+
 /// Returns the memory per GPU of each stage, [stage]: parameters, gradients and states in the optimizer's number types.
 /// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
 /// except those of the current layer and the next one; states of routed experts are divided by the GPUs that hold the same
@@ -42,7 +70,15 @@ private:
 /// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Not modelled: fragmentation beyond
 /// Accelerator::memory_reserved.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator, const OptimizerSettings& optimizer);
+                                       const Accelerator& accelerator, const OptimizerSettings& optimizer,
+                                       ActivationPeaks& known);
+inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
+                                              const ParallelPlan& plan, const Accelerator& accelerator,
+                                              const OptimizerSettings& optimizer)
+{
+    ActivationPeaks none;
+    return memory_by_stage(program, chunks, plan, accelerator, optimizer, none);
+}
 /// Returns the memory of a stage whose chunks are all equal to this one.
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
                           const Accelerator& accelerator, const OptimizerSettings& optimizer);

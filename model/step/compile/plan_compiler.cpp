@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 namespace prismopt {
 
@@ -19,6 +20,11 @@ CompiledProgram program_of(const ScheduleShape& shape, const PartOrders& orders)
         return *refusal;
     }
     return compile_program(shape, std::get<TaskOrders>(on_stages));
+}
+
+CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& setting)
+{
+    return setting.orders ? program_of(shape, *setting.orders) : compiled_program(shape);
 }
 
 Bytes capacity_of(const Setting& setting) { return setting.cluster.accelerator.memory * (1.0 - setting.memory_headroom); }
@@ -46,9 +52,8 @@ double held_for_weights(const PartCost& layer)
 
 }  // namespace
 
-const LayerCosts& PlanCompiler::costs(const ParallelPlan& plan)
+const LayerCosts& PlanCompiler::costs(const LayerShape& shape)
 {
-    const LayerShape shape = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
     auto found = costs_.find(shape);
     if (found == costs_.end()) {
         found = costs_.emplace(shape, layer_costs(network_, setting_.workload.precision, shape, setting_.cluster)).first;
@@ -63,12 +68,12 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         return *refusal;
     }
     const auto& placed = std::get<PlacedPlan>(in_phase);
-    const auto compiled = setting_.orders ? program_of(placed.shape, *setting_.orders) : compiled_program(placed.shape);
+    const auto compiled = compiled_schedule(placed.shape, setting_);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
     const auto& program = std::get<std::shared_ptr<const Program>>(compiled);
-    const LayerCosts& layer = costs(plan);
+    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
     auto layers = plan.split == LayerSplit::balanced
@@ -80,7 +85,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
     const PlacedChunks chunks(placed.shape, result.chunks, layer);
-    result.stages = memory_by_stage(*program, chunks.made_of(), plan, accelerator, optimizer);
+    result.stages = memory_by_stage(*program, chunks.made_of(), plan, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
@@ -91,6 +96,80 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         add_distributions(placed, chunks, setting_.cluster, chains_, result.graph);
     }
     return result;
+}
+
+std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape) const
+{
+    const auto compiled = compiled_schedule(shape, setting_);
+    const auto* found = std::get_if<std::shared_ptr<const Program>>(&compiled);
+    return found == nullptr ? nullptr : *found;
+}
+
+std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan, const ProgramPaths& paths)
+{
+    if (plan.split == LayerSplit::balanced || setting_.cluster.nodes_listed()) {
+        return std::nullopt;
+    }
+    ParallelPlan plain = plan;
+    plain.sharding = Sharding::none;
+    const ScheduleShape shape = schedule_shape(plan, setting_.phase.global_batch);
+    const LayerShape layer = layer_shape(plain, setting_.phase.sequence, setting_.phase.global_batch);
+    const auto same = [&](const LeastStep& known) {
+        return known.schedule == shape && known.layer == layer && known.split == plan.split;
+    };
+    auto found = std::find_if(least_steps_.begin(), least_steps_.end(), same);
+    if (found == least_steps_.end()) {
+        found = least_steps_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+        oldest_ = (oldest_ + 1) % least_steps_.size();
+        *found = {shape, layer, plan.split, longest_path(plain, shape, layer, paths)};
+    }
+    return found->seconds;
+}
+
+std::optional<double> PlanCompiler::longest_path(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer,
+                                                 const ProgramPaths& paths)
+{
+    const auto layers = layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    if (std::holds_alternative<Infeasible>(layers)) {
+        return std::nullopt;
+    }
+    const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
+    const PlacedChunks chunks(shape, of_chunks, costs(layer));
+    const double factor = least_factor(plan.tp * plan.cp);
+    std::vector<double> seconds(static_cast<std::size_t>(chunks.count()) * paths.passes);
+    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
+        chunks.with_passes(chunk, paths.passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                seconds[static_cast<std::size_t>(chunk) * paths.passes + static_cast<std::size_t>(kinds[i])] =
+                    factor * costs_of[i].compute_s() + costs_of[i].communication_s();
+            }
+        });
+    }
+    double longest = 0.0;
+    for (const ProgramPath& path : paths.paths) {
+        double length = 0.0;
+        for (const std::vector<ProgramPath::Count>* counts : {&path.own, &path.others}) {
+            for (const ProgramPath::Count& count : *counts) {
+                length += count.ops * seconds[count.distribution];
+            }
+        }
+        longest = std::max(longest, length);
+    }
+    constexpr double single_precision = 1e-6;  // of the durations in a graph
+    return longest * (1.0 - single_precision);
+}
+
+/// The least mean factor of a group of so many GPUs, whatever its work between two barriers.
+double PlanCompiler::least_factor(int degree)
+{
+    const auto [found, is_new] = least_factors_.emplace(degree, 0.0);
+    if (is_new) {
+        found->second = std::numeric_limits<double>::infinity();
+        for (const QuantileTable& table : setting_.noise.group.at(degree)) {
+            found->second = std::min(found->second, table.mean());
+        }
+    }
+    return found->second;
 }
 
 }  // namespace prismopt

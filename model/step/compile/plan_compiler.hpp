@@ -11,11 +11,15 @@
 #include "model/plan/phase.hpp"
 #include "model/plan/plan.hpp"
 #include "model/schedule/given_orders.hpp"
+#include "model/schedule/program_paths.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/execution_graph.hpp"
 
+#include <array>
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -58,15 +62,38 @@ public:
     /// without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
 
+    /// Returns the compiled schedule; nothing if it is infeasible.
+    std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
+
+    /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
+    /// dimensions, in seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and the
+    /// optimizer. Nothing if it is not known: with balanced splits and known nodes. The plan need not be feasible. `paths`: of the plan's
+    /// schedule.
+    std::optional<double> least_step(const ParallelPlan& plan, const ProgramPaths& paths);
+
     const Setting& setting() const { return setting_; }
 
 private:
-    const LayerCosts& costs(const ParallelPlan& plan);
+    const LayerCosts& costs(const LayerShape& shape);
 
     Setting setting_;
     Network network_;
     std::map<LayerShape, LayerCosts> costs_;
     ChainDistributions chains_;
+    ActivationPeaks peaks_;
+
+    struct LeastStep {
+        ScheduleShape schedule;
+        LayerShape layer;
+        LayerSplit split = LayerSplit::layers;
+        std::optional<double> seconds;
+    };
+    std::array<LeastStep, 4> least_steps_;  // the last ones: plans that differ in nothing else follow each other in a space
+    std::size_t oldest_ = 0;
+    std::map<int, double> least_factors_;  // of tensor-parallel groups, by degree
+    double least_factor(int degree);
+    std::optional<double> longest_path(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer,
+                                       const ProgramPaths& paths);
 };
 
 }  // namespace prismopt

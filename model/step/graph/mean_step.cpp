@@ -22,6 +22,8 @@ int slowest_replica(const ExecutionGraph& graph)
     return slowest;
 }
 
+}  // namespace
+
 double optimizer_time(const ExecutionGraph& graph)
 {
     const int replica = slowest_replica(graph);
@@ -32,7 +34,15 @@ double optimizer_time(const ExecutionGraph& graph)
     return longest;
 }
 
-}  // namespace
+std::vector<double> mean_factors(const ExecutionGraph& graph)
+{
+    const int replica = slowest_replica(graph);
+    std::vector<double> factors;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        factors.push_back(graph.mean_factor(replica, stage));
+    }
+    return factors;
+}
 
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
 {

@@ -19,6 +19,11 @@ struct NoiseFreeStep {
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
 
+/// Returns the optimizer's time in the noise-free step.
+double optimizer_time(const ExecutionGraph& graph);
+/// Returns the factor of each stage in the noise-free step, [stage].
+std::vector<double> mean_factors(const ExecutionGraph& graph);
+
 /// Returns the time, [stage], between the arrival of a stage's parameters and its first op in the noise-free step.
 std::vector<float> idle_before(const ExecutionGraph& graph);
 

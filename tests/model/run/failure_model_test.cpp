@@ -343,6 +343,43 @@ TEST(FailureModel, LeavesTimeForAsynchronousWrites)
     EXPECT_EQ(interval_by(IntervalRule::young, model), 300.0);
 }
 
+/// Whatever the causes and however rare they are, what prunes does not exceed the quantile of histories (four standard errors of the share
+/// of histories below).
+TEST(TrainingTime, LeastQuantileNeverExceedsTheQuantile)
+{
+    constexpr int histories = 4096;
+    constexpr double productive = 200.0 * hour;
+    int below_the_mean = 0;
+    for (const double failures : {0.02, 0.045, 0.08, 0.2, 1.05, 2.0, 30.0}) {
+        const FailureModel plain = poisson(failures / productive, 20 * hour, 2 * hour, 3 * minute);
+        FailureModel by_node = plain;
+        by_node.node_cv = 1.5;
+        FailureModel clusters = plain;
+        clusters.sources[0].gaps = {GapFamily::gamma, 3.0};
+        clusters.sources[0].detection_s = 10 * hour;
+        FailureModel mixed = poisson(30.0 / productive, 10 * minute, 2 * hour, 3 * minute);
+        mixed.sources.push_back(plain.sources[0]);
+        mixed.sources[1].cause = 1;
+        for (const FailureModel& model : {plain, by_node, clusters, mixed}) {
+            std::vector<double> seconds = simulate(productive, model, histories).runs.seconds;
+            std::sort(seconds.begin(), seconds.end());
+            for (const double p : {0.95, 0.99}) {
+                const double least = least_training_time_quantile(productive, model, p);
+                const double share = p + 4.0 * std::sqrt(p * (1.0 - p) / histories);
+                EXPECT_LE(least, seconds[static_cast<std::size_t>(std::min(1.0, share) * (histories - 1))])
+                    << failures << ' ' << p;
+                EXPECT_GE(least, productive);
+                const double mean = least_mean_training_time(productive, model);
+                EXPECT_LE(least, mean);
+                below_the_mean += mean > seconds[static_cast<std::size_t>(share * (histories - 1))] ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_GT(below_the_mean, 0);  // the mean does not bound these quantiles
+    const FailureModel frequent = poisson(30.0 / productive, 10 * minute, 2 * hour, 3 * minute);
+    EXPECT_EQ(least_training_time_quantile(productive, frequent, 0.95), least_mean_training_time(productive, frequent));
+}
+
 /// Whatever the causes, what prunes does not exceed the mean of histories.
 TEST(TrainingTime, LeastMeanNeverExceedsTheMean)
 {

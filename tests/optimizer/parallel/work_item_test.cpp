@@ -33,13 +33,13 @@ TEST(WorkItem, SweepRangeComesBack)
 
 TEST(WorkItem, DrawBlockComesBack)
 {
-    const DrawBlock block{{1ULL << 50, 3}, {128, 64, 7}, Purpose::confirm};
+    const DrawBlock block{{1ULL << 50, 3}, {128, 64, 7}, {Purpose::confirm, 3}};
     const auto back = std::get<DrawBlock>(decode_item(encode(WorkItem{block})));
     EXPECT_EQ(back.points, block.points);
     EXPECT_EQ(back.range.first_fleet, 128);
     EXPECT_EQ(back.range.fleets, 64);
     EXPECT_EQ(back.range.steps, 7);
-    EXPECT_EQ(back.purpose, Purpose::confirm);
+    EXPECT_EQ(back.source, (DrawSource{Purpose::confirm, 3}));
 }
 
 TEST(WorkItem, DrawsComeBackBitForBit)

@@ -14,7 +14,7 @@ constexpr std::uint64_t study = 7;
 
 Message block(std::vector<std::uint64_t> points, int first_fleet)
 {
-    return encode(WorkItem{DrawBlock{std::move(points), {first_fleet, 64, 2}, Purpose::search}});
+    return encode(WorkItem{DrawBlock{std::move(points), {first_fleet, 64, 2}, {}}});
 }
 
 /// Two phases of a point; values that tell points apart.
@@ -72,7 +72,7 @@ TEST_F(Stored, ForgetsWhatIsAnsweredAndStaysSmall)
     for (std::uint64_t point = 1; point <= 4000; ++point) {  // 2 kB each
         store.complete(block({point}, 64), result_of({point}));
         store.save();
-        store.answered(point);
+        store.answered(point, {});
     }
     EXPECT_EQ(points_in(store.missing(block({4000}, 64))), std::vector<std::uint64_t>{4000});
     EXPECT_LT(std::filesystem::file_size(draws_path(journal_)), 2'000'000U);
@@ -111,7 +111,7 @@ TEST_F(Stored, GoesOnWhereItCannotBeWritten)
     EXPECT_EQ(store.complete(block({1, 2}, 64), result_of({1, 2})), result_of({1, 2}));
     store.save();
     EXPECT_EQ(points_in(store.missing(block({2, 3}, 64))), std::vector<std::uint64_t>{3});
-    store.answered(1);
+    store.answered(1, {});
     EXPECT_EQ(points_in(store.missing(block({1, 2}, 64))), std::vector<std::uint64_t>{1});
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace prismopt {
 namespace {
@@ -101,8 +102,8 @@ TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
     Predictor predictor(model().problem);
     const auto expected = [&](std::uint64_t index, const Rung& rung, Purpose purpose) {
         const ParallelPlan plan = model().designs.plan(model().designs.space().point(index));
-        const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, model().sampler(purpose));
-        return predictor.summarise(plan, draws, rung.steps, model().sampler(purpose), Confidence{});
+        const PhaseDraws draws = predictor.sample(plan, {0, rung.fleets, rung.steps}, model().sampler({purpose}));
+        return predictor.summarise(plan, draws, rung.steps, model().sampler({purpose}), Confidence{});
     };
     const Evaluation evaluation = ask({PointRequest{points[2], 2}})[0];
     const Prediction searched = expected(points[2], scenario().search.rungs[1], Purpose::search);
@@ -204,7 +205,27 @@ TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
     EXPECT_TRUE(model().objectives[1]->of_mean);
     EXPECT_EQ(mean.simultaneous_high, std::numeric_limits<double>::infinity());
     EXPECT_LT(mean.high, std::numeric_limits<double>::infinity());
-    EXPECT_GT(evaluator_.fleets_for_limits(100'000), clusters_for_mean_limits(model().skewness, 0.9999));
+    // A look of an incumbent has four times the fleets of the one before, and fails more often.
+    const PointRequest look{point, 5, {Purpose::limits, 1}, 0.01};
+    EXPECT_EQ(fleets_of(look, scenario().search.rungs), 64 * 192);
+    const Estimate limited = ask({look})[0].objectives[1];
+    EXPECT_LT(limited.simultaneous_high, std::numeric_limits<double>::infinity());
+    EXPECT_GT(limited.simultaneous_high, limited.value);
+}
+
+/// Rounds of limits share no draws with each other, nor with the search.
+TEST_F(EvaluatorTest, SourcesHaveDrawsOfTheirOwn)
+{
+    const std::uint64_t point = feasible_points()[3];
+    std::set<double> values;
+    const std::vector<DrawSource> sources{{}, {Purpose::scout}, {Purpose::limits, 1}, {Purpose::limits, 2}};
+    for (const DrawSource& source : sources) {
+        const Evaluation seen = ask({PointRequest{point, 1, source}})[0];
+        EXPECT_EQ(seen.source, source);
+        values.insert(seen.objectives[0].value);
+        values.insert(seen.objectives[1].value);
+    }
+    EXPECT_EQ(values.size(), 2 * sources.size());
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ struct Studied {
     explicit Studied(Scenario of) : scenario(std::move(of)), model(scenario)
     {
         const ParallelPlan plan = model.designs.plan(model.designs.space().point(0));
-        study = run_study(model.problem, plan, draws, model.sampler(Purpose::confirm));
+        study = run_study(model.problem, plan, draws, model.sampler({Purpose::confirm}));
         Predictor predictor(model.problem);
-        const SamplerOptions sampler = model.sampler(Purpose::confirm);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
         prediction = predictor.summarise(plan, predictor.sample(plan, {0, draws.fleets, draws.steps}, sampler), draws.steps,
                                          sampler, Confidence{});
     }

@@ -31,6 +31,15 @@ TEST(TimeLeft, IsUnknownBeforeAnythingCanBeSaid)
         EXPECT_EQ(growing.text(show_s * static_cast<double>(show), 100 + show), "unknown");
 }
 
+/// One plan a second of a billion would take decades, about which five minutes say nothing.
+TEST(TimeLeft, IsUnknownFarBeyondThePastThatItIsTakenFrom)
+{
+    TimeLeft time;
+    std::string text;
+    for (int show = 0; show <= 100; ++show) text = time.text(show * show_s, 1'000'000'000U - 5U * static_cast<unsigned>(show));
+    EXPECT_EQ(text, "unknown");
+}
+
 /// A limit that excludes nine tenths at once shortens the time by that, and the pace stays what it was.
 TEST(TimeLeft, DoesNotTakeAnExclusionForPace)
 {
