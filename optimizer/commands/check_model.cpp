@@ -231,7 +231,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         }
     }
     fmt::print(
-        "\n## Regret\n\nAmong plans with the same model, number of GPUs and batch: excess of the measured time of the plan that "
+        "\n## Regret\n\nAmong plans with the same model, GPUs, batch and software: excess of the measured time of the plan that "
         "the model ranks first over the best measured time. Beyond repeats: zero if the excess is within the 8 % by which "
         "repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {

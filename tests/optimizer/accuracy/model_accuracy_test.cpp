@@ -72,6 +72,15 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
     }
 }
 
+/// A release of the software is no choice of a plan.
+TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
+{
+    CheckedModel model;
+    model.runs = {checked("a", 10.0, 13.0), checked("a", 12.0, 11.0), checked("a", 15.0, 16.0)};
+    model.runs.back().run.cluster.stack.name = "another release";
+    EXPECT_TRUE(accuracy_by_source(model).front().regrets.empty());
+}
+
 /// Means over rows; sources by their own means, without the families whose machine no other has.
 TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
 {
