@@ -25,12 +25,11 @@ constexpr double single_precision = 1e-5;
 
 constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
-/// A time is not negative, whatever its error: a supported lower limit is at least zero.
+/// A time is not negative, whatever its error: a lower limit is at least zero, and zero where the draws support none.
 Estimate of_time(Estimate e)
 {
-    for (double* low : {&e.low, &e.simultaneous_low}) {
-        *low = std::isfinite(*low) ? std::max(0.0, *low) : *low;
-    }
+    e.low = std::max(0.0, e.low);
+    e.simultaneous_low = std::max(0.0, e.simultaneous_low);
     return e;
 }
 
@@ -39,8 +38,8 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
                               std::span<const DistributionNode> factor, const Confidence& confidence)
 {
     const auto quantile = [&](double p) {
-        return factor.empty() ? quantile_estimate(draws, clusters, p, confidence)
-                              : scaled_quantile_estimate(draws, clusters, factor, p, confidence);
+        return of_time(factor.empty() ? quantile_estimate(draws, clusters, p, confidence)
+                                      : scaled_quantile_estimate(draws, clusters, factor, p, confidence));
     };
     TimeDistribution d;
     d.mean = of_time(mean_estimate(draws, clusters, confidence));  // the factor's mean is one

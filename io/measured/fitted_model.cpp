@@ -6,6 +6,10 @@
 #include "model/hardware/kernel_time.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace prismopt {
 
@@ -14,7 +18,10 @@ namespace {
 constexpr const char* file_name = "fit.toml";
 constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
 constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
+constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
+
+constexpr const char* kind_keys[run_kinds] = {"dense", "low_precision", "mixture", "hybrid"};
 
 FittedConstant read_constant(const Value& name, const Value& entries, const Value& rows)
 {
@@ -31,6 +38,37 @@ FittedMixtures read_mixtures(Table table)
     return {table.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"),
             table.at("stack", "stack = \"megatron-bridge\"").text("megatron-bridge"),
             table.at("rows", "rows = 7").count(rows_range)};
+}
+
+/// [error, share inside, half-width]
+FamilyErrors read_errors(Table& table, const char* key)
+{
+    constexpr const char* example = "[0.05, 0.95, 0.15]";
+    const Value value = table.at(key, std::string(key) + " = " + example);
+    const std::vector<Value> numbers = value.list(example);
+    if (numbers.size() != 3) {
+        value.fail({"does not have three numbers", "mean error, share inside, mean half-width", "run jobs/fit_constants"});
+    }
+    return {numbers[0].number(error_range), numbers[1].number(error_range), numbers[2].number(error_range)};
+}
+
+LeftOutErrors read_left_out(Table table)
+{
+    LeftOutErrors errors;
+    errors.source = table.at("source", "source = \"...\"").text("...");
+    errors.line = table.at("line", "line = \"GPT\"").text("GPT");
+    const Value kind = table.at("kind", "kind = \"dense\"");
+    const auto found = std::find(std::begin(kind_keys), std::end(kind_keys), kind.text("dense"));
+    if (found == std::end(kind_keys)) {
+        kind.fail({"is unknown", fmt::format("choose from {}", fmt::join(kind_keys, ", ")), "run jobs/fit_constants"});
+    }
+    errors.kind = static_cast<RunKind>(found - std::begin(kind_keys));
+    errors.known = table.at("known", "known = true").boolean();
+    errors.rows = table.at("rows", "rows = 7").count(rows_range);
+    errors.fitted = read_errors(table, "fitted");
+    errors.left_out = read_errors(table, "left_out");
+    errors.bias = table.at("bias", "bias = 0.01").number(error_range);
+    return errors;
 }
 
 FittedModel read_fit(Table table)
@@ -71,12 +109,17 @@ FittedModel read_fit(Table table)
             model.covariance[i * n + j] = model.covariance[j * n + i] = row[j].number(covariance_range);
         }
     }
-    const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, 0.06, 0.12]").list("[0.05, 0.06, 0.12]");
+    const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, 0.06, 0.12, 0.12]").list("[0.05, 0.06, 0.12, 0.12]");
     for (const Value& value : scatter) {
         model.scatter.push_back(value.number(scatter_range));
     }
     if (scatter.size() != run_kinds) {
         matrix.fail(complaint);
+    }
+    if (const auto families = table.find("left_out")) {
+        for (const Value& value : families->list("[{ ... }]")) {
+            model.left_out.push_back(read_left_out(value.table("{ ... }")));
+        }
     }
     model.unmeasured = table.at("unmeasured", "unmeasured = 0.25").number(scatter_range);
     return model;
@@ -97,21 +140,30 @@ int rows_on(const FittedModel& model, const std::string& accelerator)
 
 RunKind kind_of(const Workload& workload)
 {
-    if (operand_bytes(workload.precision) < 2.0) {
-        return RunKind::low_precision;
+    bool hybrid = false;
+    workload.for_blocks([&hybrid](const BlockDescription& block) {
+        const auto* attention = std::get_if<AttentionBlock>(&block);
+        hybrid = hybrid || std::holds_alternative<Mamba2Block>(block) || std::holds_alternative<GatedDeltaBlock>(block) ||
+                 (attention != nullptr && attention->window > 0);
+    });
+    if (hybrid || workload.mixture()) {
+        return hybrid ? RunKind::hybrid : RunKind::mixture;
     }
-    return workload.mixture() ? RunKind::mixture : RunKind::dense;
+    return operand_bytes(workload.precision) < 2.0 ? RunKind::low_precision : RunKind::dense;
 }
 
 const char* name(RunKind kind)
 {
     switch (kind) {
-        case RunKind::low_precision: return "fewer than 16 bits";
+        case RunKind::low_precision: return "dense, fewer than 16 bits";
         case RunKind::mixture: return "mixtures of experts";
+        case RunKind::hybrid: return "hybrids and windows";
         case RunKind::dense: break;
     }
     return "dense, 16 bits or more";
 }
+
+const char* key(RunKind kind) { return kind_keys[static_cast<std::size_t>(kind)]; }
 
 std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster)
 {

@@ -18,18 +18,39 @@ struct FittedConstant {
 };
 
 /// Kinds of runs whose errors differ in size.
-enum class RunKind { dense, low_precision, mixture };
-inline constexpr int run_kinds = 3;
+enum class RunKind { dense, low_precision, mixture, hybrid };
+inline constexpr int run_kinds = 4;
 
-/// Low precision takes precedence over dense and mixture.
+/// Networks with state-space layers or windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in
+/// any precision; the other networks are dense, or dense in low precision.
 RunKind kind_of(const Workload& workload);
 const char* name(RunKind kind);
+const char* key(RunKind kind);  // in fit.toml
 
 /// Number of mixture-of-experts runs in the fit, per accelerator and stack.
 struct FittedMixtures {
     std::string accelerator;
     std::string stack;
     int rows = 0;
+};
+
+/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of these.
+struct FamilyErrors {
+    double error = 0.0;
+    double inside = 0.0;
+    double half_width = 0.0;
+};
+
+/// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows, and of a fit without the family.
+struct LeftOutErrors {
+    std::string source;
+    std::string line;
+    RunKind kind = RunKind::dense;
+    bool known = false;  // accelerator and stack of each row occur in other families
+    int rows = 0;
+    FamilyErrors fitted;
+    FamilyErrors left_out;
+    double bias = 0.0;  // mean signed error, left out
 };
 
 struct FittedModel {
@@ -39,6 +60,7 @@ struct FittedModel {
     std::vector<double> covariance;  // [i * constants + j], of natural logarithms
     std::vector<double> scatter;     // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
     double unmeasured = 0.0;         // additional scatter of accelerators whose efficiencies are taken from another one
+    std::vector<LeftOutErrors> left_out;
 };
 
 /// Returns the number of runs that the accelerator's share of the peak was fitted to; 0: the entry is declared, from data sheets.

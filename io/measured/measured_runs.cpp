@@ -97,6 +97,7 @@ public:
             }
         }
         run.variability = table_.variability;
+        run.line = table_.sweep ? lower(row_.text("model")) : line_of(run.workload.name);
         run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
         run.assumed = table_.assumed + assumed_;
         return run;
@@ -337,6 +338,23 @@ void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
 }
 
 }  // namespace
+
+std::string line_of(const std::string& model)
+{
+    static const std::regex size("^[ae]?[0-9]+([.][0-9]+)?[kmbt](?![a-z0-9])");
+    const std::string text = lower(model.substr(0, model.find(" (")));
+    std::string line;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" _-", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (std::regex_search(word, size)) {
+            break;
+        }
+        line += (line.empty() || word.empty() ? "" : " ") + word;
+        at = end + 1;
+    }
+    return line.empty() ? text : line;
+}
 
 MeasuredRuns read_measured_runs(const std::string& folder)
 {

@@ -14,6 +14,7 @@ namespace prismopt {
 struct MeasuredRun {
     std::string source;   // name of the table, or a citation
     std::string row;      // the run within the source
+    std::string line;     // of models: rows of a line resemble each other more than rows of a source
     std::string assumed;  // values that the source does not give
     Workload workload;
     Phase phase;
@@ -36,6 +37,9 @@ struct MeasuredRuns {
     std::vector<MeasuredRun> runs;
     std::vector<SkippedRow> skipped;
 };
+
+/// The line of models that a model is of: its name up to its size, in lower case ("LLAMA3_70B": "llama3").
+std::string line_of(const std::string& model);
 
 /// Reads every table of `folder` that model/catalog/measured_tables.toml describes; tables without a description are listed among the
 /// skipped rows. Throws InputError when the folder contains no described table, or a table cannot be read.

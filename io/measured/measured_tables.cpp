@@ -86,6 +86,7 @@ MeasuredTable read_table(const std::string& name, Table table)
         result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
     }
     if (const auto fills = table.find("fill")) {
+        read_flag(table, "sweep", result.sweep);
         for (const Value& element : fills->list("[[table.fill]]")) {
             Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
             result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});

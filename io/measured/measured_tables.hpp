@@ -41,6 +41,7 @@ struct MeasuredTable {
     std::string source;
     std::string assumed;
     std::string variability = "hpc-2024";
+    bool sweep = false;  // of plans of few models: each model is a line of its own (line_of() in measured_runs.hpp)
     std::vector<TableMachine> machines;
     std::vector<TableFill> fills;
     std::vector<TableSkip> skips;

@@ -22,9 +22,12 @@ struct Estimate {
     static Estimate exact(double value) { return {value, value, value, value, value}; }
 };
 
-/// Converts an estimate to another unit; factor > 0.
+/// Converts an estimate to another unit or price; factor >= 0. Zero of anything is exactly zero, also where a limit is infinite.
 constexpr Estimate operator*(double factor, const Estimate& e)
 {
+    if (factor == 0.0) {
+        return Estimate::exact(0.0);
+    }
     return {factor * e.value, factor * e.low, factor * e.high, factor * e.simultaneous_low, factor * e.simultaneous_high};
 }
 

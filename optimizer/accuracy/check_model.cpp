@@ -26,6 +26,7 @@ MeasuredRun from_catalog(const PublishedRun& published)
     MeasuredRun run;
     run.source = published.source.substr(0, published.source.find(", table"));  // the paper, without table and row
     run.row = published.name;
+    run.line = line_of(published.scenario.workload.name);
     run.assumed = published.assumed;
     run.workload = published.scenario.workload;
     run.phase = published.scenario.phases.front();

@@ -3,6 +3,7 @@
 #include "model/hardware/kernel_time.hpp"
 
 #include <fmt/format.h>
+#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -75,14 +76,15 @@ SourceAccuracy summary(const std::string& name, const std::vector<double>& error
     return result;
 }
 
-/// Model, GPUs, precision and batch. Rows whose heads differ are different models.
+/// Model, GPUs, precision, batch and software: rows that differ in the last are no choice of plans. Rows whose heads differ are different
+/// models.
 std::string group_name(const CheckedRun& checked)
 {
     const MeasuredRun& run = checked.run;
     const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
-    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, batch {} x {}", run.source, run.workload.name, numbers,
-                       run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
-                       run.cluster.accelerator.name, run.phase.global_batch, run.phase.sequence);
+    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
+                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
+                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
 }
 
 std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
@@ -259,6 +261,74 @@ std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
     }
     for (const auto& [kind, runs] : all) {
         result.push_back(accuracy_of("all: " + kind, runs, 0));
+    }
+    return result;
+}
+
+namespace {
+
+/// Adds a family's means to means over rows, of which there are `rows` so far.
+void add(FamilyErrors& mean, double rows, const FamilyErrors& family, double more)
+{
+    const double share = more / (rows + more);
+    mean.error += share * (family.error - mean.error);
+    mean.inside += share * (family.inside - mean.inside);
+    mean.half_width += share * (family.half_width - mean.half_width);
+}
+
+struct SourceErrors {
+    double sum = 0.0;
+    int rows = 0;
+};
+
+/// Mean errors of sources: their median, and the largest of those with rows enough.
+void summarise_sources(const std::map<std::string, SourceErrors>& sources, LeftOutAccuracy& result)
+{
+    constexpr int enough = 5;
+    std::vector<double> means;
+    for (const auto& [name, errors] : sources) {
+        means.push_back(errors.sum / errors.rows);
+        if (errors.rows >= enough && means.back() > result.worst_source) {
+            result.worst_source = means.back();
+            result.worst_name = name;
+        }
+    }
+    result.sources = static_cast<int>(means.size());
+    result.median_source = means.empty() ? SourceAccuracy::none : median(means);
+}
+
+}  // namespace
+
+std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& families)
+{
+    std::vector<LeftOutAccuracy> result;
+    for (int kind = 0; kind < run_kinds; ++kind) {
+        LeftOutAccuracy accuracy;
+        accuracy.kind = static_cast<RunKind>(kind);
+        std::map<std::string, SourceErrors> sources;
+        for (const LeftOutErrors& family : families) {
+            if (family.kind != accuracy.kind) {
+                continue;
+            }
+            add(accuracy.fitted, accuracy.rows, family.fitted, family.rows);
+            add(accuracy.left_out, accuracy.rows, family.left_out, family.rows);
+            accuracy.rows += family.rows;
+            if (family.known) {
+                sources[family.source].sum += family.rows * family.left_out.error;
+                sources[family.source].rows += family.rows;
+            }
+        }
+        if (accuracy.rows == 0) {
+            continue;
+        }
+        using boost::math::binomial;
+        const double rows = accuracy.rows;
+        const double inside = std::round(accuracy.left_out.inside * rows);
+        constexpr double tail = 0.025;
+        accuracy.coverage_low = inside > 0.0 ? binomial::find_lower_bound_on_p(rows, inside, tail) : 0.0;
+        accuracy.coverage_high = inside < rows ? binomial::find_upper_bound_on_p(rows, inside, tail) : 1.0;
+        summarise_sources(sources, accuracy);
+        result.push_back(accuracy);
     }
     return result;
 }

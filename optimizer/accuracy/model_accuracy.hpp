@@ -58,4 +58,22 @@ std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
 /// sources with several kinds, named "source: kind", then for all rows.
 std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);
 
+/// Families of one kind that were left out of the fit, beside the fit of all rows.
+struct LeftOutAccuracy {
+    RunKind kind = RunKind::dense;
+    int rows = 0;
+    FamilyErrors fitted;        // means over rows
+    FamilyErrors left_out;      // the same
+    double coverage_low = 0.0;  // 95 % limits of the share inside, left out, were rows independent (Clopper and Pearson 1934)
+    double coverage_high = 1.0;
+    // Of the families whose accelerators and stacks occur in others: mean left-out errors of sources.
+    int sources = 0;
+    double median_source = 0.0;
+    double worst_source = 0.0;  // of sources with five rows or more
+    std::string worst_name;
+};
+
+/// By kind, in the order of RunKind; kinds without rows are left out.
+std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& families);
+
 }  // namespace prismopt

@@ -16,11 +16,12 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* compared =
-    "Predictions are mean step times under the variability profile of the run's source "
-    "(model/catalog/measured_tables.toml; hpc-2024 if none is given). The constants of the\ncatalog were fitted to runs "
-    "like these (jobs/fit_constants), so the errors show how well the model fits; its predictive error is in the "
-    "leave-one-source-out\ntable of the fit (results/model-fit.txt). Inside: percentage of rows inside their 95 % "
-    "prediction interval (covariance of the fit and scatter of runs\nof the same kind).";
+    "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
+    "where none is named). The constants of the\ncatalog were fitted to runs like these (jobs/fit_constants), so these errors "
+    "show how well the model fits; how well it predicts rows that it was not fitted to is\nin the table of families left out of "
+    "the fit. Inside: percentage of rows inside their 95 % prediction interval (covariance of the fit and scatter of runs\nof "
+    "the "
+    "same kind).";
 
 constexpr double least_regret = 0.01;
 
@@ -170,6 +171,39 @@ void print_errors_in_markdown(const char* title, const char* column, const std::
     }
 }
 
+/// Errors, shares inside and half-widths in percent.
+std::string columns(const FamilyErrors& e)
+{
+    return fmt::format("{} | {:.0f} | {}", figure(e.error), 100.0 * e.inside, figure(e.half_width));
+}
+
+/// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them.
+void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
+{
+    fmt::print(
+        "\n## Left out of the fit\n\nOf the rows that jobs/fit_constants fitted. A family is a line of models of one source. "
+        "Each "
+        "was predicted by the fit of all rows, and by one without the family. Inside: percentage of rows inside their 95 % "
+        "prediction interval, then the mean half-width of that. Sources: those whose accelerators and stacks occur in other "
+        "families, then the median of their mean left-out errors and the largest of a source with five rows or more.\n\n"
+        "| rows of | rows | fitted | inside | half-width | left out | inside (95 % limits) | half-width | sources | median | "
+        "largest |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
+    for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
+        fmt::print("| {} | {} | {} | {} | {:.0f} ({:.0f} to {:.0f}) | {} | {} | {} | {}{} |\n", name(a.kind), a.rows,
+                   columns(a.fitted), figure(a.left_out.error), 100.0 * a.left_out.inside, 100.0 * a.coverage_low,
+                   100.0 * a.coverage_high, figure(a.left_out.half_width), a.sources, figure(a.median_source),
+                   a.worst_name.empty() ? "-" : figure(a.worst_source) + " ", a.worst_name);
+    }
+    fmt::print(
+        "\n| family, kind (* accelerator or stack in no other family) | rows | fitted | inside | half-width | left out | inside "
+        "| "
+        "half-width | bias |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (const LeftOutErrors& f : families) {
+        fmt::print("| {}: {}, {}{} | {} | {} | {} | {} |\n", f.source, f.line, name(f.kind), f.known ? "" : " *", f.rows,
+                   columns(f.fitted), columns(f.left_out), figure(f.bias, true));
+    }
+}
+
 /// The page results/model-accuracy.md.
 void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
@@ -189,6 +223,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
+    print_left_out_in_markdown(fitted_model().left_out);
     fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         if (sources[i].rows > 0) {
@@ -196,9 +231,9 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         }
     }
     fmt::print(
-        "\n## Regret\n\nAmong plans with the same model, number of GPUs and batch: by how much the measured time of the "
-        "plan that the model ranks first exceeds the best measured time. Beyond repeats: zero if the excess is within "
-        "the 8 % by which repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+        "\n## Regret\n\nAmong plans with the same model, GPUs, batch and software: excess of the measured time of the plan that "
+        "the model ranks first over the best measured time. Beyond repeats: zero if the excess is within the 8 % by which "
+        "repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {
         if (regret.rows > 3) {
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));

@@ -91,27 +91,46 @@ std::string mixtures_text(const std::vector<FittedRow>& rows)
     return text.empty() ? "" : "mixtures = [\n" + text + "]\n";
 }
 
+std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
+{
+    const auto errors = [](const FamilyErrors& e) {
+        return fmt::format("[{:.4f}, {:.4f}, {:.4f}]", e.error, e.inside, e.half_width);
+    };
+    std::string text;
+    for (const LeftOutErrors& e : left_out) {
+        text += fmt::format(
+            "    {{ source = \"{}\", line = \"{}\", kind = \"{}\", known = {}, rows = {}, fitted = {}, left_out = {}, "
+            "bias = {:.4f} }},\n",
+            e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.left_out), e.bias);
+    }
+    return text.empty() ? "" : "left_out = [\n" + text + "]\n";
+}
+
 std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date, double mean_error,
-                     double median_error, double widening)
+                     double median_error, double widening, const std::vector<LeftOutErrors>& left_out)
 {
     std::map<std::string, int> sources;
     for (const FittedRow& row : rows) {
         ++sources[row.run.source];
     }
     std::string text =
-        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well\n"
-        "# they are known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal; "
-        "`entries` of\n"
-        "# the catalog share a constant. `scatter`: 1.96 times as much holds 95 % of |log(measured / predicted)| of dense runs, "
-        "of runs\n"
-        "# in fewer than 16 bits, of mixtures of experts. The covariance is `widening` times that of independent rows: so much "
-        "that 95 %\n"
-        "# of the rows of sources that were left out of the fit are inside their limits. `mixtures`: rows of mixtures of "
-        "experts, "
-        "on what.\n"
-        "# `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak are another's; holds 95 % of the "
-        "rows of\n"
-        "# each measured accelerator, predicted by the shares of each of the others.\n"
+        "# Written by jobs/fit_constants: what the constants of accelerators, stacks and links were fitted to, and how well they "
+        "are\n"
+        "# known. Covariances are of natural logarithms, in the order of `names`, row by row up to the diagonal; `entries` of "
+        "the\n"
+        "# catalog share a constant. `scatter`: 1.96 times as much holds 95 % of |log(measured / predicted)| of runs that are "
+        "dense,\n"
+        "# dense in fewer than 16 bits, of mixtures of experts, of hybrids. The covariance is `widening` times that of "
+        "independent\n"
+        "# sources: so much that 95 % of the rows of families that were left out of the fit are inside their limits. `mixtures`: "
+        "rows\n"
+        "# of mixtures of experts, on what. `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak "
+        "are\n"
+        "# another's; holds 95 % of the rows of each measured accelerator, predicted by the shares of each of the others. "
+        "`left_out`:\n"
+        "# rows of a line of models of a source, predicted by the fit of all rows and by one without them: mean absolute error, "
+        "share\n"
+        "# inside the 95 % interval, mean half-width of that. `known`: other rows have their accelerators and stacks.\n"
         "# `constant_rows`: rows that each constant was fitted to.\n\n";
     text += fmt::format(
         "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
@@ -121,49 +140,62 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     for (const auto& [source, count] : sources) {
         text += fmt::format("    \"{}: {} rows\",\n", source, count);
     }
+    std::vector<std::size_t> of_catalog;  // constants that entries have
+    for (std::size_t k = 0; k < fit.constants.size(); ++k) {
+        if (!fit.constants[k].is_mean()) {
+            of_catalog.push_back(k);
+        }
+    }
     text += "]\n" + mixtures_text(rows) + "names = [\n";
-    for (const FitConstant& constant : fit.constants) {
-        text += fmt::format("    \"{}\",\n", constant.name());
+    for (const std::size_t k : of_catalog) {
+        text += fmt::format("    \"{}\",\n", fit.constants[k].name());
     }
     text += "]\nentries = [\n";
-    for (const FitConstant& constant : fit.constants) {
-        text += fmt::format("    [\"{}\"],\n", fmt::join(constant.sections, "\", \""));
+    for (const std::size_t k : of_catalog) {
+        text += fmt::format("    [\"{}\"],\n", fmt::join(fit.constants[k].sections, "\", \""));
     }
     std::vector<int> counts;
-    for (const FitConstant& constant : fit.constants) {
-        counts.push_back(rows_of(constant, rows));
+    for (const std::size_t k : of_catalog) {
+        counts.push_back(rows_of(fit.constants[k], rows));
     }
     text += fmt::format("]\nconstant_rows = [{}]\nscatter = [{:.4f}]\nunmeasured = {:.3f}\n", fmt::join(counts, ", "),
                         fmt::join(fit.scatter, ", "), fit.unmeasured);
     text += "covariance = [\n";
     const std::size_t n = fit.constants.size();
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < of_catalog.size(); ++i) {
         text += "    [";
         for (std::size_t j = 0; j <= i; ++j) {
-            text += fmt::format("{}{:.3g}", j == 0 ? "" : ", ", fit.covariance[i * n + j]);
+            text += fmt::format("{}{:.3g}", j == 0 ? "" : ", ", fit.covariance[of_catalog[i] * n + of_catalog[j]]);
         }
         text += "],\n";
     }
-    return text + "]\n";
+    return text + "]\n" + left_out_text(left_out);
 }
 
 }  // namespace
 
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, double widening)
+                   double mean_error, double median_error, double widening, const std::vector<LeftOutErrors>& left_out)
 {
     std::map<std::string, std::string> files;
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
         const FitConstant& constant = fit.constants[k];
+        if (constant.is_mean()) {
+            continue;
+        }
         const std::string path = (std::filesystem::path(folder) / constant.file).string();
         auto file = files.find(path);
         if (file == files.end()) {
             file = files.emplace(path, read_file(path)).first;
         }
+        const int concerned = rows_of(constant, rows);
         for (const std::string& entry : constant.sections) {
             std::string line = fmt::format("{} = {}", constant.key, value_text(constant));
             line.resize(std::max(line.size() + 1, comment_column), ' ');
-            line += fmt::format("# fitted {} to {} rows, +-{:.0f} %", date, rows_of(constant, rows), 100.0 * fit.deviation[k]);
+            line += concerned > 0
+                        ? fmt::format("# fitted {} to {} rows", date, concerned)
+                        : fmt::format("# mean of {}, fitted {}", constant.parent.substr(0, constant.parent.find('.')), date);
+            line += fmt::format(", +-{:.0f} %", 100.0 * fit.deviation[k]);
             file->second = replaced(file->second, section_of(constant, entry), constant.key, line, path);
         }
     }
@@ -171,7 +203,7 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         replace_file(path, text);
     }
     replace_file((std::filesystem::path(folder) / "fit.toml").string(),
-                 fit_text(fit, rows, date, mean_error, median_error, widening));
+                 fit_text(fit, rows, date, mean_error, median_error, widening, left_out));
 }
 
 }  // namespace prismopt

@@ -11,108 +11,68 @@ constexpr const char* accelerators = "accelerators.toml";
 constexpr const char* stacks = "stacks.toml";
 constexpr const char* links = "links.toml";
 
-/// What is believed of a constant before the runs are asked: a value and how far it may be off, as a natural logarithm.
+/// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean of
+/// all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not tell these apart,
+/// and they share one constant.
 struct Kind {
     const char* file;
     const char* key;
     double believed;
     double spread;
+    double of_families;
+    double of_entries;
     double largest;
 };
 // Assumptions: shares of the peak as published for well-tuned kernels, latencies as NCCL's tuner has them.
 constexpr Kind kinds[] = {
-    {accelerators, "gemm", 0.65, 0.3, 1.0},
-    {accelerators, "gemm_low", 0.55, 0.3, 1.0},
-    {accelerators, "attention", 0.5, 0.3, 1.0},
-    {accelerators, "attention_backward", 0.4, 0.3, 1.0},
-    {accelerators, "memory", 0.8, 0.15, 1.0},
-    {accelerators, "launch", 4e-6, 0.4, 1e-4},
-    {stacks, "gemm", 1.0, 0.1, 2.0},
-    {stacks, "attention", 1.0, 0.2, 2.0},
-    {stacks, "memory", 0.9, 0.3, 2.0},
-    {stacks, "routing", 3.0, 0.7, 12.0},
-    {stacks, "network", 1.0, 1.0, 1.0},
-    {stacks, "host", 30e-6, 1.0, 1e-3},
-    {stacks, "step", 10e-3, 1.0, 1.0},
-    {stacks, "communication_share", 0.1, 0.5, 0.5},
-    {links, "efficiency", 0.8, 0.2, 1.0},
-    {links, "latency", 12e-6, 0.7, 1e-3},
+    {accelerators, "gemm", 0.65, 0.3, 0.2, 0.1, 1.0},     {accelerators, "gemm_low", 0.55, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "attention", 0.5, 0.3, 0.2, 0.1, 1.0}, {accelerators, "attention_backward", 0.4, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "memory", 0.8, 0.1, 0.1, 0.1, 1.0},    {accelerators, "launch", 4e-6, 0.4, 0.0, 0.0, 1e-4},
+    {stacks, "gemm", 1.0, 0.02, 0.1, 0.05, 2.0},          {stacks, "attention", 1.0, 0.02, 0.2, 0.0, 2.0},
+    {stacks, "memory", 0.9, 0.1, 0.3, 0.1, 2.0},          {stacks, "routing", 3.0, 0.7, 0.5, 0.5, 12.0},
+    {stacks, "network", 1.0, 1.0, 0.0, 0.0, 1.0},         {stacks, "host", 30e-6, 0.7, 0.7, 0.2, 1e-3},
+    {stacks, "step", 10e-3, 0.7, 0.7, 0.0, 1.0},          {stacks, "communication_share", 0.1, 0.5, 0.0, 0.0, 0.5},
+    {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},      {links, "latency", 12e-6, 0.5, 0.5, 0.0, 1e-3},
 };
 
-/// An entry that has the constants of another, or some of them. Two constants are one where the runs do not tell them apart: each
-/// would stay where it was believed, and a source that is left out would be told by it alone.
-struct Sharing {
-    const char* entry;
-    const char* with;
-    std::set<std::string> keys{};  // empty: all
+/// Entries that are near each other: chips of one architecture, releases of one program, links of one technology. An entry in no
+/// family is one of its own.
+struct Family {
+    const char* file;
+    const char* name;
+    std::vector<std::string> entries;
+    std::set<std::string> keys{};  // empty: all that no family before it names
 };
-const std::vector<Sharing> sharings{{"a100-sxm-40gb", "a100-sxm-80gb"},  // the same chip with other memory
-                                    {"h200-sxm", "h100-sxm"},
-                                    {"h100-sxm-96gb-hbm2e", "h100-sxm", {"attention", "attention_backward", "memory"}},
-                                    {"b200-sxm", "gb200", {"attention", "attention_backward"}},
-                                    {"fsdp-pure", "fsdp-eager"},
-                                    {"fsdp-compile", "fsdp-eager", {"memory", "attention"}},
-                                    {"fsdp-compile-16bit", "fsdp-compile", {"gemm"}},
-                                    {"fsdp-compile-16bit", "fsdp-eager", {"memory", "attention"}},
-                                    {"deepspeed-2021", "megatron-deepspeed", {"gemm"}},
-                                    {"deepspeed-2021", "megatron-deepspeed-2023", {"memory"}},
-                                    {"megatron-deepspeed", "megatron-deepspeed-2023", {"memory"}},
-                                    {"nvlink2", "nvlink3", {"efficiency"}},
-                                    {"opa-100g", "opa-50g", {"efficiency"}},
-                                    {"roce-50g", "roce", {"efficiency"}},
-                                    {"roce-100g", "roce", {"efficiency"}},
-                                    {"roce-200g", "roce", {"efficiency"}},
-                                    {"roce-400g", "roce", {"efficiency"}},
-                                    {"ib-hdr", "ib", {"efficiency"}},
-                                    {"ib-ndr", "ib", {"efficiency"}}};
+/// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the peak are those that they reach.
+constexpr const char* reference = "megatron";
 
-/// Entries that are near another, but have runs enough to show how they differ.
-const std::map<std::string, std::string> relatives{{"b200-sxm", "gb200"},
-                                                   {"h100-sxm-96gb-hbm2e", "h100-sxm"},
-                                                   {"fsdp-compile", "fsdp-eager"},
-                                                   {"megatron-bridge", "megatron-bridge-2025"},
-                                                   {"megatron-lm", "megatron-lm-local"}};
-
-/// Stacks whose factors are one by definition: an accelerator's shares of the peak are those of its reference stack, whose later
-/// releases have the same kernels.
-const std::set<std::string> references{"megatron-2022",   "megatron-core",        "megatron-core-2026", "megatron-lm",
-                                       "megatron-bridge", "megatron-bridge-2025", "megatron-lm-local"};
+const std::vector<Family> families{
+    {accelerators, "ampere", {"a100-sxm-40gb", "a100-sxm-80gb"}},
+    {accelerators, "hopper", {"h100-sxm", "h200-sxm", "h100-sxm-96gb-hbm2e"}},
+    {accelerators, "blackwell", {"b200-sxm", "gb200"}},
+    {stacks,
+     "layers of modules",  // of plain PyTorch, called one by one
+     {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021", "megatron-lm-local"},
+     {"host"}},
+    {stacks,
+     reference,
+     {"megatron-2022", "megatron-core", "megatron-core-2026", "megatron-lm", "megatron-lm-local", "megatron-bridge",
+      "megatron-bridge-2025", "nemo-2024"}},
+    {stacks, "deepspeed", {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021"}},
+    {stacks, "fsdp", {"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}},
+    {links, "nvlink", {"nvlink2", "nvlink3", "nvlink4", "nvlink5"}, {"efficiency"}},
+    {links, "infiniband", {"ib-100g", "ib-hdr", "ib-ndr"}, {"efficiency"}},
+    {links, "roce", {"roce-50g", "roce-100g", "roce-200g", "roce-400g"}, {"efficiency"}},
+    {links, "omni-path", {"opa-50g", "opa-100g"}, {"efficiency"}},
+    {links, "inside nodes", {"nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4"}, {"latency"}},
+    {links,
+     "between nodes",
+     {"ib-100g", "ib-hdr", "ib-ndr", "roce-50g", "roce-100g", "roce-200g", "roce-400g", "opa-50g", "opa-100g"},
+     {"latency"}},
+};
 
 /// Stacks whose network is not as good as its links: the links' constants come from the others.
 const std::set<std::string> slow_network{"deepspeed-2021"};
-
-/// Stacks with fused attention in runs where it counts.
-const std::set<std::string> attentive{"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"};
-
-/// The entry whose constant this one shares. Kernel gaps, costs of a step and the share of multiprocessors are one constant for all;
-/// latencies one for links inside nodes and one for the others; of hosts one for each family of frameworks.
-std::string leader(const std::string& key, const std::string& entry)
-{
-    if (key == "launch" || key == "communication_share") {
-        return "all";
-    }
-    if (key == "step") {
-        return entry.starts_with("megatron-deepspeed") || entry.starts_with("deepspeed") ? "deepspeed" : "others";
-    }
-    if (key == "latency" && (entry.starts_with("ici") || entry.starts_with("neuronlink"))) {
-        return entry;  // hops of a torus
-    }
-    if (key == "latency") {
-        return entry.starts_with("nvlink") || entry.starts_with("xgmi") ? "inside nodes" : "between nodes";
-    }
-    if (key == "host") {
-        const auto family = [&entry](const char* name) { return entry.starts_with(name); };
-        const bool graphs = entry == "megatron-bridge" || entry == "megatron-core-2026";  // CUDA graphs in more and more recipes
-        return family("fsdp") || family("internevo")                                                 ? "fsdp"
-               : family("megatron-deepspeed") || family("deepspeed") || entry == "megatron-lm-local" ? "megatron-lm-local"
-               : graphs || entry == "megatron-lm"                                                    ? entry
-                                                                                                     : "megatron-core";
-    }
-    const auto found = std::find_if(sharings.begin(), sharings.end(), [&](const Sharing& sharing) {
-        return entry == sharing.entry && (sharing.keys.empty() || sharing.keys.contains(key));
-    });
-    return found == sharings.end() ? entry : found->with;
-}
 
 bool is(const std::string& text, const char* other) { return text == other; }
 
@@ -186,17 +146,7 @@ bool matters(const std::string& key, const MeasuredRun& run)
 
 bool fixed(const Kind& kind, const std::string& entry)
 {
-    const std::string key = kind.key;
-    if (kind.file != std::string(stacks)) {
-        return false;
-    }
-    if (key == "network") {
-        return !slow_network.contains(entry);
-    }
-    if (key == "attention") {
-        return !attentive.contains(entry);
-    }
-    return references.contains(entry) && (key == "gemm" || key == "memory");
+    return kind.file == std::string(stacks) && kind.key == std::string("network") && !slow_network.contains(entry);
 }
 
 /// All entries of a file of the catalog.
@@ -204,6 +154,132 @@ std::vector<std::string> entries(const std::string& file)
 {
     return file == accelerators ? catalog_accelerators() : file == stacks ? catalog_stacks() : catalog_links();
 }
+
+/// [family]: entries that a kind of constant has, none of them twice. Entries in no family: each in one of its own name.
+std::map<std::string, std::vector<std::string>> entries_by_family(const Kind& kind)
+{
+    std::map<std::string, std::vector<std::string>> result;
+    for (const std::string& entry : entries(kind.file)) {
+        if (fixed(kind, entry)) {
+            continue;
+        }
+        const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+            return f.file == std::string(kind.file) && (f.keys.empty() || f.keys.contains(kind.key)) &&
+                   std::find(f.entries.begin(), f.entries.end(), entry) != f.entries.end();
+        });
+        result[family == families.end() ? entry : family->name].push_back(entry);
+    }
+    return result;
+}
+
+/// Constants of a kind, those of families after the mean of all and before those of their members.
+class KindConstants {
+public:
+    KindConstants(const Kind& kind, const std::vector<MeasuredRun>& runs) : kind_(kind), runs_(runs)
+    {
+        const auto by_family = entries_by_family(kind);
+        if (kind.of_families == 0.0) {
+            std::vector<std::string> all;
+            for (const auto& [name, members] : by_family) {
+                all.insert(all.end(), members.begin(), members.end());
+            }
+            add(everything(), all, kind.spread, "");
+            return;
+        }
+        constants_.push_back(made(everything(), {}, kind.spread, ""));
+        for (const auto& [name, members] : by_family) {
+            add_family(name, members);
+        }
+        if (constants_.size() == 1) {
+            constants_.clear();
+        }
+    }
+
+    std::vector<FitConstant> take() { return std::move(constants_); }
+
+private:
+    /// "all stacks": names of means differ by file, since a chip and a stack have keys in common.
+    std::string everything() const
+    {
+        const std::string file = kind_.file;
+        return "all " + file.substr(0, file.find('.'));
+    }
+
+    FitConstant made(const std::string& group, const std::vector<std::string>& sections, double spread,
+                     const std::string& parent) const
+    {
+        return {kind_.file,     group,  sections,      kind_.key,
+                kind_.believed, spread, kind_.largest, parent.empty() ? parent : parent + "." + kind_.key};
+    }
+
+    bool measured(const FitConstant& constant) const
+    {
+        return std::any_of(runs_.begin(), runs_.end(), [&](const MeasuredRun& run) { return constant.concerns(run); });
+    }
+
+    void add(const std::string& group, const std::vector<std::string>& sections, double spread, const std::string& parent)
+    {
+        FitConstant constant = made(group, sections, spread, parent);
+        if (measured(constant)) {
+            constants_.push_back(std::move(constant));
+        }
+    }
+
+    /// Of one in the mean by definition.
+    bool of_reference(const std::string& name) const
+    {
+        return name == reference && (is(kind_.key, "gemm") || is(kind_.key, "attention") || is(kind_.key, "memory"));
+    }
+
+    void add_family(const std::string& name, const std::vector<std::string>& members)
+    {
+        if (of_reference(name)) {
+            add_reference(members);
+            return;
+        }
+        if (kind_.of_entries == 0.0 || members.size() == 1) {
+            add(name, members, kind_.of_families, everything());
+            return;
+        }
+        if (!measured(made(name, members, 0.0, ""))) {
+            return;
+        }
+        constants_.push_back(made(name, {}, kind_.of_families, everything()));
+        add_members(name, members);
+    }
+
+    void add_reference(const std::vector<std::string>& members)
+    {
+        constexpr double next_to_none = 1e-3;
+        if (kind_.of_entries > 0.0) {
+            constants_.push_back(made(reference, {}, next_to_none, ""));
+            constants_.back().value = 1.0;
+            add_members(reference, members);
+        }
+    }
+
+    void add_members(const std::string& name, const std::vector<std::string>& members)
+    {
+        std::vector<std::string> others;
+        for (const std::string& entry : members) {
+            const std::size_t before = constants_.size();
+            add(entry, {entry}, kind_.of_entries, name);
+            if (constants_.size() == before) {
+                others.push_back(entry);
+            } else {
+                constants_.back().spread_known = false;
+            }
+        }
+        if (!others.empty()) {
+            constants_.push_back(made("other " + name, others, kind_.of_entries, name));
+            constants_.back().spread_known = false;
+        }
+    }
+
+    const Kind& kind_;
+    const std::vector<MeasuredRun>& runs_;
+    std::vector<FitConstant> constants_;
+};
 
 }  // namespace
 
@@ -247,21 +323,8 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
 {
     std::vector<FitConstant> constants;
     for (const Kind& kind : kinds) {
-        std::map<std::string, std::vector<std::string>> groups;  // entries by leader
-        for (const std::string& entry : entries(kind.file)) {
-            if (!fixed(kind, entry)) {
-                groups[leader(kind.key, entry)].push_back(entry);
-            }
-        }
-        for (auto& [name, members] : groups) {
-            FitConstant constant{kind.file, name, std::move(members), kind.key, kind.believed, kind.spread, kind.largest, {}};
-            const auto relative = relatives.find(name);
-            if (relative != relatives.end()) {
-                constant.relative = relative->second + "." + kind.key;
-            }
-            if (std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun& run) { return constant.concerns(run); })) {
-                constants.push_back(std::move(constant));
-            }
+        for (FitConstant& constant : KindConstants(kind, runs).take()) {
+            constants.push_back(std::move(constant));
         }
     }
     return constants;

@@ -21,25 +21,29 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// One constant. Its logarithm is fitted, with a normal prior of mean log(`value`) and standard deviation `spread`. If it has a
-/// `relative` (the same chip in another package, the next release of a framework), the prior has the value of that constant as its
-/// mean, and half of `spread`.
+/// A constant of catalog entries, or the mean of a family of such constants. Its logarithm is fitted, with a normal prior: standard
+/// deviation `spread` about the value of its parent, or about `value` where it has no parent. A constant with few runs therefore
+/// stays near its family (partial pooling: Gelman and Hill, "Data Analysis Using Regression and Multilevel/Hierarchical Models",
+/// Cambridge 2007, chapter 12).
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;
-    std::vector<std::string> sections;  // entries that share it
+    std::vector<std::string> sections;  // entries that share it; empty: the mean of a family
     std::string key;
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
-    std::string relative{};  // name of the constant that is its prior mean, if that is fitted too
+    std::string parent{};      // name of the constant that is its prior mean
+    bool spread_known = true;  // false: how far members of a family lie apart is estimated from the runs
 
     std::string name() const { return group + "." + key; }
+    bool is_mean() const { return sections.empty(); }
     /// Whether the time of the run may depend on it.
     bool concerns(const MeasuredRun& run) const;
 };
 
-/// Constants of all machines that the runs use, at their prior values.
+/// Constants of all machines that the runs use, at their prior values, with the means of their families. Members of a family that
+/// no run uses share one constant, which is the mean of the family with a member's deviation.
 std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs);
 
 /// Sets a constant in all entries that share it.

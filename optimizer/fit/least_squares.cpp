@@ -17,13 +17,25 @@ namespace prismopt {
 
 namespace {
 
-constexpr double loss_scale = 0.05;
+constexpr double loss_scale = 0.1;
 constexpr double difference = 1e-3;  // of a logarithm
+/// Assumption: a prior counts as the only row of a source, 1.5 % off where its constant is one spread off.
+constexpr double prior_weight = 0.015;
+constexpr double believed_members = 4.0;
+constexpr Eigen::Index none = -1;
+
+/// none: no constant has this name.
+Eigen::Index index_of(const std::vector<FitConstant>& constants, const std::string& name)
+{
+    const auto found = std::find_if(constants.begin(), constants.end(),
+                                    [&name](const FitConstant& constant) { return constant.name() == name; });
+    return found == constants.end() ? none : found - constants.begin();
+}
 
 double robust(double residual)
 {
     const double x = residual / loss_scale;
-    const double loss = loss_scale * std::sqrt(2.0 * (std::sqrt(1.0 + x * x) - 1.0));
+    const double loss = loss_scale * std::sqrt(std::log1p(x * x));
     return residual < 0.0 ? -loss : loss;
 }
 
@@ -61,9 +73,7 @@ public:
         : rows_(rows), constants_(constants), noise_(noise)
     {
         for (const FitConstant& constant : constants) {
-            const auto found = std::find_if(constants.begin(), constants.end(),
-                                            [&constant](const FitConstant& other) { return other.name() == constant.relative; });
-            relative_.push_back(found == constants.end() ? none : found - constants.begin());
+            parent_.push_back(index_of(constants, constant.parent));
         }
     }
 
@@ -79,9 +89,9 @@ public:
         }
         for (Eigen::Index k = 0; k < x.size(); ++k) {
             const FitConstant& constant = constants_[static_cast<std::size_t>(k)];
-            const Eigen::Index near = relative_[static_cast<std::size_t>(k)];
-            residuals[count + k] = near == none ? prior_weight * (x[k] - std::log(constant.value)) / constant.spread
-                                                : prior_weight * (x[k] - x[near]) / (relative_spread * constant.spread);
+            const Eigen::Index parent = parent_[static_cast<std::size_t>(k)];
+            const double mean = parent == none ? std::log(constant.value) : x[parent];
+            residuals[count + k] = prior_weight * (x[k] - mean) / constant.spread;
         }
         return 0;
     }
@@ -104,21 +114,16 @@ public:
                     jacobian(i, k) = (base[i] - residual(row, machines)) / difference;
                 }
             }
-            const Eigen::Index near = relative_[static_cast<std::size_t>(k)];
-            jacobian(count + k, k) = prior_weight / ((near == none ? 1.0 : relative_spread) * constant.spread);
-            if (near != none) {
-                jacobian(count + k, near) = -jacobian(count + k, k);
+            const Eigen::Index parent = parent_[static_cast<std::size_t>(k)];
+            jacobian(count + k, k) = prior_weight / constant.spread;
+            if (parent != none) {
+                jacobian(count + k, parent) = -jacobian(count + k, k);
             }
         }
         return 0;
     }
 
 private:
-    /// A prior counts as a row that is 1.5 % off where its constant is one spread off.
-    static constexpr double prior_weight = 0.015;
-    static constexpr double relative_spread = 0.5;  // of a constant's own
-    static constexpr Eigen::Index none = -1;
-
     double residual(const FittedRow& row, const Machines& machines) const
     {
         return row.weight * robust(std::log(time_of(row, machines, noise_) / row.run.measured_s));
@@ -127,7 +132,7 @@ private:
     const std::vector<FittedRow>& rows_;
     const std::vector<FitConstant>& constants_;
     const NoiseByProfile& noise_;
-    std::vector<Eigen::Index> relative_;  // [constant]
+    std::vector<Eigen::Index> parent_;  // [constant]
 };
 
 Eigen::VectorXd logarithms(const std::vector<FitConstant>& constants)
@@ -196,11 +201,11 @@ std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::ve
 
 }  // namespace
 
-Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed, const NoiseByProfile& noise,
-                  int most_steps)
+Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
+                  const std::vector<FitConstant>& start, const NoiseByProfile& noise, int most_steps)
 {
     Residuals problem(rows, believed, noise);
-    Eigen::VectorXd x = logarithms(believed);
+    Eigen::VectorXd x = logarithms(start);
     Eigen::LevenbergMarquardt<Residuals> solver(problem);
     solver.parameters.ftol = 1e-5;
     solver.parameters.xtol = 1e-4;
@@ -218,8 +223,7 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
     problem(x, residuals);
     problem.df(x, jacobian);
     fit.cost = residuals.squaredNorm();
-    const double freedom = std::max(1.0, static_cast<double>(rows.size()));
-    const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (fit.cost / freedom);
+    const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).inverse() * (prior_weight * prior_weight);
     fit.constants = believed;
     for (Eigen::Index k = 0; k < x.size(); ++k) {
         FitConstant& constant = fit.constants[static_cast<std::size_t>(k)];
@@ -231,6 +235,53 @@ Fit fit_constants(const std::vector<FittedRow>& rows, const std::vector<FitConst
     }
     fit.scatter = scatter_of(rows, fit.constants, noise);
     return fit;
+}
+
+std::vector<FitConstant> with_estimated_spreads(std::vector<FitConstant> believed, const Fit& fit,
+                                                const std::vector<FittedRow>& rows)
+{
+    struct Members {
+        double squares = 0.0;
+        double count = 0.0;
+    };
+    std::map<std::string, Members> families;  // by their means
+    const std::size_t n = fit.constants.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        const FitConstant& constant = fit.constants[k];
+        const auto concerned = [&constant](const FittedRow& row) { return constant.concerns(row.run); };
+        if (constant.spread_known || std::none_of(rows.begin(), rows.end(), concerned)) {
+            continue;
+        }
+        const auto parent = static_cast<std::size_t>(index_of(fit.constants, constant.parent));
+        const double distance = std::log(constant.value / fit.constants[parent].value);
+        const double variance =
+            fit.covariance[k * n + k] + fit.covariance[parent * n + parent] - 2.0 * fit.covariance[k * n + parent];
+        Members& members = families[constant.parent];
+        members.squares += distance * distance + variance;
+        members.count += 1.0;
+    }
+    for (FitConstant& constant : believed) {
+        if (!constant.spread_known) {
+            const Members& members = families[constant.parent];
+            constant.spread = std::sqrt((believed_members * constant.spread * constant.spread + members.squares) /
+                                        (believed_members + members.count));
+        }
+    }
+    return believed;
+}
+
+HierarchicalFit fit_hierarchy(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
+                              const NoiseByProfile& noise, int most_steps)
+{
+    constexpr int rounds = 3;  // spreads then change by less than their own errors
+    HierarchicalFit result{fit_constants(rows, believed, believed, noise, most_steps), believed};
+    for (int round = 1; round < rounds; ++round) {
+        result.believed = with_estimated_spreads(believed, result.fit, rows);
+        const int before = result.fit.evaluations;
+        result.fit = fit_constants(rows, result.believed, result.fit.constants, noise, most_steps);
+        result.fit.evaluations += before;
+    }
+    return result;
 }
 
 double widening_of(const std::vector<LeftOut>& left_out)

@@ -11,16 +11,21 @@ namespace prismopt {
 
 namespace {
 
-using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]: with whom it shares a constant
+using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]: of the same family
 
 Families families(const std::vector<FitConstant>& constants)
 {
-    Families families;
+    std::map<std::string, std::set<std::string>> members;  // by the constant that their shares for products are near
     for (const FitConstant& constant : constants) {
-        if (constant.file == "accelerators.toml" && constant.key != "launch") {  // one launch for all
-            for (const std::string& entry : constant.sections) {
-                families[entry].insert(constant.sections.begin(), constant.sections.end());
-            }
+        if (constant.file == "accelerators.toml" && constant.key == "gemm" && !constant.is_mean()) {
+            const bool of_family = !constant.spread_known;
+            members[of_family ? constant.parent : constant.name()].insert(constant.sections.begin(), constant.sections.end());
+        }
+    }
+    Families families;
+    for (const auto& [parent, entries] : members) {
+        for (const std::string& entry : entries) {
+            families[entry] = entries;
         }
     }
     return families;

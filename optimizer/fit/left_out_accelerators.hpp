@@ -19,7 +19,7 @@ struct BorrowedShares {
     std::vector<double> weight;
 };
 
-/// Every pair of accelerators that share no fitted constant except those common to all.
+/// Every pair of accelerators of different families.
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
 /// Standard deviation, in addition to the scatter, that puts 95 % of these rows (by weight) inside their 95 % intervals.

@@ -1,9 +1,10 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]`.
 
 #include "optimizer/accuracy/check_model.hpp"
-#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
+#include "optimizer/fit/left_out_families.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
@@ -55,19 +56,25 @@ std::string today()
 
 void print_constants(const Fit& fit, const std::vector<FitConstant>& start)
 {
-    fmt::print("{:<44}{:>12}{:>12}{:>8}\n", "constant", "before", "fitted", "+- %");
+    fmt::print("{:<44}{:>12}{:>12}{:>8}   {}\n", "constant", "before", "fitted", "+- %", "near (within +- %)");
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
-        fmt::print("{:<44}{:>12.4g}{:>12.4g}{:>8.1f}\n", fit.constants[k].name(), start[k].value, fit.constants[k].value,
-                   100.0 * fit.deviation[k]);
+        const FitConstant& constant = fit.constants[k];
+        const std::string near =
+            constant.parent.empty() ? "" : fmt::format("{} ({:.0f})", constant.parent, 100.0 * constant.spread);
+        fmt::print("{:<44}{:>12.4g}{:>12.4g}{:>8.1f}   {}\n", constant.name() + (constant.is_mean() ? " (mean)" : ""),
+                   start[k].value, constant.value, 100.0 * fit.deviation[k], near);
     }
 }
 
 void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>& errors)
 {
     std::map<std::string, std::vector<double>> sources;
+    std::map<std::string, std::vector<double>> kinds;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         sources[rows[i].run.source].push_back(errors[i]);
+        kinds[std::string("all: ") + name(kind_of(rows[i].run.workload))].push_back(errors[i]);
     }
+    sources.merge(kinds);
     fmt::print("\n{:<44}{:>6}{:>9}{:>10}\n", "source", "rows", "mean %", "median %");
     for (const auto& [name, list] : sources) {
         const Errors e = errors_of(list);
@@ -75,79 +82,24 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     }
 }
 
-/// Errors of a source whose rows were left out of the fit.
-struct LeftOutSource {
-    std::string name;
-    std::vector<double> errors;
-    std::vector<double> known;  // of the rows whose accelerator and stack occur in other sources
-    std::vector<LeftOut> rows;
-};
-
-bool in_others(const FittedRow& row, const std::vector<FittedRow>& others)
+void print_errors(const std::string& name, int rows, const FamilyErrors& fitted, const FamilyErrors& left_out)
 {
-    const auto any = [&others](auto&& same) { return std::any_of(others.begin(), others.end(), same); };
-    const Cluster& c = row.run.cluster;
-    return any([&c](const FittedRow& o) { return o.run.cluster.accelerator.name == c.accelerator.name; }) &&
-           any([&c](const FittedRow& o) { return o.run.cluster.stack.name == c.stack.name; });
+    fmt::print("{:<66}{:>6}{:>9.2f}{:>9.0f}{:>9.1f}{:>11.2f}{:>9.0f}{:>9.1f}\n", name, rows, 100.0 * fitted.error,
+               100.0 * fitted.inside, 100.0 * fitted.half_width, 100.0 * left_out.error, 100.0 * left_out.inside,
+               100.0 * left_out.half_width);
 }
 
-/// Predicts each source with constants fitted to the other sources, starting from the priors. Constants that only the left-out
-/// source determines keep their prior values.
-std::vector<LeftOutSource> leave_one_out(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& believed,
-                                         const NoiseByProfile& noise)
+/// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval, whose mean half-width follows.
+void print_left_out(const std::vector<LeftOutErrors>& families, double widening)
 {
-    std::map<std::string, std::vector<FittedRow>> sources;
-    for (const FittedRow& row : rows) {
-        sources[row.run.source].push_back(row);
+    fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n", "family, kind (* no other has its accelerator or stack)", "rows",
+               "fitted %", "inside %", "+- %", "left out %", "inside %", "+- %");
+    for (const LeftOutErrors& family : families) {
+        print_errors(fmt::format("{}: {}, {}{}", family.source, family.line, name(family.kind), family.known ? "" : " *"),
+                     family.rows, family.fitted, family.left_out);
     }
-    std::vector<LeftOutSource> result;
-    for (const auto& [name, left_out] : sources) {
-        std::vector<FittedRow> others;
-        for (const FittedRow& row : rows) {
-            if (row.run.source != name) {
-                others.push_back(row);
-            }
-        }
-        const Fit without = fit_constants(others, believed, noise, most_steps);
-        const std::vector<double> times = predicted_times(left_out, without.constants, noise);
-        const std::vector<double> deviations = constants_deviations(left_out, without, noise);
-        LeftOutSource source{name, absolute_errors(left_out, without.constants, noise), {}, {}};
-        for (std::size_t i = 0; i < left_out.size(); ++i) {
-            if (in_others(left_out[i], others)) {
-                source.known.push_back(source.errors[i]);
-            }
-            source.rows.push_back({std::abs(std::log(times[i] / left_out[i].run.measured_s)), deviations[i],
-                                   without.scatter[static_cast<std::size_t>(kind_of(left_out[i].run.workload))],
-                                   left_out[i].weight * left_out[i].weight});
-        }
-        result.push_back(std::move(source));
-    }
-    return result;
-}
-
-double widening_of(const std::vector<LeftOutSource>& sources)
-{
-    std::vector<LeftOut> rows;
-    for (const LeftOutSource& source : sources) {
-        rows.insert(rows.end(), source.rows.begin(), source.rows.end());
-    }
-    return widening_of(rows);
-}
-
-/// Known: rows whose accelerator and stack occur in other sources. Inside: percentage of rows inside their 95 % interval.
-void print_left_out(const std::vector<LeftOutSource>& sources, double widening)
-{
-    fmt::print("\nleft out of the fit{:<25}{:>6}{:>9}{:>10}{:>10}{:>7}{:>9}\n", "", "rows", "mean %", "median %", "inside %",
-               "known", "mean %");
-    for (const LeftOutSource& source : sources) {
-        const Errors e = errors_of(source.errors);
-        const auto inside = std::count_if(source.rows.begin(), source.rows.end(), [widening](const LeftOut& row) {
-            return row.error <= two_sided_95 * std::hypot(std::sqrt(widening) * row.constants, row.scatter);
-        });
-        const std::string known = source.known.empty() ? "-" : fmt::format("{:.2f}", 100.0 * errors_of(source.known).mean);
-        fmt::print("{:<44}{:>6}{:>9.2f}{:>10.2f}{:>10.0f}{:>7}{:>9}\n", source.name, source.errors.size(), 100.0 * e.mean,
-                   100.0 * e.median, 100.0 * static_cast<double>(inside) / static_cast<double>(source.rows.size()),
-                   source.known.size(), known);
+    for (const LeftOutAccuracy& kind : left_out_by_kind(families)) {
+        print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.left_out);
     }
     fmt::print("\nvariance of the constants multiplied by {:.3g}, so that 95 % of these rows (by weight) are inside\n", widening);
 }
@@ -176,7 +128,7 @@ int run(int argc, char** argv)
     options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
                                                        "folder of measured runs")(
         "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each source and predict that source (implied by --write)");
+        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write)");
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;
@@ -201,14 +153,17 @@ int run(int argc, char** argv)
     fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(), 100.0 * before.mean,
                100.0 * before.median);
     std::fflush(stdout);
-    Fit fit = fit_constants(rows, start, noise, most_steps);
+    const HierarchicalFit full = fit_hierarchy(rows, start, noise, most_steps);
+    Fit fit = full.fit;
     const bool write = values.count("write") > 0;
-    std::vector<LeftOutSource> left_out;
+    std::vector<LeftOutErrors> left_out;
     double widening = 1.0;
     if (write || values["leave-one-out"].as<bool>()) {
-        left_out = leave_one_out(rows, start, noise);
-        widening = widening_of(left_out);
+        const std::vector<LeftOutFamily> families = left_out_families(rows, full, noise, most_steps);
+        widening = widening_of(families);
         widen(fit, widening);
+        left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
+                                   constants_deviations(rows, fit, noise), widening);
     }
     const std::vector<BorrowedShares> borrowed = borrowed_shares(rows, fit, noise);
     fit.unmeasured = unmeasured_deviation(borrowed);
@@ -223,7 +178,7 @@ int run(int argc, char** argv)
     }
     print_borrowed(borrowed, fit.unmeasured);
     if (write) {
-        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, widening);
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, widening, left_out);
     }
     return 0;
 }

@@ -68,6 +68,36 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
     EXPECT_LT(mean, seeds);  // nor do they cover by being endless
 }
 
+/// A block of fleets supports few limits. A time is not negative, and what is not priced costs nothing for sure.
+TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
+{
+    Variability v;
+    v.gpu = {LogNormal{5.0}, {}, 200.0, "test"};
+    Problem problem = example_problem(v, 4, widths);
+    problem.power.carbon.si = 0.0;
+    problem.cluster.gpu_price.si = 0.0;
+    Predictor predictor(problem);
+    int clamped = 0;
+    int endless = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Prediction p = predict(predictor, block_fleets, 2, seed);
+        for (const Estimate& e : {p.step.mean, p.step.p50, p.step.p99, p.training.mean, p.training.p50, p.training.p99,
+                                  p.run.energy_j, p.cost_usd, p.run.carbon_kg}) {
+            EXPECT_GE(e.simultaneous_low, 0.0);
+            EXPECT_GE(e.low, e.simultaneous_low);
+            EXPECT_GE(e.value, e.low);
+            EXPECT_GE(e.high, e.value);
+            EXPECT_GE(e.simultaneous_high, e.high);
+            clamped += e.simultaneous_low == 0.0 && e.value > 0.0 ? 1 : 0;
+            endless += std::isinf(e.high) ? 1 : 0;
+        }
+        EXPECT_EQ(p.cost_usd.simultaneous_high, 0.0);
+        EXPECT_EQ(p.run.carbon_kg.simultaneous_high, 0.0);
+    }
+    EXPECT_GT(clamped, 0);  // by Student's t
+    EXPECT_GT(endless, 0);  // no order statistic of a block is an upper limit of its p99
+}
+
 /// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which share
 /// their draws.
 TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)

@@ -67,6 +67,22 @@ TEST_F(MeasuredRunsOf, SeriesOfStepsCountByTheirMedian)
     EXPECT_THAT(runs.skipped.front().reason, HasSubstr("encoder"));
 }
 
+/// A name up to its size; what no size ends is a line as a whole.
+TEST(MeasuredRuns, OfALineOfModelsHaveItsName)
+{
+    for (const auto& [model, line] : {std::pair{"LLAMA3_70B", "llama3"},
+                                      {"llama3-405b", "llama3"},
+                                      {"MPT-30b", "mpt"},
+                                      {"GPT (swept)", "gpt"},
+                                      {"GPT 39.1B", "gpt"},
+                                      {"nemotron-3-nano-30b-a3b", "nemotron 3 nano"},
+                                      {"deepseek-v3", "deepseek v3"},
+                                      {"BERT 345M", "bert"},
+                                      {"7B", "7b"}}) {
+        EXPECT_EQ(line_of(model), line) << model;
+    }
+}
+
 /// Tests of hybrids, of encoders with decoders and of mixtures each lack some size.
 TEST_F(MeasuredRunsOf, FurtherFunctionalTestsSayWhatIsMissing)
 {

@@ -52,16 +52,61 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
     model.runs = {checked("a", 10.0, 11.0), checked("a", 10.0, 12.0), checked("a", 10.0, 14.0), checked("b", 10.0, 13.0)};
     model.runs[1].run.workload.kinds = {{.name = "moe", .blocks = {ExpertsBlock{.count = 8}}}};
     model.runs[2].run.workload.kinds = model.runs[1].run.workload.kinds;
-    model.runs[2].run.workload.precision = Precision::fp8;
-    const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1}, {"a: mixtures of experts", 0.2},
-                                                 {"a: fewer than 16 bits", 0.4},     {"all: dense, 16 bits or more", 0.2},
-                                                 {"all: mixtures of experts", 0.2},  {"all: fewer than 16 bits", 0.4}};
+    model.runs[2].run.workload.precision = Precision::fp8;  // a mixture all the same
+    model.runs.push_back(checked("b", 10.0, 15.0));
+    model.runs.back().run.workload.precision = Precision::fp8;
+    model.runs.push_back(checked("b", 10.0, 16.0));
+    model.runs.back().run.workload.kinds = {{.name = "m", .blocks = {Mamba2Block{}}}};
+    model.runs.push_back(checked("b", 10.0, 18.0));
+    model.runs.back().run.workload.kinds = {{.name = "w", .blocks = {AttentionBlock{.window = 128}, ExpertsBlock{.count = 8}}}};
+    const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1},      {"a: mixtures of experts", 0.3},
+                                                 {"b: dense, 16 bits or more", 0.3},      {"b: dense, fewer than 16 bits", 0.5},
+                                                 {"b: hybrids and windows", 0.7},         {"all: dense, 16 bits or more", 0.2},
+                                                 {"all: dense, fewer than 16 bits", 0.5}, {"all: mixtures of experts", 0.3},
+                                                 {"all: hybrids and windows", 0.7}};
     const auto kinds = accuracy_by_kind(model);
     EXPECT_EQ(kinds.size(), expected.size());
     for (const SourceAccuracy& kind : kinds) {
         ASSERT_TRUE(expected.contains(kind.name)) << kind.name;
         EXPECT_NEAR(kind.mean_absolute, expected.at(kind.name), 1e-12) << kind.name;
     }
+}
+
+/// A release of the software is no choice of a plan.
+TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
+{
+    CheckedModel model;
+    model.runs = {checked("a", 10.0, 13.0), checked("a", 12.0, 11.0), checked("a", 15.0, 16.0)};
+    model.runs.back().run.cluster.stack.name = "another release";
+    EXPECT_TRUE(accuracy_by_source(model).front().regrets.empty());
+}
+
+/// Means over rows; sources by their own means, without the families whose machine no other has.
+TEST(ModelAccuracy, SumsUpFamiliesLeftOut)
+{
+    const std::vector<LeftOutErrors> families{{"a", "gpt", RunKind::dense, true, 10, {0.02, 1.0, 0.1}, {0.05, 1.0, 0.2}, 0.0},
+                                              {"a", "bert", RunKind::dense, true, 10, {0.04, 0.9, 0.1}, {0.07, 0.8, 0.4}, 0.0},
+                                              {"b", "gpt", RunKind::dense, true, 4, {0.03, 1.0, 0.1}, {0.20, 1.0, 0.3}, 0.0},
+                                              {"c", "gpt", RunKind::dense, false, 6, {0.03, 1.0, 0.1}, {0.50, 0.0, 0.3}, 0.0},
+                                              {"d", "gpt", RunKind::dense, true, 5, {0.03, 1.0, 0.1}, {0.10, 1.0, 0.3}, 0.0},
+                                              {"a", "moe", RunKind::mixture, false, 3, {0.1, 1.0, 0.3}, {0.2, 1.0, 0.5}, 0.0}};
+    const std::vector<LeftOutAccuracy> kinds = left_out_by_kind(families);
+    ASSERT_EQ(kinds.size(), 2U);
+    const LeftOutAccuracy& dense = kinds.front();
+    EXPECT_EQ(dense.rows, 35);
+    EXPECT_NEAR(dense.fitted.error, (0.2 + 0.4 + 0.12 + 0.18 + 0.15) / 35.0, 1e-12);
+    EXPECT_NEAR(dense.left_out.error, (0.5 + 0.7 + 0.8 + 3.0 + 0.5) / 35.0, 1e-12);
+    EXPECT_NEAR(dense.left_out.inside, 27.0 / 35.0, 1e-12);
+    EXPECT_EQ(dense.sources, 3);
+    EXPECT_NEAR(dense.median_source, 0.10, 1e-12);
+    EXPECT_NEAR(dense.worst_source, 0.10, 1e-12);  // b has four rows only
+    EXPECT_EQ(dense.worst_name, "d");
+    EXPECT_LT(dense.coverage_low, 27.0 / 35.0);
+    EXPECT_GT(dense.coverage_high, 27.0 / 35.0);
+    EXPECT_LT(dense.coverage_high, 0.95);
+    EXPECT_EQ(kinds.back().sources, 0);
+    EXPECT_TRUE(std::isnan(kinds.back().median_source));
+    EXPECT_EQ(kinds.back().coverage_high, 1.0);
 }
 
 /// The model likes the plan that takes 12 best; the best takes 10.

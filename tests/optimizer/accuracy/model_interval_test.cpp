@@ -38,8 +38,9 @@ Fit uncertain(const std::vector<MeasuredRun>& runs)
     const Machines machines = Machines::of_catalog();
     Fit fit;
     fit.constants = fitted_constants(runs);
-    std::erase_if(fit.constants,
-                  [](const FitConstant& c) { return c.key != "gemm" && c.key != "efficiency" && c.key != "host"; });
+    std::erase_if(fit.constants, [](const FitConstant& c) {
+        return c.is_mean() || (c.key != "gemm" && c.key != "efficiency" && c.key != "host");
+    });
     const std::size_t n = fit.constants.size();
     fit.covariance.assign(n * n, 0.0);
     for (std::size_t k = 0; k < n; ++k) {
@@ -51,7 +52,7 @@ Fit uncertain(const std::vector<MeasuredRun>& runs)
                          : constant.key == "gemm"             ? machines.stacks.at(entry).gemm
                                                               : machines.stacks.at(entry).host.si;
     }
-    fit.scatter = {0.03, 0.04, 0.05};
+    fit.scatter = {0.03, 0.04, 0.05, 0.05};
     return fit;
 }
 

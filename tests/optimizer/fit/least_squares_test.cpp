@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace prismopt {
@@ -32,28 +33,42 @@ double value_of(const std::vector<FitConstant>& constants, const std::string& na
     return 0.0;
 }
 
-/// Times made with an efficiency 10 % below what is believed give it back; what the runs do not tell stays where it was.
+void set_measured(std::vector<MeasuredRun>& runs, const std::vector<FitConstant>& truth)
+{
+    const NoiseByProfile noise = noise_of(runs);
+    const std::vector<double> one(runs.size(), 1.0);
+    const std::vector<double> times = predicted_times(fitted_rows(runs, one), truth, noise);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        runs[i].measured_s = times[i];
+    }
+}
+
+std::vector<FittedRow> rows_of(const std::vector<MeasuredRun>& runs)
+{
+    return fitted_rows(runs, std::vector<double>(runs.size(), 1.0));
+}
+
+/// Times made with shares 10 % below what is believed give it back: of the chip, and of its stack by what is believed of that.
 TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
 {
     std::vector<MeasuredRun> runs = runs_on_a100();
     ASSERT_EQ(runs.size(), 8U);
     const NoiseByProfile noise = noise_of(runs);
-    const std::vector<double> one(runs.size(), 1.0);
     const std::vector<FitConstant> believed = fitted_constants(runs);
     std::vector<FitConstant> truth = believed;
     for (FitConstant& constant : truth) {
         constant.value *= constant.name() == "a100-sxm-80gb.gemm" ? 0.9 : 1.0;
     }
-    const std::vector<double> times = predicted_times(fitted_rows(runs, one), truth, noise);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        runs[i].measured_s = times[i];
-    }
-    const std::vector<FittedRow> rows = fitted_rows(runs, one);
-    const Fit fit = fit_constants(rows, believed, noise, 20);
-    EXPECT_NEAR(value_of(fit.constants, "a100-sxm-80gb.gemm") / value_of(truth, "a100-sxm-80gb.gemm"), 1.0, 0.02);
+    set_measured(runs, truth);
+    const std::vector<FittedRow> rows = rows_of(runs);
+    const Fit fit = fit_constants(rows, believed, believed, noise, 20);
+    const auto product = [](const std::vector<FitConstant>& constants) {
+        return value_of(constants, "a100-sxm-80gb.gemm") * value_of(constants, "megatron-2022.gemm");
+    };
+    EXPECT_NEAR(product(fit.constants) / product(truth), 1.0, 0.02);
     const std::vector<double> fitted = predicted_times(rows, fit.constants, noise);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        EXPECT_NEAR(fitted[i] / times[i], 1.0, 0.01) << runs[i].row;
+        EXPECT_NEAR(fitted[i] / runs[i].measured_s, 1.0, 0.01) << runs[i].row;
     }
     ASSERT_EQ(fit.covariance.size(), fit.constants.size() * fit.constants.size());
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
@@ -61,24 +76,135 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
     }
 }
 
-/// A constant that no run tells anything of follows its relative, else it stays as believed.
-TEST(FitConstants, FollowTheirRelatives)
+/// The shipped runs on A100 with other stacks, a source each. Times: what stacks of FSDP make of matrix products is `factor`.
+std::vector<MeasuredRun> runs_of_stacks(const std::vector<std::string>& stacks, double factor)
 {
-    const std::vector<MeasuredRun> runs = runs_on_a100();
-    std::vector<FitConstant> believed = fitted_constants(runs);
-    const FitConstant known =
-        *std::find_if(believed.begin(), believed.end(), [](const FitConstant& c) { return c.name() == "a100-sxm-80gb.gemm"; });
-    for (const char* group : {"gb200", "b200-sxm"}) {
-        believed.push_back(known);
-        believed.back().group = group;
-        believed.back().sections = {group};
+    std::vector<MeasuredRun> runs = runs_on_a100();
+    const std::vector<MeasuredRun> shipped = runs;
+    for (const std::string& stack : stacks) {
+        for (MeasuredRun run : shipped) {
+            run.source = stack;
+            run.cluster.stack = catalog_stack(stack);
+            runs.push_back(run);
+        }
     }
-    believed.back().relative = known.name();
-    const Fit fit = fit_constants(fitted_rows(runs, std::vector<double>(runs.size(), 1.0)), believed, noise_of(runs), 20);
-    const double fitted = value_of(fit.constants, known.name());
-    EXPECT_GT(std::abs(fitted / known.value - 1.0), 0.05);
-    EXPECT_NEAR(value_of(fit.constants, "b200-sxm.gemm") / fitted, 1.0, 1e-3);
-    EXPECT_NEAR(value_of(fit.constants, "gb200.gemm") / known.value, 1.0, 1e-3);
+    std::vector<FitConstant> truth = fitted_constants(runs);
+    for (FitConstant& constant : truth) {
+        constant.value *=
+            constant.file == "stacks.toml" && constant.key == "gemm" && constant.group.starts_with("fsdp") ? factor : 1.0;
+    }
+    set_measured(runs, truth);
+    return runs;
+}
+
+constexpr double fsdp_factor = 0.85;
+
+/// A stack without runs has what the others of its program have in the mean, and is less well known than they are.
+TEST(FitConstants, OfFewRunsAreThoseOfTheirFamily)
+{
+    std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile"}, fsdp_factor);
+    const std::vector<FitConstant> believed = fitted_constants(runs);
+    const HierarchicalFit fitted = fit_hierarchy(rows_of(runs), believed, noise_of(runs), 20);
+    const auto deviation = [&fitted](const std::string& name) {
+        for (std::size_t k = 0; k < fitted.fit.constants.size(); ++k) {
+            if (fitted.fit.constants[k].name() == name) {
+                return fitted.fit.deviation[k];
+            }
+        }
+        return 0.0;
+    };
+    double members = 1.0;
+    for (const char* name : {"fsdp-eager.gemm", "fsdp-pure.gemm", "fsdp-compile.gemm"}) {
+        EXPECT_NEAR(value_of(fitted.fit.constants, name), fsdp_factor, 0.04) << name;
+        members *= std::cbrt(value_of(fitted.fit.constants, name));
+    }
+    EXPECT_NEAR(value_of(fitted.fit.constants, "fsdp.gemm"), members, 0.02);
+    EXPECT_NEAR(value_of(fitted.fit.constants, "other fsdp.gemm"), value_of(fitted.fit.constants, "fsdp.gemm"), 1e-3);
+    EXPECT_GT(deviation("other fsdp.gemm"), deviation("fsdp.gemm"));
+    EXPECT_GT(deviation("fsdp.gemm"), 0.0);
+}
+
+/// One run that says otherwise moves its stack, but not all the way: the others of the program say what it is.
+TEST(FitConstants, OfOneRunAreBetweenThatAndTheFamily)
+{
+    std::vector<MeasuredRun> runs =
+        runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+    constexpr std::size_t runs_of_a_stack = 8;
+    runs.resize(runs.size() - runs_of_a_stack + 1);
+    constexpr double faster = 0.8;
+    runs.back().measured_s *= faster;
+    const HierarchicalFit fitted = fit_hierarchy(rows_of(runs), fitted_constants(runs), noise_of(runs), 20);
+    const double ratio = value_of(fitted.fit.constants, "fsdp-compile-16bit.gemm") / value_of(fitted.fit.constants, "fsdp.gemm");
+    EXPECT_GT(ratio, 1.02);
+    EXPECT_LT(ratio, 1.0 / faster - 0.02);
+}
+
+/// Where each stack has many runs, families change little: the fit is that of each stack alone.
+TEST(FitConstants, OfManyRunsAreThoseOfThePlainFit)
+{
+    const std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure", "internevo"}, fsdp_factor);
+    const NoiseByProfile noise = noise_of(runs);
+    const std::vector<FitConstant> believed = fitted_constants(runs);
+    std::vector<FitConstant> apart = believed;
+    for (FitConstant& constant : apart) {
+        constant.spread *= constant.spread_known ? 1.0 : 100.0;
+    }
+    const std::vector<FittedRow> rows = rows_of(runs);
+    const std::vector<double> shrunk = predicted_times(rows, fit_hierarchy(rows, believed, noise, 20).fit.constants, noise);
+    const std::vector<double> plain = predicted_times(rows, fit_constants(rows, apart, apart, noise, 40).constants, noise);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_NEAR(shrunk[i] / plain[i], 1.0, 0.01) << rows[i].run.row << ", " << rows[i].run.cluster.stack.name;
+    }
+}
+
+/// A run that was disturbed, half as slow again as it should be, moves no constant of its stack by much.
+TEST(FitConstants, HardlyFollowADisturbedRun)
+{
+    std::vector<MeasuredRun> runs = runs_of_stacks({"fsdp-eager", "fsdp-pure"}, fsdp_factor);
+    const NoiseByProfile noise = noise_of(runs);
+    const std::vector<FitConstant> believed = fitted_constants(runs);
+    const HierarchicalFit clean = fit_hierarchy(rows_of(runs), believed, noise, 20);
+    const std::vector<double> expected = predicted_times(rows_of(runs), clean.fit.constants, noise);
+    runs[runs.size() - 3].measured_s *= 1.5;
+    const HierarchicalFit disturbed = fit_hierarchy(rows_of(runs), believed, noise, 20);
+    const std::vector<double> times = predicted_times(rows_of(runs), disturbed.fit.constants, noise);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        EXPECT_NEAR(times[i] / expected[i], 1.0, 0.02) << runs[i].row << ", " << runs[i].source;
+    }
+}
+
+/// How far members of a family lie apart is found from those that have runs.
+TEST(FitConstants, EstimateHowFarMembersLieApart)
+{
+    std::vector<MeasuredRun> runs =
+        runs_of_stacks({"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}, fsdp_factor);
+    const auto spread_of = [&](double apart) {
+        std::vector<MeasuredRun> moved = runs;
+        double sign = 1.0;
+        for (MeasuredRun& run : moved) {
+            sign = run.source == "fsdp-eager" || run.source == "fsdp-compile" ? 1.0 : -1.0;
+            run.measured_s *= run.source.starts_with("fsdp") ? std::exp(sign * apart) : 1.0;
+        }
+        const HierarchicalFit fit = fit_hierarchy(rows_of(moved), fitted_constants(moved), noise_of(moved), 20);
+        for (const FitConstant& constant : fit.believed) {
+            if (constant.name() == "fsdp-eager.gemm") {
+                return constant.spread;
+            }
+        }
+        return 0.0;
+    };
+    EXPECT_GT(spread_of(0.3), 1.5 * spread_of(0.0));
+}
+
+/// Constants are told by their names, of which accelerators and stacks have some in common.
+TEST(FitConstants, HaveNamesOfTheirOwnAndParentsBeforeThem)
+{
+    std::set<std::string> names;
+    for (const FitConstant& constant : fitted_constants(shipped_runs().runs)) {
+        EXPECT_TRUE(constant.parent.empty() || names.contains(constant.parent)) << constant.name();
+        EXPECT_TRUE(names.insert(constant.name()).second) << constant.name();
+        EXPECT_GT(constant.spread, 0.0) << constant.name();
+    }
 }
 
 /// A constant of another accelerator leaves a run's time as it is; one of its own does not.
@@ -108,24 +234,27 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
         << "[a.efficiency]\ngemm = 0.5   # old\n[b.efficiency]\ngemm = 0.5   # kept\n";
     std::ofstream(folder.file("links.toml")) << "[c]\nlatency = \"1 us\" # old\n";
     Fit fit;
-    fit.constants = {{"accelerators.toml", "a", {"a"}, "gemm", 0.75, 0.3, 1.0},
+    fit.constants = {{"accelerators.toml", "a", {"a"}, "gemm", 0.75, 0.3, 1.0, "family.gemm"},
                      {"links.toml", "c", {"c"}, "latency", 2.5e-6, 0.3, 1.0}};
     fit.deviation = {0.01, 0.2};
     fit.covariance = {1e-4, 0.0, 0.0, 0.04};
-    fit.scatter = {0.05, 0.06, 0.12};
-    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0);
+    fit.scatter = {0.05, 0.06, 0.12, 0.12};
+    const std::vector<LeftOutErrors> left_out{
+        {"A source", "gpt", RunKind::hybrid, true, 3, {0.05, 1.0, 0.2}, {0.07, 0.667, 0.3}, -0.02}};
+    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0, left_out);
     const auto text = [&folder](const char* name) {
         std::ostringstream content;
         content << std::ifstream(folder.file(name)).rdbuf();
         return content.str();
     };
-    EXPECT_NE(text("accelerators.toml").find("gemm = 0.75                         # fitted 2026-01-02 to 0 rows, +-1 %"),
+    EXPECT_NE(text("accelerators.toml").find("gemm = 0.75                         # mean of family, fitted 2026-01-02, +-1 %"),
               std::string::npos);
     EXPECT_NE(text("accelerators.toml").find("gemm = 0.5   # kept"), std::string::npos);
     EXPECT_NE(text("links.toml").find("latency = \"2.5 us\""), std::string::npos);
     EXPECT_NE(text("fit.toml").find("date = \"2026-01-02\""), std::string::npos);
+    EXPECT_NE(text("fit.toml").find("line = \"gpt\", kind = \"hybrid\", known = true, rows = 3"), std::string::npos);
     fit.constants[0].sections = {"nobody"};
-    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0), InputError);
+    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, 4.0, {}), InputError);
 }
 
 }  // namespace

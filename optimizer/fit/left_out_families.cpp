@@ -1,0 +1,135 @@
+#include "optimizer/fit/left_out_families.hpp"
+
+#include "optimizer/accuracy/model_interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+bool in_others(const FittedRow& row, const std::vector<FittedRow>& others)
+{
+    const auto any = [&others](auto&& same) { return std::any_of(others.begin(), others.end(), same); };
+    const Cluster& c = row.run.cluster;
+    return any([&c](const FittedRow& o) { return o.run.cluster.accelerator.name == c.accelerator.name; }) &&
+           any([&c](const FittedRow& o) { return o.run.cluster.stack.name == c.stack.name; });
+}
+
+/// Rows weighted anew: a source counts as one row whatever is left of it.
+std::vector<FittedRow> without(const std::vector<FittedRow>& rows, const std::vector<std::size_t>& left_out)
+{
+    std::vector<MeasuredRun> runs;
+    std::vector<double> inflation;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (!std::binary_search(left_out.begin(), left_out.end(), i)) {
+            runs.push_back(rows[i].run);
+            inflation.push_back(rows[i].inflation);
+        }
+    }
+    return fitted_rows(runs, inflation);
+}
+
+double scatter(const Fit& fit, const FittedRow& row) { return fit.scatter[static_cast<std::size_t>(kind_of(row.run.workload))]; }
+
+/// Sums of a group of rows, which become means.
+struct Sums {
+    double in_sample = 0.0;
+    double in_sample_inside = 0.0;
+    double in_sample_width = 0.0;
+    double error = 0.0;
+    double bias = 0.0;
+    double inside = 0.0;
+    double width = 0.0;
+    int rows = 0;
+};
+
+/// Half the width of the 95 % interval of measured / predicted.
+double half_width(double deviation) { return std::sinh(two_sided_95 * deviation); }
+
+}  // namespace
+
+std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows, const HierarchicalFit& full,
+                                             const NoiseByProfile& noise, int most_steps)
+{
+    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> families;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        families[{rows[i].run.source, rows[i].run.line}].push_back(i);
+    }
+    std::vector<LeftOutFamily> result;
+    for (const auto& [name, members] : families) {
+        std::vector<FittedRow> left_out;
+        for (const std::size_t i : members) {
+            left_out.push_back(rows[i]);
+        }
+        const std::vector<FittedRow> others = without(rows, members);
+        const Fit fit = fit_constants(others, full.believed, full.fit.constants, noise, most_steps);
+        const std::vector<double> times = predicted_times(left_out, fit.constants, noise);
+        const std::vector<double> deviations = constants_deviations(left_out, fit, noise);
+        LeftOutFamily family{name.first, name.second, true, {}};
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const double ratio = times[i] / left_out[i].run.measured_s;
+            family.known = family.known && in_others(left_out[i], others);
+            family.rows.push_back(
+                {members[i],
+                 ratio - 1.0,
+                 {std::abs(std::log(ratio)), deviations[i], scatter(fit, left_out[i]), left_out[i].weight * left_out[i].weight}});
+        }
+        result.push_back(std::move(family));
+    }
+    return result;
+}
+
+double widening_of(const std::vector<LeftOutFamily>& families)
+{
+    std::vector<LeftOut> rows;
+    for (const LeftOutFamily& family : families) {
+        for (const LeftOutRow& row : family.rows) {
+            rows.push_back(row.deviations);
+        }
+    }
+    return widening_of(rows);
+}
+
+std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
+                                           const Fit& full, const std::vector<double>& predicted,
+                                           const std::vector<double>& deviations, double widening)
+{
+    std::vector<LeftOutErrors> result;
+    for (const LeftOutFamily& family : families) {
+        std::map<RunKind, Sums> kinds;
+        for (const LeftOutRow& left_out : family.rows) {
+            const FittedRow& row = rows[left_out.row];
+            Sums& sums = kinds[kind_of(row.run.workload)];
+            const double ratio = predicted[left_out.row] / row.run.measured_s;
+            const double known = std::hypot(deviations[left_out.row], scatter(full, row));
+            const LeftOut& d = left_out.deviations;
+            const double unknown = std::hypot(std::sqrt(widening) * d.constants, d.scatter);
+            sums.rows += 1;
+            sums.in_sample += std::abs(ratio - 1.0);
+            sums.in_sample_inside += std::abs(std::log(ratio)) <= two_sided_95 * known ? 1.0 : 0.0;
+            sums.in_sample_width += half_width(known);
+            sums.error += std::abs(left_out.error);
+            sums.bias += left_out.error;
+            sums.inside += d.error <= two_sided_95 * unknown ? 1.0 : 0.0;
+            sums.width += half_width(unknown);
+        }
+        for (const auto& [kind, sums] : kinds) {
+            const auto n = static_cast<double>(sums.rows);
+            result.push_back({family.source,
+                              family.line,
+                              kind,
+                              family.known,
+                              sums.rows,
+                              {sums.in_sample / n, sums.in_sample_inside / n, sums.in_sample_width / n},
+                              {sums.error / n, sums.inside / n, sums.width / n},
+                              sums.bias / n});
+        }
+    }
+    return result;
+}
+
+}  // namespace prismopt

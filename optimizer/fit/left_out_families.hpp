@@ -1,0 +1,39 @@
+#pragma once
+
+/// Errors of rows that were left out of the fit, by family: a line of models within a source.
+
+#include "optimizer/fit/least_squares.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A row predicted by constants that were fitted without its family.
+struct LeftOutRow {
+    std::size_t row = 0;  // in the fit
+    double error = 0.0;   // predicted / measured - 1
+    LeftOut deviations;
+};
+
+struct LeftOutFamily {
+    std::string source;
+    std::string line;
+    bool known = false;  // accelerator and stack of each row occur in other families
+    std::vector<LeftOutRow> rows;
+};
+
+/// Fits the rows again without each family in turn, from the constants of `full` and with its priors, and predicts that family.
+/// Constants that only this family determines return to the means of theirs.
+std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows, const HierarchicalFit& full,
+                                             const NoiseByProfile& noise, int most_steps);
+
+/// Factor of all left-out rows, as widening_of() in least_squares.hpp.
+double widening_of(const std::vector<LeftOutFamily>& families);
+
+/// Left-out families of one kind of run beside the fit of all rows. `deviations`: of the constants in the full fit, [row].
+std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
+                                           const Fit& full, const std::vector<double>& predicted,
+                                           const std::vector<double>& deviations, double widening);
+
+}  // namespace prismopt
