@@ -1,6 +1,7 @@
 #include "io/measured/measured_runs.hpp"
 
 #include "io/measured/measured_tables.hpp"
+#include "io/measured/own_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -115,6 +116,11 @@ private:
             w = catalog_workload(model->second);
             shorten(w);
             w.predictions = row_.count("predictions");
+        } else if (!table_.models.empty()) {
+            return fmt::format(
+                "the network of {} is not known; add it to [{}.models] in model/catalog/measured_tables.toml, or "
+                "give the run with its scenario (docs/accuracy.md)",
+                row_.text("model"), table_.name);
         } else {
             Transformer t = table_.workload;
             t.name = row_.text("model");
@@ -241,6 +247,11 @@ private:
         }
         plan.tp_overlap = row_.text("tp_overlap") == "on" ? TensorParallelOverlap::on : plan.tp_overlap;
         read_schedule(plan, run.workload.layers());
+        const int chunks = plan.pp * plan.chunks;
+        if (run.workload.layers() % chunks != 0 && (run.workload.layers() + 2) % chunks == 0) {
+            plan.split = LayerSplit::slots;  // Megatron counts embedding and head as layers: 126 layers in 128 chunks
+            assume("split = slots");
+        }
         read_recompute(plan, run.workload.layers());
         read_sharding(plan);
         return std::nullopt;
@@ -324,7 +335,8 @@ void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
     }
     std::set<std::string> unknown;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string())) {
+        if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string()) &&
+            !has_scenarios(entry.path().string())) {
             unknown.insert(entry.path().string());
         }
     }
@@ -332,7 +344,10 @@ void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
         const std::vector<CsvRow> rows = read_csv(path);
         if (!rows.empty() && !rows.front().text("step_time_basis").empty()) {
             const std::string name = std::filesystem::path(path).stem().string();
-            result.skipped.push_back({name, name, fmt::format("no description of this table ({} rows)", rows.size())});
+            result.skipped.push_back(
+                {name, name,
+                 fmt::format("no description of this table ({} rows); give its runs with scenarios (docs/accuracy.md)",
+                             rows.size())});
         }
     }
 }
@@ -387,9 +402,14 @@ MeasuredRuns read_measured_runs(const std::string& folder)
         }
     }
     report_unknown_tables(folder, result);
-    if (!found) {
-        throw InputError(folder + ": contains none of the tables of measured runs that the catalog describes");
+    OwnRuns own = read_own_runs(folder);
+    if (!found && own.tables == 0) {
+        throw InputError(folder +
+                         ": contains none of the tables of measured runs that the catalog describes, and no table of own runs "
+                         "(docs/accuracy.md)");
     }
+    result.own = std::move(own.runs);
+    result.skipped.insert(result.skipped.end(), own.skipped.begin(), own.skipped.end());
     return result;
 }
 

@@ -3,6 +3,7 @@
 /// Measured training runs from a folder of CSV tables, to validate the model.
 
 #include "io/measured/csv.hpp"
+#include "io/measured/published_runs.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/plan/phase.hpp"
 
@@ -35,14 +36,15 @@ struct SkippedRow {
 
 struct MeasuredRuns {
     std::vector<MeasuredRun> runs;
+    std::vector<PublishedRun> own;  // of tables that name a scenario and a plan per row
     std::vector<SkippedRow> skipped;
 };
 
 /// The line of models that a model is of: its name up to its size, in lower case ("LLAMA3_70B": "llama3").
 std::string line_of(const std::string& model);
 
-/// Reads every table of `folder` that model/catalog/measured_tables.toml describes; tables without a description are listed among the
-/// skipped rows. Throws InputError when the folder contains no described table, or a table cannot be read.
+/// Reads every table of `folder` that model/catalog/measured_tables.toml describes, and those of own runs; other tables are listed among
+/// the skipped rows. Throws InputError when the folder contains none of these, or a table cannot be read.
 MeasuredRuns read_measured_runs(const std::string& folder);
 
 }  // namespace prismopt

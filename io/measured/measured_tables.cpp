@@ -60,8 +60,12 @@ std::vector<std::pair<std::string, std::string>> read_pairs(Table table)
     return pairs;
 }
 
-void read_kinds(Table& table, Transformer& workload)
+/// `own_shapes`: rows give shapes, so the kinds of their kernels must be said.
+void read_kinds(Table& table, Transformer& workload, bool own_shapes)
 {
+    if (own_shapes) {
+        table.at("activation", "activation = \"gelu\"");
+    }
     const auto is = [&table](const char* key, const char* text) {
         const auto value = table.find(key);
         return value && value->text(text) == text;
@@ -82,11 +86,11 @@ MeasuredTable read_table(const std::string& name, Table table)
     if (const auto variability = table.find("variability")) {
         result.variability = variability->choice(catalog_variabilities(), "variability profiles in the catalog");
     }
+    read_flag(table, "sweep", result.sweep);
     for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
         result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
     }
     if (const auto fills = table.find("fill")) {
-        read_flag(table, "sweep", result.sweep);
         for (const Value& element : fills->list("[[table.fill]]")) {
             Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
             result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});
@@ -104,7 +108,7 @@ MeasuredTable read_table(const std::string& name, Table table)
     if (const auto models = table.find("models")) {
         result.models = read_pairs(models->table("{LLAMA3_8B = \"llama3-8b\"}"));
     }
-    read_kinds(table, result.workload);
+    read_kinds(table, result.workload, result.models.empty());
     ParallelPlan& plan = result.plan;
     plan.sharding = Sharding::none;
     read_enum(table, "sharding", plan.sharding);

@@ -18,6 +18,7 @@ struct PublishedRun {
     bool sequence_parallel = true;
     Seconds step_time;            // measured, or zero if the source gives a rate
     FlopsPerSecond compute_rate;  // measured model FLOP/s per GPU, or zero
+    Bytes memory;                 // measured peak of a GPU, or zero
 };
 
 /// All runs of the catalog, in the order of their names.

@@ -21,7 +21,7 @@ constexpr int most_fleets = 128;
 constexpr int steps_a_fleet = 2;
 constexpr int replicas_simulated = 4;
 
-MeasuredRun from_catalog(const PublishedRun& published)
+MeasuredRun measured(const PublishedRun& published)
 {
     MeasuredRun run;
     run.source = published.source.substr(0, published.source.find(", table"));  // the paper, without table and row
@@ -33,6 +33,7 @@ MeasuredRun from_catalog(const PublishedRun& published)
     run.cluster = published.scenario.cluster;
     run.plan = parse_design(published.design, published.scenario);
     run.plan.sequence_parallel = published.sequence_parallel;
+    run.memory_bytes = published.memory.si;
     run.measured_s = published.step_time.si;
     if (run.measured_s == 0.0) {
         const double flops = model_flops_per_sequence(network_of(run.workload), run.phase.sequence) * run.phase.global_batch;
@@ -73,7 +74,7 @@ MeasuredRuns shipped_runs()
 {
     MeasuredRuns result;
     for (const PublishedRun& published : published_runs()) {
-        result.runs.push_back(from_catalog(published));
+        result.runs.push_back(measured(published));
     }
     return result;
 }
@@ -81,6 +82,13 @@ MeasuredRuns shipped_runs()
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
 {
     MeasuredRuns result = read_measured_runs(folder);
+    for (const PublishedRun& own : result.own) {
+        try {
+            result.runs.push_back(measured(own));
+        } catch (const InputError& error) {  // in its design
+            result.skipped.push_back({own.source, own.name, error.what()});
+        }
+    }
     const auto in_folder = [&result](const MeasuredRun& run) {
         return std::any_of(result.runs.begin(), result.runs.end(), [&run](const MeasuredRun& other) {
             return other.workload.layers() == run.workload.layers() && other.workload.hidden == run.workload.hidden &&

@@ -83,6 +83,32 @@ TEST(MeasuredRuns, OfALineOfModelsHaveItsName)
     }
 }
 
+/// A row whose network the table does not name is not taken for another with its sizes.
+TEST_F(MeasuredRunsOf, NetworksThatAreNotKnownAreRefused)
+{
+    const std::string shape = ",80,8192,64,28672,128256,8192,H100,64,4,8,5,1,1,128,none,bf16,,,10.2,measured,,\n";
+    write("nvidia_dgxc_benchmarking.csv", std::string(header) + "1,LLAMA3_70B" + shape + "2,Falcon_70B" + shape);
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 1U);
+    EXPECT_EQ(runs.runs.front().line, "llama3");
+    ASSERT_EQ(runs.skipped.size(), 1U);
+    EXPECT_THAT(runs.skipped.front().reason,
+                testing::AllOf(HasSubstr("Falcon_70B"), HasSubstr("[nvidia_dgxc_benchmarking.models]"), HasSubstr("scenario")));
+}
+
+/// 126 layers with embedding and head in 128 slots: 8 stages of 16 chunks.
+TEST_F(MeasuredRunsOf, SlotsOfEmbeddingAndHeadAreLayersWhereTheTrainerCountsThem)
+{
+    write("paper_megatron_sc21.csv", std::string(header) +
+                                         "1,GPT 405B,126,16384,128,53248,128256,8192,A100,1024,8,8,16,1,1,1536,"
+                                         "full,bf16,,,160.0,m,,\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 1U);
+    EXPECT_EQ(runs.runs.front().plan.split, LayerSplit::slots);
+    EXPECT_EQ(runs.runs.front().plan.chunks, 16);
+    EXPECT_THAT(runs.runs.front().assumed, HasSubstr("split = slots"));
+}
+
 /// Tests of hybrids, of encoders with decoders and of mixtures each lack some size.
 TEST_F(MeasuredRunsOf, FurtherFunctionalTestsSayWhatIsMissing)
 {
@@ -118,12 +144,12 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
     }
     const std::string table = "vtrain_a100_multinode row ";
     EXPECT_THAT(reasons,
-                testing::ElementsAre(table + "2: duplicate of another row", table + "3: no step time", table + "4: no microbatch",
-                                     table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
-                                     table + "6: dp*microbatch = 56 does not divide the global batch 512",
-                                     table + "7: no description of T4", table + "8: no layers (no model card in the catalog)",
-                                     table + "9: a step time of 1e+300 s is not plausible",
-                                     "of_somebody: no description of this table (1 rows)"));
+                testing::ElementsAre(
+                    table + "2: duplicate of another row", table + "3: no step time", table + "4: no microbatch",
+                    table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
+                    table + "6: dp*microbatch = 56 does not divide the global batch 512", table + "7: no description of T4",
+                    table + "8: no layers (no model card in the catalog)", table + "9: a step time of 1e+300 s is not plausible",
+                    "of_somebody: no description of this table (1 rows); give its runs with scenarios (docs/accuracy.md)"));
 }
 
 TEST_F(MeasuredRunsOf, WhatIsBlankIsFilledAndSaid)

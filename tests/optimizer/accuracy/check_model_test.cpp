@@ -1,10 +1,13 @@
 #include "optimizer/accuracy/check_model.hpp"
 
 #include "optimizer/accuracy/model_accuracy.hpp"
+#include "tests/io/good_scenario.hpp"
+#include "tests/io/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 namespace prismopt {
 namespace {
@@ -23,6 +26,33 @@ TEST(CheckModel, ShippedRunsAreMatched)
     }
     const SourceAccuracy total = accuracy_by_source(checked).back();
     EXPECT_LT(total.mean_absolute, 0.035);
+}
+
+/// A table of own runs names a scenario and a plan; a plan that cannot be read is skipped.
+TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
+{
+    const TemporaryFolder folder;
+    std::ofstream(folder.file("job.toml")) << good;
+    std::ofstream(folder.file("own.csv")) << "run,scenario,design,step_time_s,memory_gb\n"
+                                             "first,job.toml,gpus=64 tp=8 pp=2 dp=4 microbatch=2,20.5,61\n"
+                                             "second,job.toml,tensor=8,20.5,\n";
+    const MeasuredRuns runs = with_folder({}, folder.file(""));
+    ASSERT_EQ(runs.runs.size(), 1U);
+    const MeasuredRun& run = runs.runs.front();
+    EXPECT_EQ(run.source, "own");
+    EXPECT_EQ(run.row, "first");
+    EXPECT_EQ(run.plan.tp, 8);
+    EXPECT_EQ(run.plan.pp, 2);
+    EXPECT_EQ(run.plan.microbatch, 2);
+    EXPECT_EQ(run.phase.global_batch, 512);
+    EXPECT_EQ(run.measured_s, 20.5);
+    EXPECT_EQ(run.memory_bytes, 61e9);
+    ASSERT_EQ(runs.skipped.size(), 1U);
+    EXPECT_EQ(runs.skipped.front().row, "second");
+    EXPECT_NE(runs.skipped.front().reason.find("tensor"), std::string::npos);
+    const CheckedModel checked = check_model(runs);
+    ASSERT_EQ(checked.runs.size(), 1U);
+    EXPECT_GT(checked.runs.front().predicted_s, 0.0);
 }
 
 }  // namespace

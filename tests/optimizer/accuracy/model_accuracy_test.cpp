@@ -72,7 +72,7 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
     }
 }
 
-/// A release of the software is no choice of a plan.
+/// Plans measured on other releases of the software are not compared.
 TEST(ModelAccuracy, RegretIsAmongPlansOfOneSoftware)
 {
     CheckedModel model;

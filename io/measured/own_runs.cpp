@@ -1,0 +1,90 @@
+#include "io/measured/own_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* needed_columns[] = {"scenario", "design", "step_time_s"};
+
+std::vector<std::string> header_of(const std::string& path)
+{
+    const auto lines = csv_fields(read_text(path), path);
+    return lines.empty() ? std::vector<std::string>{} : lines.front();
+}
+
+bool has_column(const std::vector<std::string>& header, const std::string& column)
+{
+    return std::find(header.begin(), header.end(), column) != header.end();
+}
+
+/// A run, or why it is none.
+std::variant<PublishedRun, std::string> read_row(const CsvRow& row, const fs::path& table)
+{
+    if (row.text("scenario").empty()) {
+        return "no scenario: name a file, relative to the table";
+    }
+    if (row.number("step_time_s") <= 0.0) {
+        return "no step time";
+    }
+    PublishedRun run;
+    try {
+        run.scenario = read_scenario((table.parent_path() / row.text("scenario")).string());
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    run.source = row.text("source").empty() ? table.stem().string() : row.text("source");
+    run.assumed = "nothing: the scenario says all";
+    run.design = row.text("design");
+    run.step_time = Seconds{row.number("step_time_s")};
+    run.memory = Bytes{1e9 * row.number("memory_gb")};
+    return run;
+}
+
+}  // namespace
+
+bool has_scenarios(const std::string& path) { return has_column(header_of(path), "scenario"); }
+
+OwnRuns read_own_runs(const std::string& folder)
+{
+    std::set<fs::path> tables;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() == ".csv" && has_scenarios(entry.path().string())) {
+            tables.insert(entry.path());
+        }
+    }
+    OwnRuns result;
+    result.tables = static_cast<int>(tables.size());
+    for (const fs::path& table : tables) {
+        const std::vector<std::string> header = header_of(table.string());
+        for (const char* column : needed_columns) {
+            if (!has_column(header, column)) {
+                throw InputError(fmt::format("{}: has no column {}; a table of own runs has the columns {}", table.string(),
+                                             column, "scenario, design and step_time_s, and may have run, source and memory_gb"));
+            }
+        }
+        int number = 0;
+        for (const CsvRow& row : read_csv(table.string())) {
+            ++number;
+            const std::string label = row.text("run").empty() ? fmt::format("row {}", number) : row.text("run");
+            auto read = read_row(row, table);
+            if (const auto* reason = std::get_if<std::string>(&read)) {
+                result.skipped.push_back({table.stem().string(), label, *reason});
+                continue;
+            }
+            result.runs.push_back(std::move(std::get<PublishedRun>(read)));
+            result.runs.back().name = label;
+        }
+    }
+    return result;
+}
+
+}  // namespace prismopt
