@@ -36,7 +36,7 @@ struct Problem {
 using PhaseDraws = std::vector<std::vector<double>>;
 
 /// Returns the quantile nodes of the factor of the whole step, which is integrated instead of drawn; empty if it does not vary.
-std::vector<LawNode> common_step_law(const NoiseTables& noise);
+std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise);
 
 /// Predicts plans of one problem. Use one predictor per thread.
 class Predictor {

@@ -51,7 +51,7 @@ std::string sweep_text(const std::string& sweep_s, double feasible)
 std::string size_ladder(const StudyModel& model, StudyPlan& plan, double feasible)
 {
     Communicator alone;
-    Crew nobody(alone, [](const Message& item) { return item; });
+    WorkScheduler nobody(alone, [](const Message& item) { return item; });
     const auto plans = static_cast<std::uint64_t>(feasible);
     const int needed = Evaluator(model, nobody, plan.rungs).fleets_for_limits(plans);
     int& top = plan.rungs.back().fleets;

@@ -159,8 +159,8 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     return {model.designs.hardware(choices), std::move(shapes), plan.split};
 }
 
-Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
-    : model_(model), crew_(crew), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
+Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
 {
     confidence_.reported = 0.95;
     compare_at_once(1);
@@ -200,7 +200,7 @@ void Evaluator::submit(std::span<const Request> requests)
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             submit_draws(needs, Purpose::search, drawn_);
             needs.clear();
-            crew_.submit(encode(WorkItem{*range}));
+            scheduler_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
             const Rung& rung = rungs_[point.rung - 1];
@@ -230,7 +230,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
         alike[found->second].push_back(&need);
         point_blocks += static_cast<std::size_t>(std::max(0, need.rung.fleets - need.from_fleet) / item_fleets);
     }
-    const std::size_t ranks = crew_.accounts().size();
+    const std::size_t ranks = scheduler_.accounts().size();
     const std::size_t item_points = std::clamp(point_blocks / (items_of_a_rank * ranks), std::size_t{1}, most_item_points);
     for (const auto& list : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
@@ -242,7 +242,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
             const Rung& rung = list[first]->rung;
             for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
                 block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
-                crew_.submit(encode(WorkItem{block}));
+                scheduler_.submit(encode(WorkItem{block}));
                 submitted_.push_back(block.points);
                 for (const std::uint64_t point : block.points) {
                     ++drawn[point].awaited;
@@ -256,7 +256,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, Purpose purpose, Drawn
 void Evaluator::collect_draws(std::uint64_t point, DrawnPoints& drawn)
 {
     while (drawn[point].awaited > 0) {
-        const std::vector<PhaseDraws> more = decode_draws(crew_.next());
+        const std::vector<PhaseDraws> more = decode_draws(scheduler_.next());
         const std::vector<std::uint64_t> points = std::move(submitted_.front());
         submitted_.pop_front();
         for (std::size_t i = 0; i < points.size(); ++i) {
@@ -277,7 +277,7 @@ std::optional<Answer> Evaluator::next()
     pending_.pop_front();
     try {
         if (std::holds_alternative<SweepRange>(request)) {
-            return decode_answer(crew_.next());
+            return decode_answer(scheduler_.next());
         }
         const auto& point = std::get<PointRequest>(request);
         collect_draws(point.index, drawn_);

@@ -44,7 +44,7 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
     }
     std::map<std::string, std::string> found;
     const DesignMap designs(scenario);
-    const std::uint64_t end = scenario.knobs.empty() ? std::min(most_plans, designs.space().size()) : 0;
+    const std::uint64_t end = scenario.hardware_parameters.empty() ? std::min(most_plans, designs.space().size()) : 0;
     for (std::uint64_t index = 0; index < end && found.size() < unexplained.size(); ++index) {
         const ParallelPlan plan = designs.plan(designs.space().point(index));
         const auto broken = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
@@ -141,9 +141,9 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
         }
     }
     if (counts.infeasible > 0 && counts.not_plans > 0) {
-        text +=
-            fmt::format("\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
-                        counts.not_plans, share_of(counts.not_plans, counts.examined));
+        text += fmt::format(
+            "\n  duplicate or undefined (another name of the same plan, or a schedule that its values do not define): {} ({})",
+            counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
         return text + "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory";

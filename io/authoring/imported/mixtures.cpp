@@ -161,8 +161,8 @@ ImportedFields glm4_moe(ModelConfig& config)
     return {workload};
 }
 
-/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights, and are not
-/// counted.
+/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights, and are
+/// not counted.
 ImportedFields llama4(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);

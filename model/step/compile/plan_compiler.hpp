@@ -2,7 +2,7 @@
 
 /// Compiles a plan into the graph of its step, and its memory.
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/noise_tables.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -66,7 +66,7 @@ private:
     Setting setting_;
     Network network_;
     std::map<LayerShape, LayerCosts> costs_;
-    ChainLaws chains_;
+    ChainDistributions chains_;
 };
 
 }  // namespace prismopt
