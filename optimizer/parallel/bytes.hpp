@@ -117,14 +117,14 @@ private:
     template <class List>
     Unpacker& list(List& values)
     {
-        using Value = typename List::value_type;
+        using Element = typename List::value_type;
         std::uint64_t count = 0;
         *this >> count;
-        if (std::is_trivially_copyable_v<Value> && count > bytes_.size() / sizeof(Value)) {
+        if (std::is_trivially_copyable_v<Element> && count > bytes_.size() / sizeof(Element)) {
             throw truncated();
         }
         values.clear();
-        if constexpr (std::is_trivially_copyable_v<Value>) {
+        if constexpr (std::is_trivially_copyable_v<Element>) {
             values.resize(count);
             take(std::as_writable_bytes(std::span(values)));
         } else {
