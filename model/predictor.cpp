@@ -35,8 +35,8 @@ Estimate of_time(Estimate e)
 }
 
 /// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
-TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters, std::span<const LawNode> factor,
-                              const Confidence& confidence)
+TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters,
+                              std::span<const DistributionNode> factor, const Confidence& confidence)
 {
     const auto quantile = [&](double p) {
         return factor.empty() ? quantile_estimate(draws, clusters, p, confidence)
@@ -67,18 +67,18 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
 
 }  // namespace
 
-std::vector<LawNode> common_step_law(const NoiseTables& noise)
+std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 {
-    std::vector<LawNode> law;
+    std::vector<DistributionNode> distribution;
     const std::vector<TailProbability> nodes = NoiseTables::step_node_probabilities();
     for (std::size_t i = 0; noise.step_varies && i < nodes.size(); ++i) {
-        law.push_back({nodes[i].below(), noise.common_step[i]});
+        distribution.push_back({nodes[i].below(), noise.common_step[i]});
     }
-    if (!law.empty()) {
-        law.front().below = 0.0;
-        law.back().below = 1.0;
+    if (!distribution.empty()) {
+        distribution.front().below = 0.0;
+        distribution.back().below = 1.0;
     }
-    return law;
+    return distribution;
 }
 
 Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
@@ -315,7 +315,7 @@ double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, d
 TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const
 {
     const auto fleet = static_cast<std::size_t>(steps);
-    return distribution(draws, {fleet, block_fleets * fleet}, common_step_law(problem_.noise), confidence);
+    return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise), confidence);
 }
 
 std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,

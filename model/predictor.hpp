@@ -41,7 +41,7 @@ struct Problem {
 using PhaseDraws = std::vector<std::vector<double>>;
 
 /// Returns the quantile nodes of the factor of the whole step, which is integrated instead of drawn; empty if it does not vary.
-std::vector<LawNode> common_step_law(const NoiseTables& noise);
+std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise);
 
 /// Predicts plans of one problem. Use one predictor per thread.
 class Predictor {
@@ -52,8 +52,8 @@ public:
     /// Whether a bound is high enough; a tighter one is not needed then.
     using Suffices = std::function<bool(const NoiseFree&)>;
     /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
-    /// infeasible, checked for every phase. With `suffices`, looser bounds that cost less are tried first: of the plan with whatever sharding,
-    /// before it is known to be feasible (with `memory_bytes` zero); and from the longest paths of a few stages.
+    /// infeasible, checked for every phase. With `suffices`, looser bounds that cost less are tried first: of the plan with whatever
+    /// sharding, before it is known to be feasible (with `memory_bytes` zero); and from the longest paths of a few stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, const Suffices& suffices = {});
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.

@@ -57,11 +57,11 @@ double third_cumulant(std::span<const double> deviations)
     return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) / (k * (k - 1.0) * (k - 2.0));  // Newton's identity
 }
 
-/// Standardised quantile of the Pearson law of type III with this skewness, at the standard normal quantile z. Source: Wilson and Hilferty,
-/// Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
+/// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard normal quantile z. Source: Wilson and
+/// Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
 double pearson_score(double skewness, double z)
 {
-    constexpr double normal = 1e-6;  // below, the form's digits cancel, and the law is normal to as many
+    constexpr double normal = 1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
     return std::abs(skewness) < normal ? z : 2.0 / skewness * (cube(1.0 + skewness * z / 6.0 - square(skewness / 6.0)) - 1.0);
 }
 
@@ -81,15 +81,15 @@ void standardise(std::vector<double>& scores)
     }
 }
 
-/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's law, of maxima, has skewness 1.14, a normal
-/// one none, a rare slow GPU more. What draws say is weighed against this by precision.
+/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's distribution, of maxima, has skewness
+/// 1.14, a normal one none, a rare slow GPU more. What draws say is weighed against this by precision.
 constexpr double expected_skewness = 1.0;
 constexpr double expected_skewness_deviation = 1.0;
-/// Beyond, Wilson and Hilferty's form is no longer that of the law.
+/// Beyond, Wilson and Hilferty's form is no longer that of the distribution.
 constexpr double largest_pearson_skewness = 3.0;
 
-/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways round, which has
-/// its variance, bent to its skewness (the first term of Cornish and Fisher).
+/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways round, which
+/// has its variance, bent to its skewness (the first term of Cornish and Fisher).
 std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness, double noise,
                                    double unit)
 {
@@ -186,7 +186,7 @@ double ProductiveTimes::deviation_at(double probability) const
         return 0.0;
     }
     const auto rank = std::min(scores.size() - 1, static_cast<std::size_t>(probability * static_cast<double>(scores.size())));
-    // The true shape lies between the two, or as far on the other side: a uniform law of twice their distance.
+    // The true shape lies between the two, or as far on the other side: a uniform distribution of twice their distance.
     const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
     // Of Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
     const double of_skewness = shape_weight * skewness_deviation * (square(normal_score(probability)) - 1.0) / 6.0;

@@ -15,9 +15,9 @@ Estimate share_beyond(const std::vector<double>& runs, double deadline, const Co
 {
     const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
     const auto count = static_cast<double>(runs.size());
-    using Law = boost::math::binomial;
-    const auto low = [&](double level) { return Law::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
-    const auto high = [&](double level) { return Law::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    using Distribution = boost::math::binomial;
+    const auto low = [&](double level) { return Distribution::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
+    const auto high = [&](double level) { return Distribution::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
     return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
 }
 

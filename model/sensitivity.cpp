@@ -29,18 +29,18 @@ Cases(Parts...) -> Cases<Parts...>;
 std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
 {
     Problem result = problem;
-    std::vector<Knob> knobs;
+    std::vector<HardwareParameter> hardware_parameters;
     std::vector<double> values;
     for (const Change& change : what_if) {
         std::visit(Cases{[&](const Without& c) { result.noise = without(std::move(result.noise), c.source); },
                          [&](const Faster& c) { result.cluster.speed.multiply(c.kernels, c.speed); },
                          [&](const Turned& c) {
-                             knobs.push_back(c.knob);
+                             hardware_parameters.push_back(c.parameter);
                              values.push_back(c.value);
                          }},
                    change);
     }
-    auto hardware = turned({result.cluster, result.reliability}, knobs, values);
+    auto hardware = turned({result.cluster, result.reliability}, hardware_parameters, values);
     if (!hardware) {
         return std::nullopt;
     }
@@ -90,19 +90,19 @@ void sample(const std::vector<const Problem*>& problems, const ParallelPlan& pla
     }
 }
 
-/// Second moment over squared mean, of the law between its nodes.
-double relative_second_moment(std::span<const LawNode> law)
+/// Second moment over squared mean, of the distribution between its nodes.
+double relative_second_moment(std::span<const DistributionNode> distribution)
 {
     double first = 0.0;
     double second = 0.0;
-    for (std::size_t i = 1; i < law.size(); ++i) {
-        const double mass = law[i].below - law[i - 1].below;
-        const double a = law[i - 1].value;
-        const double b = law[i].value;
+    for (std::size_t i = 1; i < distribution.size(); ++i) {
+        const double mass = distribution[i].below - distribution[i - 1].below;
+        const double a = distribution[i - 1].value;
+        const double b = distribution[i].value;
         first += mass * 0.5 * (a + b);
         second += mass * (a * a + a * b + b * b) / 3.0;
     }
-    return law.empty() ? 1.0 : second / (first * first);
+    return distribution.empty() ? 1.0 : second / (first * first);
 }
 
 double relative_second_moment(std::span<const double> draws)
@@ -123,13 +123,14 @@ double& at(Figures& figures, Figure figure) { return figures[static_cast<std::si
 /// Quantiles of draws: as predictions have them, or smooth.
 using QuantilesOf = std::function<std::vector<double>(std::span<const double> draws)>;
 
-QuantilesOf as_predicted(std::span<const LawNode> factor, std::span<const double> probabilities)
+QuantilesOf as_predicted(std::span<const DistributionNode> factor, std::span<const double> probabilities)
 {
     return [=](std::span<const double> draws) { return quantiles(draws, factor, probabilities); };
 }
 
 /// Of draws as many as the weights are for. A factor that is integrated smooths by itself.
-QuantilesOf smooth(std::span<const LawNode> factor, const SmoothQuantiles& weights, std::span<const double> probabilities)
+QuantilesOf smooth(std::span<const DistributionNode> factor, const SmoothQuantiles& weights,
+                   std::span<const double> probabilities)
 {
     if (!factor.empty()) {
         return as_predicted(factor, probabilities);
@@ -141,7 +142,8 @@ QuantilesOf smooth(std::span<const LawNode> factor, const SmoothQuantiles& weigh
     };
 }
 
-void set_step(std::span<const double> draws, std::span<const LawNode> factor, const QuantilesOf& quantiles_of, Figures& figures)
+void set_step(std::span<const double> draws, std::span<const DistributionNode> factor, const QuantilesOf& quantiles_of,
+              Figures& figures)
 {
     const std::vector<double> q = quantiles_of(draws);
     at(figures, Figure::p50) = q[0];
@@ -183,8 +185,8 @@ struct Cuts {
     }
 };
 
-/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet keeps its history,
-/// which is as many times its productive time.
+/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet keeps its
+/// history, which is as many times its productive time.
 std::vector<double> others_training(const Problem& problem, const PhaseDraws& draws, int steps, const Sections& of_fleets,
                                     std::size_t left_out, std::span<const double> training, std::span<const double> productive)
 {
@@ -206,7 +208,7 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
                            const DrawRange& range, const Cuts& cuts, const SamplerOptions& options)
 {
     const std::span<const double> step = draws.front();
-    const std::vector<LawNode> factor = common_step_law(problem.noise);
+    const std::vector<DistributionNode> factor = common_step_distribution(problem.noise);
     const double price = bound.cost_usd / bound.training_s;  // GPUs and spares
     const std::vector<double> productive = productive_times(problem.phases, draws, range.steps).seconds;
     const std::vector<double> training = Predictor(problem).training_times(plan, draws, range.steps, options);

@@ -3,7 +3,7 @@
 /// Sensitivity of a plan's times: the plan with something changed, on the same draws.
 
 #include "model/distribution/noise_source.hpp"
-#include "model/knob.hpp"
+#include "model/hardware_parameter.hpp"
 #include "model/predictor.hpp"
 
 #include <array>
@@ -25,7 +25,7 @@ struct Faster {
 };
 /// Change: another value of a hardware parameter.
 struct Turned {
-    Knob knob;
+    HardwareParameter parameter;
     double value = 0.0;  // SI
 };
 using Change = std::variant<Without, Faster, Turned>;

@@ -12,15 +12,15 @@ namespace prismopt {
 
 namespace {
 
-/// Fills seats in order; blocks never fall lexicographically, so that each set of blocks occurs once.
+/// Fills positions in order; blocks never fall lexicographically, so that each set of blocks occurs once.
 class Enumeration {
 public:
-    Enumeration(const SeatingProblem& problem, std::size_t most) : problem_(problem), most_(most), left_(problem.stock) {}
+    Enumeration(const AssignmentProblem& problem, std::size_t most) : problem_(problem), most_(most), left_(problem.stock) {}
 
-    std::vector<Seating> run()
+    std::vector<Assignment> run()
     {
         fill();
-        return found_.size() > most_ ? std::vector<Seating>{} : std::move(found_);
+        return found_.size() > most_ ? std::vector<Assignment>{} : std::move(found_);
     }
 
 private:
@@ -29,8 +29,8 @@ private:
         if (found_.size() > most_) {
             return;
         }
-        if (static_cast<int>(seating_.size()) == problem_.seats) {
-            found_.push_back(seating_);
+        if (static_cast<int>(assignment_.size()) == problem_.positions) {
+            found_.push_back(assignment_);
             return;
         }
         for (int kind = 0; kind < static_cast<int>(left_.size()); ++kind) {
@@ -38,11 +38,11 @@ private:
                 continue;
             }
             --left_[kind];
-            seating_.push_back(kind);
+            assignment_.push_back(kind);
             if (in_order()) {
                 fill();
             }
-            seating_.pop_back();
+            assignment_.pop_back();
             ++left_[kind];
         }
     }
@@ -51,31 +51,31 @@ private:
     bool in_order() const
     {
         const auto block = static_cast<std::ptrdiff_t>(problem_.block);
-        const auto begin = (static_cast<std::ptrdiff_t>(seating_.size()) - 1) / block * block;
+        const auto begin = (static_cast<std::ptrdiff_t>(assignment_.size()) - 1) / block * block;
         if (begin == 0) {
             return true;
         }
-        const auto last = seating_.begin() + begin;
+        const auto last = assignment_.begin() + begin;
         const auto before = last - block;
-        return !std::lexicographical_compare(last, seating_.end(), before, before + (seating_.end() - last));
+        return !std::lexicographical_compare(last, assignment_.end(), before, before + (assignment_.end() - last));
     }
 
-    const SeatingProblem& problem_;
+    const AssignmentProblem& problem_;
     std::size_t most_;
     std::vector<int> left_;
-    Seating seating_;
-    std::vector<Seating> found_;
+    Assignment assignment_;
+    std::vector<Assignment> found_;
 };
 
 struct Rated {
-    Seating seating;
+    Assignment assignment;
     double figure = std::numeric_limits<double>::infinity();
 };
 
 /// Judges in batches, and keeps the least and the most of all.
 class Judge {
 public:
-    Judge(const SeatingProblem& problem, SeatingResult& result, std::size_t batch)
+    Judge(const AssignmentProblem& problem, AssignmentResult& result, std::size_t batch)
         : problem_(problem), result_(result), batch_(batch)
     {
         result.least = std::numeric_limits<double>::infinity();
@@ -83,11 +83,11 @@ public:
     }
 
     /// The first of those with the least figure.
-    Rated operator()(std::span<const Seating> seatings)
+    Rated operator()(std::span<const Assignment> assignments)
     {
         Rated best;
-        for (; !seatings.empty(); seatings = seatings.subspan(std::min(batch_, seatings.size()))) {
-            const auto now = seatings.first(std::min(batch_, seatings.size()));
+        for (; !assignments.empty(); assignments = assignments.subspan(std::min(batch_, assignments.size()))) {
+            const auto now = assignments.first(std::min(batch_, assignments.size()));
             const std::vector<double> figures = problem_.judge(now);
             for (std::size_t i = 0; i < now.size(); ++i) {
                 if (figures[i] < best.figure) {
@@ -102,21 +102,21 @@ public:
         }
         if (best.figure < result_.least) {
             result_.least = best.figure;
-            result_.best = best.seating;
+            result_.best = best.assignment;
         }
         return best;
     }
 
 private:
-    const SeatingProblem& problem_;
-    SeatingResult& result_;
+    const AssignmentProblem& problem_;
+    AssignmentResult& result_;
     std::size_t batch_;
 };
 
-/// Ways down from a seating, by moves.
+/// Ways down from an assignment, by moves.
 class Descent {
 public:
-    Descent(const SeatingProblem& problem, const SeatingOptions& options, Judge& judge, SeatingResult& result)
+    Descent(const AssignmentProblem& problem, const AssignmentOptions& options, Judge& judge, AssignmentResult& result)
         : problem_(problem), options_(options), judge_(judge), result_(result)
     {
     }
@@ -124,15 +124,15 @@ public:
     bool over() const { return result_.judged >= options_.most_judged || result_.least <= problem_.floor; }
 
     /// By the guide, then by the figure until some batches of moves do not gain; equal figures are a plateau to cross.
-    void run(const Seating& start)
+    void run(const Assignment& start)
     {
-        std::vector<Seating> now{start};
+        std::vector<Assignment> now{start};
         if (problem_.guide) {
             now.push_back(guided(start));
         }
         Rated from = judge_(now);
         for (std::size_t vain = 0; vain < options_.patience && !over();) {
-            const std::vector<Seating> list = neighbours(from.seating);
+            const std::vector<Assignment> list = neighbours(from.assignment);
             const Rated best = judge_(list);
             if (list.size() < options_.batch && best.figure > from.figure) {
                 return;  // these were all
@@ -145,16 +145,16 @@ public:
     }
 
     /// A few moves at once, so that the way down is another.
-    Seating kicked(Seating seating)
+    Assignment kicked(Assignment assignment)
     {
         constexpr int kicks = 3;
         for (int i = 0; i < kicks; ++i) {
-            const SeatMoves moves(problem_.stock, seating);
+            const AssignmentMoves moves(problem_.stock, assignment);
             if (moves.count() > 0) {
-                make_move(seating, moves.at(below(moves.count())));
+                make_move(assignment, moves.at(below(moves.count())));
             }
         }
-        return seating;
+        return assignment;
     }
 
 private:
@@ -176,13 +176,13 @@ private:
         return chosen;
     }
 
-    /// All seatings one move away where a batch holds them; else some, half of them with a change of the slowest block.
-    std::vector<Seating> neighbours(const Seating& seating)
+    /// All assignments one move away where a batch holds them; else some, half of them with a change of the slowest block.
+    std::vector<Assignment> neighbours(const Assignment& assignment)
     {
-        const SeatMoves moves(problem_.stock, seating);
-        std::vector<Seating> list;
-        const auto add = [&](const SeatMove& move) {
-            list.push_back(seating);
+        const AssignmentMoves moves(problem_.stock, assignment);
+        std::vector<Assignment> list;
+        const auto add = [&](const AssignmentMove& move) {
+            list.push_back(assignment);
             make_move(list.back(), move);
         };
         const bool few = moves.count() <= options_.batch;
@@ -190,10 +190,10 @@ private:
             add(moves.at(index));
         }
         if (!few && problem_.guide) {
-            const std::size_t slowest = slowest_block(figures(seating));
+            const std::size_t slowest = slowest_block(figures(assignment));
             for (std::size_t i = 0; i < options_.batch - options_.batch / 2; ++i) {
-                const SeatMove move = change_of(seating, slowest);
-                if (move.kind != seating[move.seat]) {
+                const AssignmentMove move = change_of(assignment, slowest);
+                if (move.kind != assignment[move.position]) {
                     add(move);
                 }
             }
@@ -201,19 +201,19 @@ private:
         return list;
     }
 
-    std::span<const int> block(const Seating& seating, std::size_t number) const
+    std::span<const int> block(const Assignment& assignment, std::size_t number) const
     {
         const auto size = static_cast<std::size_t>(problem_.block);
-        return std::span(seating).subspan(number * size, size);
+        return std::span(assignment).subspan(number * size, size);
     }
-    std::size_t block_of(int seat) const { return static_cast<std::size_t>(seat / problem_.block); }
+    std::size_t block_of(int position) const { return static_cast<std::size_t>(position / problem_.block); }
 
     /// [block]: what the guide says of it.
-    std::vector<double> figures(const Seating& seating) const
+    std::vector<double> figures(const Assignment& assignment) const
     {
         std::vector<double> result;
-        for (std::size_t k = 0; k < seating.size() / problem_.block; ++k) {
-            result.push_back(problem_.guide(block(seating, k)));
+        for (std::size_t k = 0; k < assignment.size() / problem_.block; ++k) {
+            result.push_back(problem_.guide(block(assignment, k)));
         }
         return result;
     }
@@ -222,60 +222,61 @@ private:
         return static_cast<std::size_t>(std::max_element(figures.begin(), figures.end()) - figures.begin());
     }
 
-    /// A seat of the block with any other seat; of one kind they may be.
-    SeatMove change_of(const Seating& seating, std::size_t number)
+    /// A position of the block with any other position; of one kind they may be.
+    AssignmentMove change_of(const Assignment& assignment, std::size_t number)
     {
-        const int seat = static_cast<int>(number * problem_.block + below(problem_.block));
-        const int other = static_cast<int>(below(seating.size()));
-        return {seat, other, seating[other]};
+        const int position = static_cast<int>(number * problem_.block + below(problem_.block));
+        const int other = static_cast<int>(below(assignment.size()));
+        return {position, other, assignment[other]};
     }
 
-    /// Downhill by the guide: moves of all seats and of the slowest block by turns, which are kept unless they lose.
-    Seating guided(Seating seating)
+    /// Downhill by the guide: moves of all positions and of the slowest block by turns, which are kept unless they lose.
+    Assignment guided(Assignment assignment)
     {
-        std::vector<double> figure = figures(seating);
-        std::optional<SeatMoves> moves;
+        std::vector<double> figure = figures(assignment);
+        std::optional<AssignmentMoves> moves;
         for (std::size_t i = 0; i < options_.guided; ++i) {
             if (!moves) {
-                moves.emplace(problem_.stock, seating);
+                moves.emplace(problem_.stock, assignment);
             }
             if (moves->count() == 0) {
                 break;
             }
-            const SeatMove move = i % 2 == 0 ? moves->at(below(moves->count())) : change_of(seating, slowest_block(figure));
-            if (move.kind == seating[move.seat]) {
+            const AssignmentMove move =
+                i % 2 == 0 ? moves->at(below(moves->count())) : change_of(assignment, slowest_block(figure));
+            if (move.kind == assignment[move.position]) {
                 continue;
             }
-            const int former = seating[move.seat];
-            make_move(seating, move);
-            const std::size_t a = block_of(move.seat);
+            const int former = assignment[move.position];
+            make_move(assignment, move);
+            const std::size_t a = block_of(move.position);
             const std::size_t b = move.other < 0 ? a : block_of(move.other);
-            const double first = problem_.guide(block(seating, a));
-            const double second = a == b ? 0.0 : problem_.guide(block(seating, b));
+            const double first = problem_.guide(block(assignment, a));
+            const double second = a == b ? 0.0 : problem_.guide(block(assignment, b));
             if (first + second <= figure[a] + (a == b ? 0.0 : figure[b])) {
                 figure[a] = first;
                 figure[b] = a == b ? first : second;
                 moves.reset();
             } else {
-                make_move(seating, {move.seat, move.other, former});
+                make_move(assignment, {move.position, move.other, former});
             }
         }
-        return seating;
+        return assignment;
     }
 
-    const SeatingProblem& problem_;
-    const SeatingOptions& options_;
+    const AssignmentProblem& problem_;
+    const AssignmentOptions& options_;
     Judge& judge_;
-    SeatingResult& result_;
+    AssignmentResult& result_;
     std::uint32_t choice_ = 0;
 };
 
 }  // namespace
 
-SeatMoves::SeatMoves(const std::vector<int>& stock, const Seating& seating)
-    : by_kind_(seating.size()), first_(stock.size() + 1, 0), before_(stock.size() + 1, 0)
+AssignmentMoves::AssignmentMoves(const std::vector<int>& stock, const Assignment& assignment)
+    : by_kind_(assignment.size()), first_(stock.size() + 1, 0), before_(stock.size() + 1, 0)
 {
-    for (const int kind : seating) {
+    for (const int kind : assignment) {
         ++first_[kind + 1];
     }
     for (std::size_t kind = 0; kind < stock.size(); ++kind) {
@@ -286,55 +287,59 @@ SeatMoves::SeatMoves(const std::vector<int>& stock, const Seating& seating)
         first_[kind + 1] += first_[kind];
     }
     std::vector<int> next = first_;
-    for (std::size_t seat = 0; seat < seating.size(); ++seat) {
-        by_kind_[next[seating[seat]]++] = static_cast<int>(seat);
+    for (std::size_t position = 0; position < assignment.size(); ++position) {
+        by_kind_[next[assignment[position]]++] = static_cast<int>(position);
     }
     for (std::size_t kind = 0; kind < stock.size(); ++kind) {
-        before_[kind + 1] = before_[kind] + seats(static_cast<int>(kind)) * moves_of_seat(static_cast<int>(kind));
+        before_[kind + 1] = before_[kind] + positions(static_cast<int>(kind)) * moves_of_position(static_cast<int>(kind));
     }
 }
 
-std::uint64_t SeatMoves::moves_of_seat(int kind) const
+std::uint64_t AssignmentMoves::moves_of_position(int kind) const
 {
     const auto rank = static_cast<std::size_t>(rank_[kind]);
     const bool own_left = rank < left_.size() && left_[rank] == kind;
     return by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]) + left_.size() - (own_left ? 1 : 0);
 }
 
-SeatMove SeatMoves::at(std::uint64_t index) const
+AssignmentMove AssignmentMoves::at(std::uint64_t index) const
 {
     assert(index < count());
     const int kind = static_cast<int>(std::upper_bound(before_.begin(), before_.end(), index) - before_.begin()) - 1;
     const std::uint64_t inside = index - before_[kind];
-    const int seat = by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_seat(kind)];
-    std::uint64_t to = inside % moves_of_seat(kind);
-    const std::uint64_t above = by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // seats of kinds above
+    const int position = by_kind_[static_cast<std::uint64_t>(first_[kind]) + inside / moves_of_position(kind)];
+    std::uint64_t to = inside % moves_of_position(kind);
+    const std::uint64_t above = by_kind_.size() - static_cast<std::size_t>(first_[kind + 1]);  // positions of kinds above
     if (to < above) {
         const std::uint64_t place = static_cast<std::uint64_t>(first_[kind + 1]) + to;
         const auto other = std::upper_bound(first_.begin(), first_.end(), static_cast<int>(place));
-        return {seat, by_kind_[place], static_cast<int>(other - first_.begin()) - 1};
+        return {position, by_kind_[place], static_cast<int>(other - first_.begin()) - 1};
     }
     to -= above;
     const auto rank = static_cast<std::size_t>(rank_[kind]);
     const bool own_left = rank < left_.size() && left_[rank] == kind;
-    return {seat, -1, left_[to + (own_left && to >= rank ? 1 : 0)]};
+    return {position, -1, left_[to + (own_left && to >= rank ? 1 : 0)]};
 }
 
-void make_move(Seating& seating, const SeatMove& move)
+void make_move(Assignment& assignment, const AssignmentMove& move)
 {
     if (move.other >= 0) {
-        seating[move.other] = seating[move.seat];
+        assignment[move.other] = assignment[move.position];
     }
-    seating[move.seat] = move.kind;
+    assignment[move.position] = move.kind;
 }
 
-std::vector<Seating> all_seatings(const SeatingProblem& problem, std::size_t most) { return Enumeration(problem, most).run(); }
-
-SeatingResult best_seating(const SeatingProblem& problem, std::span<const Seating> starts, const SeatingOptions& options)
+std::vector<Assignment> all_assignments(const AssignmentProblem& problem, std::size_t most)
 {
-    SeatingResult result;
+    return Enumeration(problem, most).run();
+}
+
+AssignmentResult best_assignment(const AssignmentProblem& problem, std::span<const Assignment> starts,
+                                 const AssignmentOptions& options)
+{
+    AssignmentResult result;
     Judge judge(problem, result, options.batch);
-    const std::vector<Seating> all = all_seatings(problem, options.most_exact);
+    const std::vector<Assignment> all = all_assignments(problem, options.most_exact);
     if (!all.empty()) {
         judge(all);
         result.exact = true;
@@ -342,7 +347,7 @@ SeatingResult best_seating(const SeatingProblem& problem, std::span<const Seatin
     }
     assert(!starts.empty());
     Descent descent(problem, options, judge, result);
-    descent.run(judge(starts).seating);
+    descent.run(judge(starts).assignment);
     for (std::size_t kick = 0; kick < options.kicks && !descent.over(); ++kick) {
         descent.run(descent.kicked(result.best));
     }

@@ -11,21 +11,21 @@
 
 namespace prismopt {
 
-/// An assignment, [seat]: kind of the item on the seat. Items of one kind are alike.
-using Seating = std::vector<int>;
+/// An assignment, [position]: kind of the item on the position. Items of one kind are alike.
+using Assignment = std::vector<int>;
 
-struct SeatingProblem {
-    int seats = 0;
-    int block = 1;           // seats [k * block, (k + 1) * block) form a block; blocks are interchangeable
-    std::vector<int> stock;  // [kind]: number of items; in total at least as many as seats
+struct AssignmentProblem {
+    int positions = 0;
+    int block = 1;           // positions [k * block, (k + 1) * block) form a block; blocks are interchangeable
+    std::vector<int> stock;  // [kind]: number of items; in total at least as many as positions
     /// Evaluates the figures of several assignments at once, which may share random numbers.
-    std::function<std::vector<double>(std::span<const Seating>)> judge;
+    std::function<std::vector<double>(std::span<const Assignment>)> judge;
     /// Cheap surrogate for the kinds of one block: its sum over blocks decreases roughly with the figure. May be empty.
     std::function<double(std::span<const int>)> guide = {};
     double floor = -std::numeric_limits<double>::infinity();  // lower bound of the figure: the search ends when it is reached
 };
 
-struct SeatingOptions {
+struct AssignmentOptions {
     std::size_t most_exact = 2000;   // number of assignments up to which all are evaluated
     std::size_t most_judged = 4000;  // evaluations of the local search
     std::size_t batch = 64;          // evaluated at once
@@ -35,52 +35,53 @@ struct SeatingOptions {
     std::uint64_t seed = 1;
 };
 
-struct SeatingResult {
-    Seating best;
+struct AssignmentResult {
+    Assignment best;
     double least = 0.0;
-    Seating worst;  // of all evaluated assignments
+    Assignment worst;  // of all evaluated assignments
     double most = 0.0;
     bool exact = false;  // all assignments were evaluated
     bool cut = false;    // most_judged ended the search
     std::size_t judged = 0;
 };
 
-/// A move: swaps the items of two seats, or replaces the item of one seat by an unused item of another kind.
-struct SeatMove {
-    int seat = 0;
-    int other = -1;  // other seat; -1: an unused item
-    int kind = 0;    // new kind of the seat
+/// A move: swaps the items of two positions, or replaces the item of one position by an unused item of another kind.
+struct AssignmentMove {
+    int position = 0;
+    int other = -1;  // other position; -1: an unused item
+    int kind = 0;    // new kind of the position
 };
 
 /// All moves that change an assignment, each once, in a fixed order; computed on demand.
-class SeatMoves {
+class AssignmentMoves {
 public:
-    SeatMoves(const std::vector<int>& stock, const Seating& seating);
+    AssignmentMoves(const std::vector<int>& stock, const Assignment& assignment);
 
     std::uint64_t count() const { return before_.back(); }
-    SeatMove at(std::uint64_t index) const;
+    AssignmentMove at(std::uint64_t index) const;
 
 private:
-    /// Number of seats with this kind.
-    std::uint64_t seats(int kind) const { return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]); }
-    /// Moves of one seat with this kind: swaps with seats of higher kinds, and replacements by unused items.
-    std::uint64_t moves_of_seat(int kind) const;
+    /// Number of positions with this kind.
+    std::uint64_t positions(int kind) const { return static_cast<std::uint64_t>(first_[kind + 1] - first_[kind]); }
+    /// Moves of one position with this kind: swaps with positions of higher kinds, and replacements by unused items.
+    std::uint64_t moves_of_position(int kind) const;
 
-    std::vector<int> by_kind_;           // seats, kind by kind
+    std::vector<int> by_kind_;           // positions, kind by kind
     std::vector<int> first_;             // [kind]: first position in by_kind_; then the end
     std::vector<int> left_;              // kinds with unused items
     std::vector<int> rank_;              // [kind]: number of lower kinds in left_
-    std::vector<std::uint64_t> before_;  // [kind]: moves of seats with lower kinds; then all moves
+    std::vector<std::uint64_t> before_;  // [kind]: moves of positions with lower kinds; then all moves
 };
 
-void make_move(Seating& seating, const SeatMove& move);
+void make_move(Assignment& assignment, const AssignmentMove& move);
 
 /// All assignments up to the order of blocks; empty if there are more than `most`.
-std::vector<Seating> all_seatings(const SeatingProblem& problem, std::size_t most);
+std::vector<Assignment> all_assignments(const AssignmentProblem& problem, std::size_t most);
 
 /// Minimises the figure by iterated local search (Lourenco, Martin and Stutzle, Handbook of Metaheuristics, 2003) from the best
 /// of `starts`. A descent follows the surrogate first, then the figure; it accepts moves to equal figures, and half of the moves
 /// change the block with the largest surrogate.
-SeatingResult best_seating(const SeatingProblem& problem, std::span<const Seating> starts, const SeatingOptions& options);
+AssignmentResult best_assignment(const AssignmentProblem& problem, std::span<const Assignment> starts,
+                                 const AssignmentOptions& options);
 
 }  // namespace prismopt

@@ -14,7 +14,7 @@ BranchSampler::BranchSampler(const Space& space, std::uint64_t most_tuples) : sp
     }
 }
 
-std::optional<Branch> BranchSampler::descend(Dice& dice) const
+std::optional<Branch> BranchSampler::descend(SearchRandom& random) const
 {
     Point point(space_.axes().size(), 0);
     Branch branch;
@@ -28,7 +28,7 @@ std::optional<Branch> BranchSampler::descend(Dice& dice) const
             if (space_.allows(std::span(point).first(axis + 1))) allowed.push_back(label);
         }
         if (allowed.empty()) return std::nullopt;
-        point[axis] = allowed[dice.below(allowed.size())];
+        point[axis] = allowed[random.below(allowed.size())];
         branch.weight *= static_cast<double>(allowed.size());
     }
     branch.begin = space_.index(point);

@@ -2,7 +2,7 @@
 
 /// Random sub-spaces that the constraints of a space allow, with their sampling weights.
 
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 #include "search/space.hpp"
 
 #include <cstddef>
@@ -28,7 +28,7 @@ public:
     BranchSampler(const Space& space, std::uint64_t most_tuples);
 
     /// Draws a branch; nothing at a dead end, where no label is allowed.
-    std::optional<Branch> descend(Dice& dice) const;
+    std::optional<Branch> descend(SearchRandom& random) const;
 
 private:
     const Space& space_;

@@ -1,6 +1,6 @@
 #include "search/strategy.hpp"
 
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 #include "search/strategies/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
@@ -34,11 +34,11 @@ constexpr double most_swept_first = 3e5;
 double feasible_at_most(const Space& space)
 {
     constexpr std::uint64_t sample = 1 << 14;
-    Dice dice(0, 0);
+    SearchRandom random(0, 0);
     double found = 0.0;
     for (std::uint64_t i = 0; i < sample; ++i) {
         const std::uint64_t stretch = space.size() / sample;
-        found += space.allows_all(space.point(i * stretch + dice.below(stretch))) ? 1.0 : 0.0;
+        found += space.allows_all(space.point(i * stretch + random.below(stretch))) ? 1.0 : 0.0;
     }
     return (found + 4.0 * std::sqrt(found) + 10.0) * static_cast<double>(space.size()) / sample;
 }

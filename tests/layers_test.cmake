@@ -36,7 +36,7 @@ expect(inside_model_upwards model/network/calls.hpp "#include \"model/schedule/p
   "model/network/calls.hpp includes model/schedule/program.hpp: the sub-folder of model comes later")
 expect(inside_model_top model/run/histories.hpp "#include \"model/predictor.hpp\""
   "model/run/histories.hpp includes model/predictor.hpp: the sub-folder of model comes later")
-expect(inside_model_deep model/step/compile/memory.hpp "#include \"model/calibration/fit/fit_law.hpp\"" "comes later")
+expect(inside_model_deep model/step/compile/memory.hpp "#include \"model/calibration/fit/fit_distribution.hpp\"" "comes later")
 expect(inside_model_unknown model/extra/plan.hpp "#include \"model/base/units.hpp\"" "model/extra has no place in the order")
 expect(inside_model_allowed model/network/calls.hpp "#include \"model/hardware/collective.hpp\"" "")
 expect(relative model/plan/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")

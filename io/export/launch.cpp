@@ -63,11 +63,11 @@ std::string slowest(const std::vector<int>& nodes, const std::vector<double>& fa
 /// Of which hardware the plan is, where a scenario has a choice.
 std::string hardware_line(const Launch& launch)
 {
-    if (launch.knobs.empty()) {
+    if (launch.hardware_parameters.empty()) {
         return "";
     }
     return fmt::format("# Predicted for this variant of hardware and network: {}\n",
-                       hardware_text(launch.knobs, launch.knob_values));
+                       hardware_text(launch.hardware_parameters, launch.hardware_values));
 }
 
 /// Nodes beside the job's that were held ready for it; 0 also where none was ever missing.
@@ -87,14 +87,14 @@ std::string spares_line(const Launch& launch)
 nlohmann::json hardware_json(const Launch& launch)
 {
     nlohmann::json json;
-    for (std::size_t k = 0; k < launch.knobs.size(); ++k) {
-        const Knob& knob = launch.knobs[k];
-        const double value = launch.knob_values[k];
-        json.push_back({{"name", knob.name},
-                        {"value", knob.choices.empty() ? nlohmann::json(value)
-                                                       : nlohmann::json(knob.choices[static_cast<std::size_t>(value)])},
-                        {"units", knob_units(knob.target)},
-                        {"text", hardware_text({&knob, 1}, {&value, 1})}});
+    for (std::size_t k = 0; k < launch.hardware_parameters.size(); ++k) {
+        const HardwareParameter& parameter = launch.hardware_parameters[k];
+        const double value = launch.hardware_values[k];
+        json.push_back({{"name", parameter.name},
+                        {"value", parameter.choices.empty() ? nlohmann::json(value)
+                                                            : nlohmann::json(parameter.choices[static_cast<std::size_t>(value)])},
+                        {"units", parameter_units(parameter.target)},
+                        {"text", hardware_text({&parameter, 1}, {&value, 1})}});
     }
     return json;
 }

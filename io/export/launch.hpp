@@ -5,7 +5,7 @@
 
 #include "io/export/trainer.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/knob.hpp"
+#include "model/hardware_parameter.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/layout.hpp"
 #include "model/plan/phase.hpp"
@@ -32,16 +32,16 @@ struct Launch {
     std::vector<Phase> before = {};  // earlier phases
     int longest_sequence = 0;        // of the run
     Cluster cluster;
-    int host_gpus = 0;                   // per host, as Slurm counts nodes; 0: as the innermost tier
-    std::vector<Knob> knobs;             // of the scenario
-    std::vector<double> knob_values;     // SI, [knob]: those of the cluster
-    std::string price;                   // per GPU-hour, with its source; empty: unknown
-    std::vector<Chunk> chunks;           // layers of each, in the order of the network
-    PartOrders orders;                   // task order of each stage
-    bool provisional = false;            // the search was stopped before it confirmed its front
-    double step_s = 0.0;                 // median step time; 0: unknown
-    double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: unknown
-    std::string stem = "plan";           // prefix of the names of further files
+    int host_gpus = 0;                                   // per host, as Slurm counts nodes; 0: as the innermost tier
+    std::vector<HardwareParameter> hardware_parameters;  // of the scenario
+    std::vector<double> hardware_values;                 // SI, [knob]: those of the cluster
+    std::string price;                                   // per GPU-hour, with its source; empty: unknown
+    std::vector<Chunk> chunks;                           // layers of each, in the order of the network
+    PartOrders orders;                                   // task order of each stage
+    bool provisional = false;                            // the search was stopped before it confirmed its front
+    double step_s = 0.0;                                 // median step time; 0: unknown
+    double checkpoint_interval_s = 0.0;                  // productive time between checkpoints; 0: unknown
+    std::string stem = "plan";                           // prefix of the names of further files
 };
 
 inline TrainedPlan trained(const Launch& launch) { return {launch.plan, launch.workload, launch.phase, launch.cluster}; }

@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// Combinations. Each of the examined ones is counted once; one that breaks a rule before it is known to be a plan of its own is infeasible.
+/// Combinations. Each of the examined ones is counted once; one that breaks a rule before it is known to be a plan of its own is
+/// infeasible.
 struct SpaceCounts {
     std::uint64_t examined = 0;
     std::uint64_t feasible = 0;    // of these: plans

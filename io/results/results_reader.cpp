@@ -75,8 +75,8 @@ public:
         }
     }
 
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which have its range
-    /// too. Sampling may not support a limit, which is infinite then.
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which have its
+    /// range too. Sampling may not support a limit, which is infinite then.
     template <class Of>
     void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
     {

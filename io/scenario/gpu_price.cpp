@@ -42,8 +42,8 @@ std::string hourly(DollarsPerSecond price) { return fmt::format("{} USD/h", doll
 
 std::string gpu_price_text(const Scenario& scenario)
 {
-    const bool priced =
-        std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [](const Knob& knob) { return knob.price_per_unit.si != 0.0; });
+    const bool priced = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
+                                    [](const HardwareParameter& parameter) { return parameter.price_per_unit.si != 0.0; });
     return price_text(scenario, priced ? ", plus the prices of its [[knob]] parameters" : "");
 }
 

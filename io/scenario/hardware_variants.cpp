@@ -11,66 +11,66 @@ namespace prismopt {
 
 namespace {
 
-/// In which a knob's values are written, and how many SI units that is; a count has none.
-struct KnobWriting {
+/// In which a hardware parameter's values are written, and how many SI units that is; a count has none.
+struct ParameterWriting {
     const char* unit;
     double size;
 };
 
-KnobWriting writing(KnobTarget target)
+ParameterWriting writing(HardwareTarget target)
 {
     switch (target) {
-        case KnobTarget::bandwidth:
-        case KnobTarget::aggregate:
-        case KnobTarget::memory_bandwidth: return {"GB/s", 1e9};
-        case KnobTarget::latency: return {"us", 1e-6};
-        case KnobTarget::oversubscription:
-        case KnobTarget::group:
-        case KnobTarget::workload: break;
-        case KnobTarget::memory: return {"GB", 1e9};
-        case KnobTarget::compute: return {"TFLOP/s", 1e12};
-        case KnobTarget::power: return {"W", 1.0};
+        case HardwareTarget::bandwidth:
+        case HardwareTarget::aggregate:
+        case HardwareTarget::memory_bandwidth: return {"GB/s", 1e9};
+        case HardwareTarget::latency: return {"us", 1e-6};
+        case HardwareTarget::oversubscription:
+        case HardwareTarget::group:
+        case HardwareTarget::workload: break;
+        case HardwareTarget::memory: return {"GB", 1e9};
+        case HardwareTarget::compute: return {"TFLOP/s", 1e12};
+        case HardwareTarget::power: return {"W", 1.0};
     }
     return {"", 1.0};
 }
 
-std::string knob_text(const Knob& knob, double value)
+std::string parameter_text(const HardwareParameter& parameter, double value)
 {
-    if (knob.target == KnobTarget::workload) {
-        return fmt::format("{}={}", knob.name, knob.choices[static_cast<std::size_t>(value)]);
+    if (parameter.target == HardwareTarget::workload) {
+        return fmt::format("{}={}", parameter.name, parameter.choices[static_cast<std::size_t>(value)]);
     }
-    const KnobWriting in = writing(knob.target);
-    return fmt::format("{}={:.6g}{}", knob.name, value / in.size, in.unit);
+    const ParameterWriting in = writing(parameter.target);
+    return fmt::format("{}={:.6g}{}", parameter.name, value / in.size, in.unit);
 }
 
-/// The value in what knob_text() wrote.
-std::optional<double> knob_value(const Knob& knob, const std::string& text)
+/// The value in what parameter_text() wrote.
+std::optional<double> hardware_value(const HardwareParameter& parameter, const std::string& text)
 {
-    if (knob.target == KnobTarget::workload) {
-        const auto at =
-            std::find_if(knob.levels.begin(), knob.levels.end(), [&](double level) { return knob_text(knob, level) == text; });
-        return at == knob.levels.end() ? std::nullopt : std::optional(*at);
+    if (parameter.target == HardwareTarget::workload) {
+        const auto at = std::find_if(parameter.levels.begin(), parameter.levels.end(),
+                                     [&](double level) { return parameter_text(parameter, level) == text; });
+        return at == parameter.levels.end() ? std::nullopt : std::optional(*at);
     }
-    const std::size_t from = knob.name.size() + 1;
+    const std::size_t from = parameter.name.size() + 1;
     double value = 0.0;
     if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
         return std::nullopt;
     }
-    value *= writing(knob.target).size;
-    return knob_text(knob, value) == text ? std::optional(value) : std::nullopt;
+    value *= writing(parameter.target).size;
+    return parameter_text(parameter, value) == text ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values)
 {
-    auto hardware = turned({scenario.cluster, scenario.reliability}, scenario.knobs, values);
+    auto hardware = turned({scenario.cluster, scenario.reliability}, scenario.hardware_parameters, values);
     const double limit = scenario.search.gpu_price_limit.si;
     if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
         return std::nullopt;
     }
-    for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
-        if (scenario.knobs[k].target == KnobTarget::workload) {
+    for (std::size_t k = 0; k < scenario.hardware_parameters.size(); ++k) {
+        if (scenario.hardware_parameters[k].target == HardwareTarget::workload) {
             return Variant{std::move(*hardware), scenario.workloads[static_cast<std::size_t>(values[k])]};
         }
     }
@@ -80,23 +80,23 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
 {
     std::vector<std::vector<double>> grid;
-    std::vector<std::size_t> at(scenario.knobs.size(), 0);
+    std::vector<std::size_t> at(scenario.hardware_parameters.size(), 0);
     while (true) {
         std::vector<double> values;
         for (std::size_t k = 0; k < at.size(); ++k) {
-            values.push_back(scenario.knobs[k].levels[at[k]]);
+            values.push_back(scenario.hardware_parameters[k].levels[at[k]]);
         }
         if (variant_at(scenario, values)) {
             grid.push_back(std::move(values));
         }
-        std::size_t knob = at.size();
-        while (knob > 0 && at[knob - 1] + 1 == scenario.knobs[knob - 1].levels.size()) {
-            at[--knob] = 0;
+        std::size_t parameter = at.size();
+        while (parameter > 0 && at[parameter - 1] + 1 == scenario.hardware_parameters[parameter - 1].levels.size()) {
+            at[--parameter] = 0;
         }
-        if (knob == 0) {
+        if (parameter == 0) {
             break;
         }
-        ++at[knob - 1];
+        ++at[parameter - 1];
     }
     if (grid.empty()) {
         throw InputError(
@@ -107,24 +107,25 @@ std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
     return grid;
 }
 
-std::string hardware_text(std::span<const Knob> knobs, std::span<const double> values)
+std::string hardware_text(std::span<const HardwareParameter> hardware_parameters, std::span<const double> values)
 {
     std::string text;
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
+    for (std::size_t k = 0; k < hardware_parameters.size(); ++k) {
         text += k == 0 ? "" : " ";
-        text += knob_text(knobs[k], values[k]);
+        text += parameter_text(hardware_parameters[k], values[k]);
     }
     return text;
 }
 
-std::optional<std::vector<double>> hardware_values(std::span<const Knob> knobs, const std::string& text)
+std::optional<std::vector<double>> hardware_values(std::span<const HardwareParameter> hardware_parameters,
+                                                   const std::string& text)
 {
     std::vector<double> values;
     std::istringstream words(text);
-    for (const Knob& knob : knobs) {
+    for (const HardwareParameter& parameter : hardware_parameters) {
         std::string word;
         words >> word;
-        const auto value = knob_value(knob, word);
+        const auto value = hardware_value(parameter, word);
         if (!value) {
             return std::nullopt;
         }
@@ -133,19 +134,19 @@ std::optional<std::vector<double>> hardware_values(std::span<const Knob> knobs, 
     return words >> std::ws && !words.eof() ? std::nullopt : std::optional(values);
 }
 
-std::string_view knob_units(KnobTarget target)
+std::string_view parameter_units(HardwareTarget target)
 {
     switch (target) {
-        case KnobTarget::bandwidth:
-        case KnobTarget::aggregate:
-        case KnobTarget::memory_bandwidth: return "B/s";
-        case KnobTarget::latency: return "s";
-        case KnobTarget::oversubscription:
-        case KnobTarget::group:
-        case KnobTarget::workload: return "1";
-        case KnobTarget::memory: return "B";
-        case KnobTarget::compute: return "FLOP/s";
-        case KnobTarget::power: return "W";
+        case HardwareTarget::bandwidth:
+        case HardwareTarget::aggregate:
+        case HardwareTarget::memory_bandwidth: return "B/s";
+        case HardwareTarget::latency: return "s";
+        case HardwareTarget::oversubscription:
+        case HardwareTarget::group:
+        case HardwareTarget::workload: return "1";
+        case HardwareTarget::memory: return "B";
+        case HardwareTarget::compute: return "FLOP/s";
+        case HardwareTarget::power: return "W";
     }
     return {};
 }

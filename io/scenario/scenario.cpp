@@ -90,7 +90,7 @@ void refuse_missing_precision(const Scenario& scenario, Table& top)
 /// What varies is the load beyond the mean.
 void refuse_idle_imbalance(const Scenario& scenario, Table& top)
 {
-    const auto law = top.find("variability")->table("").find("expert_imbalance");
+    const auto distribution = top.find("variability")->table("").find("expert_imbalance");
     bool uneven = false;
     for (const Workload* network : networks(scenario)) {
         network->for_blocks([&uneven](const BlockDescription& block) {
@@ -98,13 +98,14 @@ void refuse_idle_imbalance(const Scenario& scenario, Table& top)
             uneven = uneven || (experts != nullptr && experts->routing().kept() > 1.0);
         });
     }
-    if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation"); correlation && !law) {
+    if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation");
+        correlation && !distribution) {
         correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or remove it"});
     }
-    if (law && !uneven) {
-        law->fail({"has no effect",
-                   "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
-                   "give an experts block an imbalance, as in imbalance = 1.2"});
+    if (distribution && !uneven) {
+        distribution->fail({"has no effect",
+                            "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
+                            "give an experts block an imbalance, as in imbalance = 1.2"});
     }
 }
 
@@ -156,14 +157,14 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
         return;
     }
     const Value limit = *top.find("search")->table("").find("gpu_price_limit");
-    if (scenario.knobs.empty()) {
+    if (scenario.hardware_parameters.empty()) {
         limit.fail({"has no effect", "it excludes hardware variants by price, and there is no [[knob]]",
                     "add a [[knob]] with a price, or remove the limit"});
     }
-    const auto priced = [](const Knob& knob) { return knob.price_per_unit.si != 0.0; };
-    if (std::none_of(scenario.knobs.begin(), scenario.knobs.end(), priced)) {
+    const auto priced = [](const HardwareParameter& parameter) { return parameter.price_per_unit.si != 0.0; };
+    if (std::none_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(), priced)) {
         limit.fail({"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
-                    R"(give a knob a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
+                    R"(give a [[knob]] a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
     }
 }
 
@@ -261,9 +262,9 @@ Fields<Scenario> made_scenario_fields()
                    Table table = in(value);
                    search_fields().read_whole(table, Keys::all, s.search);
                });
-    all.custom(section_key("knob", knob_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
-        const std::vector<Knob> knobs = read_knobs(value, s.cluster);
-        s.knobs.insert(s.knobs.end(), knobs.begin(), knobs.end());
+    all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
+        const std::vector<HardwareParameter> hardware_parameters = read_hardware_parameters(value, s.cluster);
+        s.hardware_parameters.insert(s.hardware_parameters.end(), hardware_parameters.begin(), hardware_parameters.end());
     });
     return all;
 }
@@ -309,7 +310,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     refuse_idle_imbalance(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
-    if (!scenario.knobs.empty()) {
+    if (!scenario.hardware_parameters.empty()) {
         scenario.hardware = hardware_grid(scenario);
     }
     return scenario;

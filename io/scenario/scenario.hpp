@@ -5,7 +5,7 @@
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/power.hpp"
-#include "model/knob.hpp"
+#include "model/hardware_parameter.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
@@ -44,7 +44,7 @@ struct SearchSettings {
     int replicas_simulated = 4;        // data-parallel replicas simulated in full per draw
     DollarsPerSecond gpu_price_limit;  // more expensive hardware variants are excluded; zero: no limit
     std::string runnable_by;           // the trainer whose plans are searched; empty: all plans
-    int tune_points = 12;              // front points at which the strategy nlopt tunes knobs
+    int tune_points = 12;              // front points at which the strategy nlopt tunes hardware parameters
     int tune_evaluations = 200;        // per tuning run
     int tune_fleets = 0;               // tune on the average of so many fleets; 0: on the noise-free model
 };
@@ -64,9 +64,11 @@ struct Scenario {
     Variability variability;
     Reliability reliability;
     Power power;
-    Seconds deadline;                           // of the training time; zero: none
-    std::vector<Knob> knobs;                    // the knob of the workload first, if there are several workloads
-    std::vector<std::vector<double>> hardware;  // knob values of each hardware variant; empty without knobs
+    Seconds deadline;  // of the training time; zero: none
+    std::vector<HardwareParameter>
+        hardware_parameters;  // the hardware parameter of the workload first, if there are several workloads
+    std::vector<std::vector<double>>
+        hardware;  // hardware parameter values of each hardware variant; empty without hardware parameters
     SpaceSettings space;
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;

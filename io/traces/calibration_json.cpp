@@ -36,14 +36,14 @@ Json to_json(const Component& c)
             {"draws", c.units}};
 }
 
-Json to_json(const LawFit& fit)
+Json to_json(const DistributionFit& fit)
 {
-    const LawQuantile law(fit.law);
+    const DistributionQuantile distribution(fit.distribution);
     return {{"family", fit.family},
-            {"cv", law.moments().cv()},
+            {"cv", distribution.moments().cv()},
             {"values", fit.values},
             {"ks", fit.ks},
-            {"quantiles", quantiles([&](double p) { return law(p, false); })}};
+            {"quantiles", quantiles([&](double p) { return distribution(p, false); })}};
 }
 
 Json to_json(const CauseFit& cause)
@@ -82,8 +82,8 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
               {"components", rows(c.components)},
               {"communication", rows(c.communication)}};
     json["distributions"] = Json::object();
-    for (const CalibratedLaw& law : c.laws) {
-        json["distributions"][law.key] = to_json(law.fit);
+    for (const CalibratedDistribution& distribution : c.distributions) {
+        json["distributions"][distribution.key] = to_json(distribution.fit);
     }
     json["from_profile"] = Json::object();
     for (const LeftToProfile& left : c.left) {

@@ -83,7 +83,7 @@ std::string component_lines(const std::vector<Component>& components, const char
     return text;
 }
 
-std::string claim(const LawFit& fit)
+std::string claim(const DistributionFit& fit)
 {
     if (fit.values == 0 || fit.family == "constant") {
         return "";
@@ -105,7 +105,7 @@ std::string claim(const LawFit& fit)
     return text;
 }
 
-std::string tried_line(const LawFit& fit)
+std::string tried_line(const DistributionFit& fit)
 {
     std::string text;
     for (const FamilyFit& tried : fit.tried) {
@@ -150,17 +150,18 @@ std::string signature_line(const Signature& s)
 
 }  // namespace
 
-std::string law_toml(const Law& law)
+std::string distribution_toml(const Distribution& distribution)
 {
     constexpr double usual_cap = 20.0;
-    std::string text = "{ " + std::visit(FamilyText{}, law.family);
-    if (law.slow.probability > 0.0) {
-        text += fmt::format(", slow_probability = {:.6g}, slow_excess = {:.6g}", law.slow.probability, law.slow.excess);
+    std::string text = "{ " + std::visit(FamilyText{}, distribution.family);
+    if (distribution.slow.probability > 0.0) {
+        text += fmt::format(", slow_probability = {:.6g}, slow_excess = {:.6g}", distribution.slow.probability,
+                            distribution.slow.excess);
     }
-    if (law.cap != usual_cap) {
-        text += fmt::format(", cap = {:.6g}", law.cap);
+    if (distribution.cap != usual_cap) {
+        text += fmt::format(", cap = {:.6g}", distribution.cap);
     }
-    return text + (law.source.empty() ? "" : ", source = " + quoted(law.source)) + " }";
+    return text + (distribution.source.empty() ? "" : ", source = " + quoted(distribution.source)) + " }";
 }
 
 std::string variability_toml(const Calibration& c, const std::string& profile)
@@ -188,20 +189,22 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     }
     text += fmt::format("[variability]\nprofile = \"{}\"  # from the catalog, for everything not measured below\n", profile);
     std::string residual;
-    for (const CalibratedLaw& law : c.laws) {
-        const bool inner = law.key.starts_with("residual.");
+    for (const CalibratedDistribution& distribution : c.distributions) {
+        const bool inner = distribution.key.starts_with("residual.");
         std::string& part = inner ? residual : text;
-        const std::string tried = tried_line(law.fit);
+        const std::string tried = tried_line(distribution.fit);
         part += tried.empty() ? "" : "# KS of the families, best first: " + tried + "\n";
-        part += (inner ? law.key.substr(9) : law.key) + " = " + law_toml(law.fit.law) + "  " + claim(law.fit);
+        part += (inner ? distribution.key.substr(9) : distribution.key) + " = " +
+                distribution_toml(distribution.fit.distribution) + "  " + claim(distribution.fit);
         while (part.back() == ' ') {
             part.pop_back();
         }
         part += '\n';
-        if (law.key == residual_key(KernelClass::dp_collective)) {
+        if (distribution.key == residual_key(KernelClass::dp_collective)) {
             part +=
                 "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those collectives, too:\n";
-            part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective), law_toml(law.fit.law));
+            part += fmt::format("# {} = {}\n", name(KernelClass::sharded_collective),
+                                distribution_toml(distribution.fit.distribution));
         }
     }
     return text + (residual.empty() ? "" : "\n[variability.residual]\n" + residual);

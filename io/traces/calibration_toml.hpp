@@ -10,7 +10,7 @@
 namespace prismopt {
 
 /// A distribution in the syntax of scenarios: `{ family = "gamma", cv = 0.1, source = "..." }`.
-std::string law_toml(const Law& law);
+std::string distribution_toml(const Distribution& distribution);
 
 /// [variability] with the measured distributions, and the catalog's profile for the others. Comments report the tests, the intervals and
 /// what the traces cannot determine.

@@ -51,7 +51,7 @@ Bins convolved(const Bins& values, const Kernel& kernel)
 }
 
 /// [i]: the quantile at (i + 1/2) / count, even within bins.
-std::vector<double> quantiles_of(const Bins& law, std::size_t count)
+std::vector<double> quantiles_of(const Bins& distribution, std::size_t count)
 {
     std::vector<double> result;
     result.reserve(count);
@@ -59,11 +59,11 @@ std::vector<double> quantiles_of(const Bins& law, std::size_t count)
     std::size_t bin = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-        while (bin + 1 < bins && below + law[bin] < wanted) {
-            below += law[bin];
+        while (bin + 1 < bins && below + distribution[bin] < wanted) {
+            below += distribution[bin];
             ++bin;
         }
-        const double part = law[bin] > 0.0 ? std::min(1.0, (wanted - below) / law[bin]) : 0.5;
+        const double part = distribution[bin] > 0.0 ? std::min(1.0, (wanted - below) / distribution[bin]) : 0.5;
         result.push_back(-reach + width * (static_cast<double>(bin) + part));
     }
     return result;
@@ -74,33 +74,33 @@ std::vector<double> quantiles_of(const Bins& law, std::size_t count)
 std::vector<double> deconvolved(std::span<const double> sums, std::span<const double> noise, std::span<const double> start)
 {
     constexpr double first_middle = -reach + 0.5 * width;
-    constexpr double floor = 1e-3;  // of the sums in the first law: what has no weight there never gets any
+    constexpr double floor = 1e-3;  // of the sums in the first distribution: what has no weight there never gets any
     const Bins observed = shares<bins>(sums, first_middle);
     const Kernel kernel = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
     Kernel reversed{};
     for (std::size_t distance = 1; distance < 2 * bins; ++distance) {
         reversed[2 * bins - distance] = kernel[distance];
     }
-    Bins law = shares<bins>(start, first_middle);
+    Bins distribution = shares<bins>(start, first_middle);
     for (std::size_t b = 0; b < bins; ++b) {
-        law[b] = (1.0 - floor) * law[b] + floor * observed[b];
+        distribution[b] = (1.0 - floor) * distribution[b] + floor * observed[b];
     }
     for (int round = 0; round < rounds; ++round) {
-        Bins ratio = convolved(law, kernel);
+        Bins ratio = convolved(distribution, kernel);
         for (std::size_t b = 0; b < bins; ++b) {
             ratio[b] = ratio[b] > 0.0 ? observed[b] / ratio[b] : 0.0;
         }
         const Bins factor = convolved(ratio, reversed);
         double sum = 0.0;
         for (std::size_t b = 0; b < bins; ++b) {
-            law[b] *= factor[b];
-            sum += law[b];
+            distribution[b] *= factor[b];
+            sum += distribution[b];
         }
-        for (double& share : law) {
+        for (double& share : distribution) {
             share /= sum;
         }
     }
-    return quantiles_of(law, sums.size());
+    return quantiles_of(distribution, sums.size());
 }
 
 }  // namespace prismopt

@@ -158,9 +158,9 @@ Estimate student_limits(double value, const ClusterMean& reported, const Cluster
 }
 
 /// F(t) of C T by draw of T: probability that the factor keeps T C at or below t.
-class ScaledLaw {
+class ScaledDistribution {
 public:
-    ScaledLaw(std::span<const double> draws, std::span<const LawNode> factor)
+    ScaledDistribution(std::span<const double> draws, std::span<const DistributionNode> factor)
         : draws_(draws), sorted_(draws.begin(), draws.end()), factor_(factor), inverses_{0.0}
     {
         std::sort(sorted_.begin(), sorted_.end());
@@ -205,8 +205,8 @@ private:
         double sum = 0.0;
         std::size_t partly = draws_up_to(t / factor_.front().value);
         for (std::size_t i = 1; i < factor_.size(); ++i) {
-            const LawNode& a = factor_[i - 1];
-            const LawNode& b = factor_[i];
+            const DistributionNode& a = factor_[i - 1];
+            const DistributionNode& b = factor_[i];
             const std::size_t wholly = draws_up_to(t / b.value);
             double covered = static_cast<double>(wholly);
             if (partly > wholly) {
@@ -222,17 +222,17 @@ private:
     double share(double ratio) const
     {
         const auto above = std::upper_bound(factor_.begin(), factor_.end(), ratio,
-                                            [](double value, const LawNode& node) { return value < node.value; });
+                                            [](double value, const DistributionNode& node) { return value < node.value; });
         if (above == factor_.begin() || above == factor_.end()) {
             return above == factor_.begin() ? 0.0 : 1.0;
         }
-        const LawNode& below = *(above - 1);
+        const DistributionNode& below = *(above - 1);
         return below.below + (above->below - below.below) * (ratio - below.value) / (above->value - below.value);
     }
 
     std::span<const double> draws_;
     std::vector<double> sorted_;
-    std::span<const LawNode> factor_;
+    std::span<const DistributionNode> factor_;
     std::vector<double> inverses_;  // [i]: sum of 1 / T over the i shortest
 };
 
@@ -267,12 +267,12 @@ double clusters_for_mean_limits(double skewness, double level)
 
 double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }
 
-Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const LawNode> factor,
-                                  double probability, const Confidence& confidence)
+Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters,
+                                  std::span<const DistributionNode> factor, double probability, const Confidence& confidence)
 {
-    const ScaledLaw law(draws, factor);
-    const double value = law.quantile(probability);
-    const std::vector<double> shares = law.shares(value);
+    const ScaledDistribution distribution(draws, factor);
+    const double value = distribution.quantile(probability);
+    const std::vector<double> shares = distribution.shares(value);
     const ClusterMean fleets = cluster_mean(shares, clusters.size);
     const ClusterMean near = closest_mean(shares, clusters);
     const auto limits = [&](const ClusterMean& m, double level) {
@@ -280,21 +280,21 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
             return Limits{-infinite, infinite};
         }
         const double error = m.error * student_quantile(m.clusters - 1.0, level);
-        return Limits{law.quantile(probability - error), law.quantile(probability + error)};
+        return Limits{distribution.quantile(probability - error), distribution.quantile(probability + error)};
     };
     const Limits reported = limits(near, confidence.reported);
     const Limits safe = limits(fleets.error > near.error ? fleets : near, confidence.safe);
     return {value, reported.low, reported.high, std::min(safe.low, reported.low), std::max(safe.high, reported.high)};
 }
 
-std::vector<double> quantiles(std::span<const double> draws, std::span<const LawNode> factor,
+std::vector<double> quantiles(std::span<const double> draws, std::span<const DistributionNode> factor,
                               std::span<const double> probabilities)
 {
     std::vector<double> result;
     if (!factor.empty()) {
-        const ScaledLaw law(draws, factor);
+        const ScaledDistribution distribution(draws, factor);
         std::transform(probabilities.begin(), probabilities.end(), std::back_inserter(result),
-                       [&law](double p) { return law.quantile(p); });
+                       [&distribution](double p) { return distribution.quantile(p); });
         return result;
     }
     std::vector<double> sorted(draws.begin(), draws.end());

@@ -66,7 +66,7 @@ double clusters_for_mean_limits(double skewness, double level);
 double mean_error(std::span<const double> draws, const Clusters& clusters);
 
 /// A point of a quantile function.
-struct LawNode {
+struct DistributionNode {
     double below = 0.0;  // probability
     double value = 0.0;
 };
@@ -75,11 +75,11 @@ struct LawNode {
 /// probability 0 to 1, with a linear quantile function between them, and is integrated: F(t) = mean over draws of F_C(t / T_i),
 /// so it adds no noise. Limits as Woodruff's, from the variance of F between blocks, or between fleets with fewer than 16 blocks;
 /// infinite with fewer than 16 fleets.
-Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters, std::span<const LawNode> factor,
-                                  double probability, const Confidence& confidence);
+Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters& clusters,
+                                  std::span<const DistributionNode> factor, double probability, const Confidence& confidence);
 
 /// Returns quantiles of C T as above, or of T if `factor` is empty.
-std::vector<double> quantiles(std::span<const double> draws, std::span<const LawNode> factor,
+std::vector<double> quantiles(std::span<const double> draws, std::span<const DistributionNode> factor,
                               std::span<const double> probabilities);
 
 }  // namespace prismopt

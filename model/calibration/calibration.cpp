@@ -41,13 +41,13 @@ public:
         result_.others = graph.others;
         if (!parts_.slots.empty()) {
             result_.components = parts_.components;
-            compute_laws(graph);
+            compute_distributions(graph);
             note_sometimes_slow(step_effects(trace_));
         } else {
             gpus_without_microbatches();
             steps_without_microbatches();
         }
-        communication_laws();
+        communication_distributions();
         name_long_stages();
         return result_;
     }
@@ -94,9 +94,9 @@ private:
 
     std::string source(const char* what) const { return std::string(what) + "; prismopt calibrate, " + all_.source; }
 
-    void add(const std::string& key, LawFit fit) { add_law(result_, {key, std::move(fit)}); }
+    void add(const std::string& key, DistributionFit fit) { add_distribution(result_, {key, std::move(fit)}); }
 
-    /// The law of a part that is there; none where the trace does not tell.
+    /// The distribution of a part that is there; none where the trace does not tell.
     template <class Fit>
     void add_part(const std::string& key, const Component& component, const char* between, Fit fit)
     {
@@ -108,20 +108,21 @@ private:
             result_.left.push_back({key, "the spread between " + std::string(between) +
                                              " may be due to chance, but too little was measured to call it constant"});
         } else {
-            LawFit none = constant_law(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
+            DistributionFit none =
+                constant_distribution(source(("no spread between " + std::string(between) + " beyond chance").c_str()));
             none.values = static_cast<std::size_t>(component.units);
             add(key, none);
         }
     }
 
-    void compute_laws(const StepGraph& graph)
+    void compute_distributions(const StepGraph& graph)
     {
         result_.drift = fit_drift(parts_.step_means, graph.steps, step_s_);
         const std::vector<Component>& parts = parts_.components;
         // With the drift, as a step's quantiles need; over a run all but the drift's part averages out.
         add_part("common_compute", parts[0], "steps", [&] {
-            return fit_law(exponentials(with_variance(parts_.step_means, parts[0].variance)),
-                           source("compute time of a step over its mean"));
+            return fit_distribution(exponentials(with_variance(parts_.step_means, parts[0].variance)),
+                                    source("compute time of a step over its mean"));
         });
         if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors,
                             source("compute time of a worker over the mean of its stage"))) {
@@ -130,15 +131,17 @@ private:
                 std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
                              [](double effect) { return std::isfinite(effect); });
                 gpus = exponentials(with_variance(gpus, parts[1].variance));
-                return fit_law(gpus, source("compute time of a worker over the mean of its stage"));
+                return fit_distribution(gpus, source("compute time of a worker over the mean of its stage"));
             });
         }
         add_part("stage", parts[2], "stages in a step",
                  [&] { return lognormal(parts[2], source("compute time of a stage in one step")); });
-        add_part("microbatch", parts[3], "microbatches",
-                 [&] { return fit_law(exponentials(parts_.microbatch_effects), source("compute time of a microbatch")); });
+        add_part("microbatch", parts[3], "microbatches", [&] {
+            return fit_distribution(exponentials(parts_.microbatch_effects), source("compute time of a microbatch"));
+        });
         if (parts[4].unknown.empty()) {
-            add("operation", fit_law(exponentials(parts_.residuals), source("residual of a forward or backward operation")));
+            add("operation",
+                fit_distribution(exponentials(parts_.residuals), source("residual of a forward or backward operation")));
             result_.left.push_back({"residual.gemm", "the trace has one duration per operation, not per kernel; see operation"});
         } else {
             result_.left.push_back({"operation", parts[4].unknown});
@@ -146,10 +149,10 @@ private:
     }
 
     /// Components have no values of their own to fit where several operations share a draw.
-    static LawFit lognormal(const Component& component, const std::string& source)
+    static DistributionFit lognormal(const Component& component, const std::string& source)
     {
-        LawFit fit = constant_law(source);
-        fit.law.family = LogNormal{std::sqrt(std::expm1(component.variance))};
+        DistributionFit fit = constant_distribution(source);
+        fit.distribution.family = LogNormal{std::sqrt(std::expm1(component.variance))};
         fit.family = "lognormal";
         fit.values = static_cast<std::size_t>(component.units);
         fit.claims_to = highest_claim(fit.values);
@@ -183,9 +186,9 @@ private:
                      [](double effect) { return std::isfinite(effect); });
         constexpr std::size_t least = 4;  // fewer that are alike say little of others
         if (gpus.component.present) {
-            add("gpu", fit_law(exponentials(with_variance(logs, gpus.component.variance)), from));
+            add("gpu", fit_distribution(exponentials(with_variance(logs, gpus.component.variance)), from));
         } else if (logs.size() >= least) {
-            add("gpu", constant_law(source("no spread between GPUs beyond chance")));
+            add("gpu", constant_distribution(source("no spread between GPUs beyond chance")));
         }
     }
 
@@ -202,7 +205,7 @@ private:
             const std::string from = source("compute time of a step over its mean, kernels weighted by their time");
             return steps.effects.size() < least
                        ? lognormal(steps.components[0], from)
-                       : fit_law(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
+                       : fit_distribution(exponentials(with_variance(steps.effects, steps.components[0].variance)), from);
         });
         add_part("stage", steps.components[1], "GPUs in a step",
                  [&] { return lognormal(steps.components[1], source("compute time of a GPU in one step")); });
@@ -217,8 +220,8 @@ private:
                    : "GPU of rank " + std::to_string(worker.dp);
     }
 
-    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the law is of the
-    /// others, with the slow ones as its slow mode; otherwise nothing is written.
+    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the distribution is of
+    /// the others, with the slow ones as its slow mode; otherwise nothing is written.
     bool gpus_with_slow(const std::vector<double>& effects, const std::vector<double>& standard_errors, const std::string& from)
     {
         std::map<int, std::vector<double>> stages;
@@ -269,8 +272,8 @@ private:
             freedom += static_cast<double>(of_stage.size() - 1);
         }
         const double variance = freedom > 0.0 ? std::max(0.0, squares / freedom - noise) : 0.0;
-        const LawFit fit = law_with_slow(with_variance(usual, variance), slow, from);
-        result_.notes.push_back(slow_advice("gpu", "GPU", slow.size(), values.size(), fit.law.slow.excess));
+        const DistributionFit fit = distribution_with_slow(with_variance(usual, variance), slow, from);
+        result_.notes.push_back(slow_advice("gpu", "GPU", slow.size(), values.size(), fit.distribution.slow.excess));
         add("gpu", fit);
         return true;
     }
@@ -328,9 +331,9 @@ private:
         }
     }
 
-    void communication_laws()
+    void communication_distributions()
     {
-        OperationLaws found = operation_laws(trace_, !parts_.slots.empty());
+        OperationDistributions found = operation_distributions(trace_, !parts_.slots.empty());
         result_.signatures = std::move(found.signatures);
         result_.communication = found.communication;
         if (!found.communication.empty()) {
@@ -341,17 +344,18 @@ private:
         for (const KernelClassRow& row : kernel_class_rows) {
             const auto k = static_cast<std::size_t>(row.kernel);
             const std::string key = residual_key(row.kernel);
-            const bool known =
-                std::any_of(result_.laws.begin(), result_.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
+            const bool known = std::any_of(result_.distributions.begin(), result_.distributions.end(),
+                                           [&](const CalibratedDistribution& l) { return l.key == key; });
             if (known) {
                 continue;
             }
-            if (has_own_law(row.kernel, found.pools)) {
-                add(key, fit_law(found.pools[k],
-                                 source(found.positions_alike
-                                            ? "durations over the mean of their kind and stage in a single step: an upper limit "
-                                              "if these operations do unequal work"
-                                            : "durations over the mean of their position, without the per-step component")));
+            if (has_own_distribution(row.kernel, found.pools)) {
+                add(key, fit_distribution(
+                             found.pools[k],
+                             source(found.positions_alike
+                                        ? "durations over the mean of their kind and stage in a single step: an upper limit "
+                                          "if these operations do unequal work"
+                                        : "durations over the mean of their position, without the per-step component")));
             } else if (!found.special[k].empty() && outermost(row.kernel) == row.kernel) {
                 result_.left.push_back({key, "only operations that occur once per step (" + found.special[k] + ")"});
             }
@@ -374,25 +378,25 @@ bool few_steps(const Calibration& calibration)
     return !calibration.others.empty() && (usual < least || 2 * usual < calibration.steps.size());
 }
 
-void add_law(Calibration& calibration, const CalibratedLaw& law)
+void add_distribution(Calibration& calibration, const CalibratedDistribution& distribution)
 {
-    std::erase_if(calibration.left, [&](const LeftToProfile& left) { return left.key == law.key; });
-    const auto there =
-        std::find_if(calibration.laws.begin(), calibration.laws.end(), [&](const CalibratedLaw& l) { return l.key == law.key; });
-    if (there == calibration.laws.end()) {
-        calibration.laws.push_back(law);
+    std::erase_if(calibration.left, [&](const LeftToProfile& left) { return left.key == distribution.key; });
+    const auto there = std::find_if(calibration.distributions.begin(), calibration.distributions.end(),
+                                    [&](const CalibratedDistribution& l) { return l.key == distribution.key; });
+    if (there == calibration.distributions.end()) {
+        calibration.distributions.push_back(distribution);
         return;
     }
     // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes and without the job beside them.
-    const bool of_job = law.key.starts_with("residual.");
-    const bool more = !of_job && law.fit.values > there->fit.values;
-    const LawFit& other = more ? there->fit : law.fit;
+    const bool of_job = distribution.key.starts_with("residual.");
+    const bool more = !of_job && distribution.fit.values > there->fit.values;
+    const DistributionFit& other = more ? there->fit : distribution.fit;
     const std::string instead = (of_job ? "; from the job, in place of the " : "; from more values than the ") +
-                                std::to_string(other.values) + " values of: " + other.law.source;
+                                std::to_string(other.values) + " values of: " + other.distribution.source;
     if (more) {
-        *there = law;
+        *there = distribution;
     }
-    there->fit.law.source += instead;
+    there->fit.distribution.source += instead;
 }
 
 Calibration calibrate(const Trace& trace) { return Calibrator(trace).make(); }

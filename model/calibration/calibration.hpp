@@ -3,9 +3,9 @@
 /// Calibration: distributions for a scenario from a job's traces, and their basis. docs/methods/calibration.md.
 
 #include "model/calibration/fit/drift_fit.hpp"
-#include "model/calibration/fit/fit_law.hpp"
+#include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/variance_components.hpp"
-#include "model/calibration/trace/operation_laws.hpp"
+#include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <string>
@@ -14,9 +14,9 @@
 namespace prismopt {
 
 /// A fitted distribution with its key in [variability]: "gpu", "residual.p2p".
-struct CalibratedLaw {
+struct CalibratedDistribution {
     std::string key;
-    LawFit fit;
+    DistributionFit fit;
 };
 /// Returns the key of a kernel class.
 inline std::string residual_key(KernelClass kernel)
@@ -46,7 +46,7 @@ struct Calibration {
     std::vector<std::int32_t> steps;    // steps used
     std::vector<std::int32_t> warm_up;  // steps before times are steady
     std::vector<std::int32_t> others;   // steps with more or fewer operations
-    std::vector<CalibratedLaw> laws;
+    std::vector<CalibratedDistribution> distributions;
     std::vector<LeftToProfile> left;
     std::vector<Component> components;     // of compute
     std::vector<Component> communication;  // of transfers and collectives
@@ -60,7 +60,7 @@ struct Calibration {
 bool few_steps(const Calibration& calibration);
 
 /// Adds a distribution. Of two with the same key the one from more values stays, and its source names the other.
-void add_law(Calibration& calibration, const CalibratedLaw& law);
+void add_distribution(Calibration& calibration, const CalibratedDistribution& distribution);
 
 /// Calibrates from a trace that is sorted by start and has no problems(). Very long traces are thinned, steps last
 /// (thin_trace()).

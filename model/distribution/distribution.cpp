@@ -13,19 +13,19 @@ namespace {
 /// Smallest value that any factor may take before it is normalised: logarithms of factors exist.
 constexpr double smallest_factor = 1e-3;
 
-/// Less of a law than this within the cap says that the cap is wrong.
+/// Less of a distribution than this within the cap says that the cap is wrong.
 constexpr double least_share = 1e-6;
 
-FamilyFunctions with_slow_mode(const Law& law)
+FamilyFunctions with_slow_mode(const Distribution& distribution)
 {
-    if (law.slow.probability == 0.0) {
-        return functions_of(law.family);
+    if (distribution.slow.probability == 0.0) {
+        return functions_of(distribution.family);
     }
-    const double q = law.slow.probability;
-    return functions_of(Mixture{{{1.0 - q, 1.0, law.family}, {q, 1.0 + law.slow.excess, law.family}}});
+    const double q = distribution.slow.probability;
+    return functions_of(Mixture{{{1.0 - q, 1.0, distribution.family}, {q, 1.0 + distribution.slow.excess, distribution.family}}});
 }
 
-/// Central moments from the probabilities of a law on (0, end]: for c within it,
+/// Central moments from the probabilities of a distribution on (0, end]: for c within it,
 ///     E[(X - c)^k] = integral over x > c of k (x - c)^(k-1) P(X > x) + (-1)^k integral over x < c of k (c - x)^(k-1) P(X <= x),
 /// by parts. Gauss' rule between knots, where the probabilities are smooth; adaptive rules would chase the digits that are lost
 /// beside a bound.
@@ -64,7 +64,8 @@ Moments integrate_moments(const std::vector<double>& rising, double end, double 
 
 }  // namespace
 
-LawQuantile::LawQuantile(const Law& law) : family_(with_slow_mode(law)), cap_(law.cap)
+DistributionQuantile::DistributionQuantile(const Distribution& distribution)
+    : family_(with_slow_mode(distribution)), cap_(distribution.cap)
 {
     below_ = family_.probability(0.0, false);
     beyond_ = family_.probability(cap_, true);
@@ -82,8 +83,8 @@ LawQuantile::LawQuantile(const Law& law) : family_(with_slow_mode(law)), cap_(la
     }
 }
 
-/// The family's quantile where the truncated law has probability p.
-double LawQuantile::untruncated(double p, bool upper) const
+/// The family's quantile where the truncated distribution has probability p.
+double DistributionQuantile::untruncated(double p, bool upper) const
 {
     const double share = 1.0 - below_ - beyond_;
     const double from_end = (upper ? beyond_ : below_) + p * share;
@@ -93,7 +94,7 @@ double LawQuantile::untruncated(double p, bool upper) const
     return std::clamp(value, std::min(smallest_factor, cap_), cap_);
 }
 
-double LawQuantile::truncated_probability(double x, bool upper) const
+double DistributionQuantile::truncated_probability(double x, bool upper) const
 {
     if (x < smallest_factor || x >= cap_) {
         return (x < smallest_factor) == upper ? 1.0 : 0.0;
@@ -101,7 +102,7 @@ double LawQuantile::truncated_probability(double x, bool upper) const
     return (family_.probability(x, upper) - (upper ? beyond_ : below_)) / (1.0 - below_ - beyond_);
 }
 
-double LawQuantile::operator()(double p, bool upper) const
+double DistributionQuantile::operator()(double p, bool upper) const
 {
     if (!(p > 0.0 && p < 1.0)) {
         throw std::domain_error("a quantile needs a probability between 0 and 1");
@@ -109,19 +110,19 @@ double LawQuantile::operator()(double p, bool upper) const
     return constant_ ? 1.0 : untruncated(p, upper) / raw_.mean;
 }
 
-double LawQuantile::probability(double x, bool upper) const
+double DistributionQuantile::probability(double x, bool upper) const
 {
     return constant_ ? ((x < 1.0) == upper ? 1.0 : 0.0) : truncated_probability(x * raw_.mean, upper);
 }
 
-double LawQuantile::longest() const { return constant_ ? 1.0 : cap_ / raw_.mean; }
+double DistributionQuantile::longest() const { return constant_ ? 1.0 : cap_ / raw_.mean; }
 
-Moments LawQuantile::moments() const
+Moments DistributionQuantile::moments() const
 {
     const double mean = raw_.mean;
     return {1.0, raw_.variance / (mean * mean), raw_.third / (mean * mean * mean)};
 }
 
-double beyond_cap(const Law& law) { return with_slow_mode(law).probability(law.cap, true); }
+double beyond_cap(const Distribution& distribution) { return with_slow_mode(distribution).probability(distribution.cap, true); }
 
 }  // namespace prismopt

@@ -91,7 +91,7 @@ struct SlowMode {
 };
 
 /// Distribution of a duration factor.
-struct Law {
+struct Distribution {
     Family family = Constant{};
     SlowMode slow;
     double cap = 20.0;   // largest factor, slow mode included, in the family's unit
@@ -103,11 +103,11 @@ struct Law {
 /// X is drawn conditional on 0 < X <= cap, factors below 1e-3 are raised to 1e-3, and the result is divided by its mean.
 /// Truncation is conditional, not clamping, so no probability accumulates at the cap: an op that a watchdog ends is a failure,
 /// not a duration.
-class LawQuantile {
+class DistributionQuantile {
 public:
     /// Throws std::domain_error if a parameter is outside its range, or if less than 1e-6 of the distribution lies within the
     /// cap.
-    explicit LawQuantile(const Law& law);
+    explicit DistributionQuantile(const Distribution& distribution);
 
     /// Returns the quantile at lower probability p, or at upper (survival) probability p when `upper`, so that tails keep their
     /// digits. Its mean over p is one. Throws std::domain_error if p is outside (0, 1).
@@ -132,6 +132,6 @@ private:
 };
 
 /// Returns the probability that the family, with its slow mode, exceeds the cap: what truncation removes.
-double beyond_cap(const Law& law);
+double beyond_cap(const Distribution& distribution);
 
 }  // namespace prismopt

@@ -73,67 +73,71 @@ FamilyFunctions of(const Constant& /*unused*/)
     return functions([](double, bool) { return 1.0; }, [](double x, bool upper) { return (x < 1.0) == upper ? 1.0 : 0.0; });
 }
 
-FamilyFunctions of(const Normal& law)
+FamilyFunctions of(const Normal& distribution)
 {
-    return law.cv == 0.0 ? of(Constant{}) : of_boost(boost::math::normal_distribution<double, Plain>(1.0, law.cv));
+    return distribution.cv == 0.0 ? of(Constant{})
+                                  : of_boost(boost::math::normal_distribution<double, Plain>(1.0, distribution.cv));
 }
 
-FamilyFunctions of(const LogNormal& law)
+FamilyFunctions of(const LogNormal& distribution)
 {
-    require(law.cv >= 0.0, "a cv of at least zero");
-    if (law.cv == 0.0) {
+    require(distribution.cv >= 0.0, "a cv of at least zero");
+    if (distribution.cv == 0.0) {
         return of(Constant{});
     }
-    const double variance = std::log1p(law.cv * law.cv);
+    const double variance = std::log1p(distribution.cv * distribution.cv);
     return of_boost(boost::math::lognormal_distribution<double, Plain>(-0.5 * variance, std::sqrt(variance)));
 }
 
-FamilyFunctions of(const ShiftedGamma& law)
+FamilyFunctions of(const ShiftedGamma& distribution)
 {
-    require(law.cv >= 0.0, "a cv of at least zero");
-    require(law.shift >= 0.0 && law.shift < 1.0, "a shift in [0, 1)");
-    if (law.cv == 0.0) {
+    require(distribution.cv >= 0.0, "a cv of at least zero");
+    require(distribution.shift >= 0.0 && distribution.shift < 1.0, "a shift in [0, 1)");
+    if (distribution.cv == 0.0) {
         return of(Constant{});
     }
-    const double shape = (1.0 - law.shift) * (1.0 - law.shift) / (law.cv * law.cv);
+    const double shape = (1.0 - distribution.shift) * (1.0 - distribution.shift) / (distribution.cv * distribution.cv);
     // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The incomplete
     // gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
     constexpr double as_good_as_normal = 1e9;
     if (shape > as_good_as_normal) {
-        return of(Normal{law.cv});
+        return of(Normal{distribution.cv});
     }
-    return of_boost(boost::math::gamma_distribution<double, Plain>(shape), (1.0 - law.shift) / shape, law.shift);
+    return of_boost(boost::math::gamma_distribution<double, Plain>(shape), (1.0 - distribution.shift) / shape,
+                    distribution.shift);
 }
 
-FamilyFunctions of(const Gamma& law) { return of(ShiftedGamma{law.cv, 0.0}); }
+FamilyFunctions of(const Gamma& distribution) { return of(ShiftedGamma{distribution.cv, 0.0}); }
 
 /// With shape k the mean is scale * gamma(1 + 1/k), and 1 + cv^2 = gamma(1 + 2/k) / gamma(1 + 1/k)^2.
 /// Source: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 1 (1994), chapter 21.
-FamilyFunctions of(const Weibull& law)
+FamilyFunctions of(const Weibull& distribution)
 {
-    require(law.cv >= 0.0 && law.cv < 15.0, "a cv in [0, 15)");
-    if (law.cv == 0.0) {
+    require(distribution.cv >= 0.0 && distribution.cv < 15.0, "a cv in [0, 15)");
+    if (distribution.cv == 0.0) {
         return of(Constant{});
     }
     const auto log_gamma1p = [](double x) { return std::log1p(boost::math::tgamma1pm1(x)); };
     const auto excess = [&](double inverse_shape) {
-        return log_gamma1p(2.0 * inverse_shape) - 2.0 * log_gamma1p(inverse_shape) - std::log1p(law.cv * law.cv);
+        return log_gamma1p(2.0 * inverse_shape) - 2.0 * log_gamma1p(inverse_shape) -
+               std::log1p(distribution.cv * distribution.cv);
     };
     // 1 + cv^2 >= 1 + 0.6 / k^2 for all k, and cv^2 = 69 at 1/k = 4.
-    const auto inverse_shape = root_between(excess, 0.0, 1.0 + 2.0 * law.cv, 52);
+    const auto inverse_shape = root_between(excess, 0.0, 1.0 + 2.0 * distribution.cv, 52);
     require(inverse_shape && *inverse_shape > 0.0, "a cv for which a Weibull shape exists");
     return of_boost(
         boost::math::weibull_distribution<double, Plain>(1.0 / *inverse_shape, std::exp(-log_gamma1p(*inverse_shape))));
 }
 
-FamilyFunctions of(const StudentT& law)
+FamilyFunctions of(const StudentT& distribution)
 {
-    require(law.degrees_of_freedom >= 1.0, "at least 1 degree of freedom");
-    require(law.scale >= 0.0, "a scale of at least zero");
-    if (law.scale == 0.0) {
+    require(distribution.degrees_of_freedom >= 1.0, "at least 1 degree of freedom");
+    require(distribution.scale >= 0.0, "a scale of at least zero");
+    if (distribution.scale == 0.0) {
         return of(Constant{});
     }
-    return of_boost(boost::math::students_t_distribution<double, Plain>(law.degrees_of_freedom), law.scale, 1.0);
+    return of_boost(boost::math::students_t_distribution<double, Plain>(distribution.degrees_of_freedom), distribution.scale,
+                    1.0);
 }
 
 /// ((e^(-y))^(-shape) - 1) / shape = expm1(shape * y) / shape, and its limit y for shape zero; and the inverse.
@@ -152,30 +156,30 @@ double power_tail_inverse(double g, double shape)
 /// F(x) = exp(-e^(-y)) with z = (x - location) / scale = (e^(shape y) - 1) / shape.
 /// Source: Jenkinson, Q. J. R. Meteorol. Soc. 81 (1955) 158-171, with the sign of the shape as in Coles, An Introduction to
 /// Statistical Modeling of Extreme Values (2001), equation 3.2.
-FamilyFunctions of(const GeneralizedExtremeValue& law)
+FamilyFunctions of(const GeneralizedExtremeValue& distribution)
 {
-    require(law.scale >= 0.0, "a scale of at least zero");
-    require(std::isfinite(law.shape), "a finite shape");
-    if (law.scale == 0.0) {
+    require(distribution.scale >= 0.0, "a scale of at least zero");
+    require(std::isfinite(distribution.shape), "a finite shape");
+    if (distribution.scale == 0.0) {
         return of(Constant{});
     }
-    const double median = power_tail(-std::log(std::log(2.0)), law.shape);
+    const double median = power_tail(-std::log(std::log(2.0)), distribution.shape);
     return functions(
         [=](double p, bool upper) {
             const double y = -std::log(upper ? -std::log1p(-p) : -std::log(p));
-            return 1.0 + law.scale * (power_tail(y, law.shape) - median);
+            return 1.0 + distribution.scale * (power_tail(y, distribution.shape) - median);
         },
         [=](double x, bool upper) {
-            const double minus_log_f = std::exp(-power_tail_inverse((x - 1.0) / law.scale + median, law.shape));
+            const double minus_log_f = std::exp(-power_tail_inverse((x - 1.0) / distribution.scale + median, distribution.shape));
             return upper ? -std::expm1(-minus_log_f) : std::exp(-minus_log_f);
         });
 }
 
 /// Linear between order statistics at (i + 1/2) / n, flat beyond the first and last, so that the mean is the pool's.
-FamilyFunctions of(const Empirical& law)
+FamilyFunctions of(const Empirical& distribution)
 {
-    require(!law.values.empty(), "at least one measured value");
-    auto pool = std::make_shared<std::vector<double>>(law.values);
+    require(!distribution.values.empty(), "at least one measured value");
+    auto pool = std::make_shared<std::vector<double>>(distribution.values);
     std::sort(pool->begin(), pool->end());
     require(pool->front() > 0.0, "positive measured values");
     const auto n = static_cast<double>(pool->size());
@@ -204,18 +208,18 @@ FamilyFunctions of(const Empirical& law)
 }
 
 /// P(X <= x) is the weighted sum of the parts'; the quantile inverts it, between the least and the largest of the parts' own.
-FamilyFunctions of(const Mixture& law)
+FamilyFunctions of(const Mixture& distribution)
 {
     struct Part {
         double weight;
         double at;
         FamilyFunctions functions;
     };
-    require(!law.parts.empty(), "at least one component of a mixture");
+    require(!distribution.parts.empty(), "at least one component of a mixture");
     auto parts = std::make_shared<std::vector<Part>>();
     std::vector<double> knots;
     double total = 0.0;
-    for (const MixturePart& part : law.parts) {
+    for (const MixturePart& part : distribution.parts) {
         require(part.weight >= 0.0 && part.at > 0.0, "mixture components with a nonnegative weight and a positive location");
         total += part.weight;
         if (part.weight > 0.0) {
@@ -260,28 +264,29 @@ FamilyFunctions of(const Mixture& law)
 
 /// Excess over the threshold u: P(X > x) = probability * (1 + shape (x - u) / scale)^(-1/shape).
 /// Source: Pickands, Ann. Statist. 3 (1975) 119-131.
-FamilyFunctions of(const ParetoTail& law)
+FamilyFunctions of(const ParetoTail& distribution)
 {
-    require(law.probability > 0.0 && law.probability < 1.0, "a tail probability between 0 and 1");
-    require(law.scale > 0.0, "a positive tail scale");
-    require(std::isfinite(law.shape), "a finite shape");
-    const FamilyFunctions core = of(law.core);
-    const double threshold = core.quantile(law.probability, true);
+    require(distribution.probability > 0.0 && distribution.probability < 1.0, "a tail probability between 0 and 1");
+    require(distribution.scale > 0.0, "a positive tail scale");
+    require(std::isfinite(distribution.shape), "a finite shape");
+    const FamilyFunctions core = of(distribution.core);
+    const double threshold = core.quantile(distribution.probability, true);
     std::vector<double> knots = core.knots;
     knots.push_back(threshold);
     return functions(
         [=](double p, bool upper) {
             const double survival = upper ? p : 1.0 - p;
-            if (survival >= law.probability) {
+            if (survival >= distribution.probability) {
                 return std::min(core.quantile(p, upper), threshold);
             }
-            return threshold + law.scale * power_tail(std::log(law.probability / survival), law.shape);
+            return threshold + distribution.scale * power_tail(std::log(distribution.probability / survival), distribution.shape);
         },
         [=](double x, bool upper) {
             if (x < threshold) {
                 return core.probability(x, upper);
             }
-            const double survival = law.probability * std::exp(-power_tail_inverse((x - threshold) / law.scale, law.shape));
+            const double survival = distribution.probability *
+                                    std::exp(-power_tail_inverse((x - threshold) / distribution.scale, distribution.shape));
             return upper ? survival : 1.0 - survival;
         },
         std::move(knots));
@@ -291,7 +296,7 @@ FamilyFunctions of(const ParetoTail& law)
 
 FamilyFunctions functions_of(const Family& family)
 {
-    return std::visit([](const auto& law) { return of(law); }, family);
+    return std::visit([](const auto& distribution) { return of(distribution); }, family);
 }
 
 }  // namespace prismopt

@@ -8,11 +8,11 @@ namespace prismopt {
 
 namespace {
 
-/// Sources of one law each, with where it is and where its table is (null: none of that kind).
+/// Sources of one distribution each, with where it is and where its table is (null: none of that kind).
 struct Row {
     NoiseKind kind;
     const char* name;
-    Law Variability::*law;
+    Distribution Variability::*distribution;
     QuantileTable NoiseTables::*table;
 };
 constexpr std::array<Row, 10> rows{{
@@ -44,7 +44,7 @@ void remove_residual(NoiseTables& tables, KernelClass kind)
 {
     for (const KernelClassRow& row : kernel_class_rows) {
         if (is_within(row.kernel, kind)) {
-            tables.residual[static_cast<std::size_t>(row.kernel)] = KernelLaw();
+            tables.residual[static_cast<std::size_t>(row.kernel)] = KernelDistribution();
         }
     }
     for (const ExchangeTable& row : exchange_tables) {
@@ -54,7 +54,7 @@ void remove_residual(NoiseTables& tables, KernelClass kind)
     }
     if (kind == KernelClass::p2p) {
         tables.p2p = always_one();
-        tables.p2p_by_score = StandardLaw([](double, bool) { return 1.0; }, tables.node_probability);
+        tables.p2p_by_score = StandardDistribution([](double, bool) { return 1.0; }, tables.node_probability);
         tables.p2p_is_smooth = true;
     }
 }
@@ -76,13 +76,13 @@ std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
     return sources;
 }
 
-const Law& law_of(const NoiseSource& source, const Variability& variability)
+const Distribution& distribution_of(const NoiseSource& source, const Variability& variability)
 {
-    static const Law constant;
+    static const Distribution constant;
     switch (source.kind) {
-        case NoiseKind::residual: return residual_law(variability, static_cast<KernelClass>(source.index));
+        case NoiseKind::residual: return residual_distribution(variability, static_cast<KernelClass>(source.index));
         case NoiseKind::tier: return variability.tier.empty() ? constant : variability.tier[source.index];
-        default: return variability.*row_of(source.kind).law;
+        default: return variability.*row_of(source.kind).distribution;
     }
 }
 
@@ -99,11 +99,11 @@ NoiseTables without(NoiseTables tables, const NoiseSource& source)
             std::fill(tables.common_step.begin(), tables.common_step.end(), 1.0);
             tables.step_varies = false;
             break;
-        case NoiseKind::operation: tables.operation = KernelLaw(); break;
-        case NoiseKind::expert_imbalance: tables.expert_imbalance.law = KernelLaw(); break;
+        case NoiseKind::operation: tables.operation = KernelDistribution(); break;
+        case NoiseKind::expert_imbalance: tables.expert_imbalance.distribution = KernelDistribution(); break;
         case NoiseKind::gpu:
-            for (auto& [width, laws] : tables.group) {
-                std::fill(laws.begin(), laws.end(), always_one());
+            for (auto& [width, distributions] : tables.group) {
+                std::fill(distributions.begin(), distributions.end(), always_one());
             }
             break;
         default: tables.*row_of(source.kind).table = always_one(); break;

@@ -38,7 +38,7 @@ struct NoiseSource {
 std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers);
 
 /// Returns the distribution of a source; constant if none is given.
-const Law& law_of(const NoiseSource& source, const Variability& variability);
+const Distribution& distribution_of(const NoiseSource& source, const Variability& variability);
 
 /// Returns the tables with the source's distribution replaced by its mean, one. All else is unchanged.
 NoiseTables without(NoiseTables tables, const NoiseSource& source);

@@ -1,6 +1,6 @@
 #include "model/distribution/noise_tables.hpp"
 
-#include "model/distribution/group_law.hpp"
+#include "model/distribution/group_distribution.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/gamma.hpp>
@@ -17,13 +17,13 @@ namespace prismopt {
 
 namespace {
 
-Quantile quantile_of(const Law& law)
+Quantile quantile_of(const Distribution& distribution)
 {
-    return [q = LawQuantile(law)](double p, bool upper) { return q(p, upper); };
+    return [q = DistributionQuantile(distribution)](double p, bool upper) { return q(p, upper); };
 }
 
 /// Mean 0, deviation 1: gamma with shape 4 / skewness^2, shifted; normal at skewness zero.
-Quantile standard_law(double skewness)
+Quantile standard_distribution(double skewness)
 {
     if (skewness == 0.0) {
         return [](double p, bool upper) {
@@ -34,14 +34,16 @@ Quantile standard_law(double skewness)
     const double shape = 4.0 / (skewness * skewness);
     // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-    return [shape, law = boost::math::gamma_distribution<double, Plain>(shape, 1.0 / std::sqrt(shape))](double p, bool upper) {
-        const double x = upper ? boost::math::quantile(boost::math::complement(law, p)) : boost::math::quantile(law, p);
+    return [shape, distribution = boost::math::gamma_distribution<double, Plain>(shape, 1.0 / std::sqrt(shape))](double p,
+                                                                                                                 bool upper) {
+        const double x =
+            upper ? boost::math::quantile(boost::math::complement(distribution, p)) : boost::math::quantile(distribution, p);
         return x - std::sqrt(shape);
     };
 }
 
-/// Whether the law by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both sides.
-bool follows(const StandardLaw& law, const NormalScores& scores, const QuantileTable& table)
+/// Whether the distribution by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both sides.
+bool follows(const StandardDistribution& distribution, const NormalScores& scores, const QuantileTable& table)
 {
     constexpr float tolerance = 2e-4F;
     for (int octave = 0; octave < 31; ++octave) {
@@ -49,7 +51,7 @@ bool follows(const StandardLaw& law, const NormalScores& scores, const QuantileT
             const auto low = static_cast<std::uint32_t>((static_cast<std::uint64_t>(place) << octave) >> 4);
             for (const std::uint32_t bits : {low, ~low}) {
                 const float exact = table(bits);
-                if (std::abs(law(scores(bits)) - exact) > tolerance * std::max(1.0F, exact)) {
+                if (std::abs(distribution(scores(bits)) - exact) > tolerance * std::max(1.0F, exact)) {
                     return false;
                 }
             }
@@ -58,7 +60,7 @@ bool follows(const StandardLaw& law, const NormalScores& scores, const QuantileT
     return true;
 }
 
-/// Segment cv of a group law; the inverse of the position used by group_factor().
+/// Segment cv of a group distribution; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
 
 /// Reads and writes the numbers of all tables in one order.
@@ -71,11 +73,11 @@ void visit(NoiseTables& tables, Visit&& number)
             number(piece);
         }
     };
-    for (KernelLaw& law : tables.residual) {
-        law.for_numbers(number);
+    for (KernelDistribution& distribution : tables.residual) {
+        distribution.for_numbers(number);
     }
     tables.operation.for_numbers(number);
-    tables.expert_imbalance.law.for_numbers(number);
+    tables.expert_imbalance.distribution.for_numbers(number);
     number(tables.expert_imbalance.correlation);
     const auto pieces = [&](auto& p) {
         for (auto& row : p.coefficient) {
@@ -88,13 +90,13 @@ void visit(NoiseTables& tables, Visit&& number)
     for (double& p : tables.node_probability) {
         number(p);
     }
-    tables.standard.resize(NoiseTables::standard_laws);
+    tables.standard.resize(NoiseTables::standard_distributions);
     for (auto& t : tables.standard) {
         pieces(t.piece);
     }
-    for (auto& [degree, laws] : tables.group) {
-        laws.resize(NoiseTables::group_laws);
-        for (auto& t : laws) {
+    for (auto& [degree, distributions] : tables.group) {
+        distributions.resize(NoiseTables::group_distributions);
+        for (auto& t : distributions) {
             table(t);
         }
     }
@@ -122,7 +124,7 @@ void visit(NoiseTables& tables, Visit&& number)
 
 int NoiseTables::standard_index(double skewness)
 {
-    return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_laws - 1.0));
+    return static_cast<int>(std::clamp(std::round(skewness * per_unit_skewness), 0.0, standard_distributions - 1.0));
 }
 
 std::vector<TailProbability> NoiseTables::step_node_probabilities()
@@ -141,14 +143,14 @@ std::vector<TailProbability> NoiseTables::step_node_probabilities()
 
 QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segment_cv) const
 {
-    const auto& laws = group.at(tensor_parallel_degree);
+    const auto& distributions = group.at(tensor_parallel_degree);
     int above = 1;
-    while (above < group_laws - 1 && group_cv(above) < segment_cv) {
+    while (above < group_distributions - 1 && group_cv(above) < segment_cv) {
         ++above;
     }
     const double low = group_cv(above - 1);
     const double weight = std::clamp((segment_cv - low) / (group_cv(above) - low), 0.0, 1.0);
-    return {laws[above - 1], laws[above], weight};
+    return {distributions[above - 1], distributions[above], weight};
 }
 
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
@@ -156,21 +158,22 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     NoiseTables tables;
     for (const KernelClassRow& row : kernel_class_rows) {  // what a class is within comes before it
         const auto k = static_cast<std::size_t>(row.kernel);
-        tables.residual[k] = variability.residual[k] ? KernelLaw(quantile_of(*variability.residual[k]))
+        tables.residual[k] = variability.residual[k] ? KernelDistribution(quantile_of(*variability.residual[k]))
                                                      : tables.residual[static_cast<std::size_t>(row.within)];
     }
-    tables.operation = KernelLaw(quantile_of(variability.operation));
-    tables.expert_imbalance = {KernelLaw(quantile_of(variability.expert_imbalance)), variability.expert_imbalance_correlation};
-    tables.scores = NormalScores(standard_law(0.0));
-    tables.node_probability = StandardLaw::node_probabilities();
-    for (int i = 0; i < NoiseTables::standard_laws; ++i) {
-        tables.standard.emplace_back(standard_law(static_cast<double>(i) / NoiseTables::per_unit_skewness),
+    tables.operation = KernelDistribution(quantile_of(variability.operation));
+    tables.expert_imbalance = {KernelDistribution(quantile_of(variability.expert_imbalance)),
+                               variability.expert_imbalance_correlation};
+    tables.scores = NormalScores(standard_distribution(0.0));
+    tables.node_probability = StandardDistribution::node_probabilities();
+    for (int i = 0; i < NoiseTables::standard_distributions; ++i) {
+        tables.standard.emplace_back(standard_distribution(static_cast<double>(i) / NoiseTables::per_unit_skewness),
                                      tables.node_probability);
         tables.standard.back().standardise(tables.node_probability);
     }
-    std::vector<GroupLaw> groups;
-    groups.reserve(NoiseTables::group_laws);
-    for (int i = 0; i < NoiseTables::group_laws; ++i) {
+    std::vector<GroupDistribution> groups;
+    groups.reserve(NoiseTables::group_distributions);
+    for (int i = 0; i < NoiseTables::group_distributions; ++i) {
         groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
     }
     for (const int width : tensor_parallel_degrees) {
@@ -178,33 +181,33 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
             tables.group[width].emplace_back(group.factor(width));
         }
     }
-    const auto table = [](const Law& law) { return QuantileTable(quantile_of(law)); };
+    const auto table = [](const Distribution& distribution) { return QuantileTable(quantile_of(distribution)); };
     tables.node = table(variability.node);
     tables.site = table(variability.site);
     tables.common_compute = table(variability.common_compute);
     tables.common_communication = table(variability.common_communication);
     tables.stage = table(variability.stage);
     tables.microbatch = table(variability.microbatch);
-    const Law& p2p = residual_law(variability, KernelClass::p2p);
+    const Distribution& p2p = residual_distribution(variability, KernelClass::p2p);
     tables.p2p = table(p2p);
-    tables.p2p_by_score = StandardLaw(quantile_of(p2p), tables.node_probability);
+    tables.p2p_by_score = StandardDistribution(quantile_of(p2p), tables.node_probability);
     tables.p2p_is_smooth = follows(tables.p2p_by_score, tables.scores, tables.p2p);
     for (const ExchangeTable& row : exchange_tables) {
-        tables.*row.table = table(residual_law(variability, row.kernel));
+        tables.*row.table = table(residual_distribution(variability, row.kernel));
     }
-    const auto varies = [](const Law& law) { return !LawQuantile(law).constant(); };
+    const auto varies = [](const Distribution& distribution) { return !DistributionQuantile(distribution).constant(); };
     if (std::any_of(variability.tier.begin(), variability.tier.end(), varies)) {
         std::transform(variability.tier.begin(), variability.tier.end(), std::back_inserter(tables.tier), table);
     }
     tables.exponential = QuantileTable([](double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); });
-    const LawQuantile step(variability.common_step);
+    const DistributionQuantile step(variability.common_step);
     for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
         tables.common_step.push_back(step(node.p, node.upper));
     }
     tables.step_varies = !step.constant();
-    tables.node_varies = !LawQuantile(variability.node).constant();
-    tables.stage_varies = !LawQuantile(variability.stage).constant();
-    tables.microbatch_varies = !LawQuantile(variability.microbatch).constant();
+    tables.node_varies = !DistributionQuantile(variability.node).constant();
+    tables.stage_varies = !DistributionQuantile(variability.stage).constant();
+    tables.microbatch_varies = !DistributionQuantile(variability.microbatch).constant();
     return tables;
 }
 

@@ -3,7 +3,7 @@
 /// A scenario's variability, compiled to tables for the sampler. Computed once on rank 0 and broadcast, so that ranks with
 /// different mathematics libraries draw the same bits.
 
-#include "model/distribution/kernel_law.hpp"
+#include "model/distribution/kernel_distribution.hpp"
 #include "model/distribution/polynomial_pieces.hpp"
 #include "model/distribution/quantile_table.hpp"
 #include "model/distribution/variability.hpp"
@@ -28,16 +28,16 @@ struct TailProbability {
 struct NoiseTables {
     /// The standard distributions have skewness index / per_unit_skewness.
     static constexpr int per_unit_skewness = 8;
-    static constexpr int standard_laws = 4 * per_unit_skewness + 1;
+    static constexpr int standard_distributions = 4 * per_unit_skewness + 1;
     /// The group tables have segment cvs of zero, then from 0.1 % to 100 % by factors of sqrt(2) (index 1, 2, ...).
-    static constexpr int group_laws = 22;
+    static constexpr int group_distributions = 22;
 
-    ResidualLaws residual;  // by kernel class, for composing chains of kernels
-    KernelLaw operation;    // factor of a whole op
+    ResidualDistributions residual;  // by kernel class, for composing chains of kernels
+    KernelDistribution operation;    // factor of a whole op
     ExpertImbalance expert_imbalance;
     NormalScores scores;
-    StandardLaw::NodeProbabilities node_probability{};
-    std::vector<StandardLaw> standard;  // skewness index / 8: shifted gamma distributions
+    StandardDistribution::NodeProbabilities node_probability{};
+    std::vector<StandardDistribution> standard;  // skewness index / 8: shifted gamma distributions
     /// Persistent factor of a tensor-parallel group, [cv index] by degree; see group_factor().
     std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
@@ -53,7 +53,7 @@ struct NoiseTables {
 
     /// Returns the factor of a transfer: from `p2p_by_score` if that is accurate, else from the table.
     float transfer_factor(std::uint32_t bits) const { return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits); }
-    StandardLaw p2p_by_score;  // factor of mean one as a function of normal scores
+    StandardDistribution p2p_by_score;  // factor of mean one as a function of normal scores
     bool p2p_is_smooth = false;
 
     /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half, and symmetric above.

@@ -11,12 +11,12 @@ namespace prismopt {
 
 namespace {
 
-constexpr int middle_node = StandardLaw::nodes / 2;  // an even number of nodes: z < 0 up to middle_node - 1
+constexpr int middle_node = StandardDistribution::nodes / 2;  // an even number of nodes: z < 0 up to middle_node - 1
 
 double node_score(int node)
 {
-    return (static_cast<double>(node) / StandardLaw::degree - 0.5 * StandardLaw::used_pieces) /
-           static_cast<double>(StandardLaw::pieces_per_unit);
+    return (static_cast<double>(node) / StandardDistribution::degree - 0.5 * StandardDistribution::used_pieces) /
+           static_cast<double>(StandardDistribution::pieces_per_unit);
 }
 
 }  // namespace
@@ -46,10 +46,10 @@ void PolynomialPieces<Degree>::pass_through(int k, const Values& values)
 
 namespace {
 
-using Cubic = PolynomialPieces<StandardLaw::degree>;
+using Cubic = PolynomialPieces<StandardDistribution::degree>;
 
 /// Where the k-th piece from the lowest is kept: by the low bits of its number from the middle one.
-int piece_of(int k) { return (k - StandardLaw::used_pieces / 2 + Cubic::pieces) % Cubic::pieces; }
+int piece_of(int k) { return (k - StandardDistribution::used_pieces / 2 + Cubic::pieces) % Cubic::pieces; }
 
 /// Whether piece k rises all the way: its slope does at both ends, and at its turning point if that lies within.
 bool rises(const Cubic& pieces, int k)
@@ -75,7 +75,7 @@ NormalScores::NormalScores(const Quantile& normal)
     }
 }
 
-StandardLaw::NodeProbabilities StandardLaw::node_probabilities()
+StandardDistribution::NodeProbabilities StandardDistribution::node_probabilities()
 {
     const boost::math::normal normal;
     NodeProbabilities probability{};
@@ -85,7 +85,7 @@ StandardLaw::NodeProbabilities StandardLaw::node_probabilities()
     return probability;
 }
 
-StandardLaw::StandardLaw(const Quantile& quantile, const NodeProbabilities& probability)
+StandardDistribution::StandardDistribution(const Quantile& quantile, const NodeProbabilities& probability)
 {
     std::array<double, nodes> value{};
     for (int node = 0; node < nodes; ++node) {
@@ -106,13 +106,15 @@ StandardLaw::StandardLaw(const Quantile& quantile, const NodeProbabilities& prob
 namespace {
 
 /// The cubic through values at a piece's nodes.
-double interpolated(const std::array<double, StandardLaw::degree + 1>& value, double at)
+double interpolated(const std::array<double, StandardDistribution::degree + 1>& value, double at)
 {
     double sum = 0.0;
-    for (int i = 0; i <= StandardLaw::degree; ++i) {
+    for (int i = 0; i <= StandardDistribution::degree; ++i) {
         double term = value[i];
-        for (int j = 0; j <= StandardLaw::degree; ++j) {
-            term *= i == j ? 1.0 : (at + 0.5 - static_cast<double>(j) / StandardLaw::degree) * StandardLaw::degree / (i - j);
+        for (int j = 0; j <= StandardDistribution::degree; ++j) {
+            term *= i == j ? 1.0
+                           : (at + 0.5 - static_cast<double>(j) / StandardDistribution::degree) * StandardDistribution::degree /
+                                 (i - j);
         }
         sum += term;
     }
@@ -121,9 +123,9 @@ double interpolated(const std::array<double, StandardLaw::degree + 1>& value, do
 
 }  // namespace
 
-/// The integral of g over the normal law in a piece is, by parts, that of g' against its distribution function (or what lies above, in the
-/// upper half, where that keeps its digits), which is taken for a cubic: exact by Gauss's rule of five points.
-void StandardLaw::standardise(const NodeProbabilities& probability)
+/// The integral of g over the normal distribution in a piece is, by parts, that of g' against its distribution function (or what lies
+/// above, in the upper half, where that keeps its digits), which is taken for a cubic: exact by Gauss's rule of five points.
+void StandardDistribution::standardise(const NodeProbabilities& probability)
 {
     using Gauss = boost::math::quadrature::gauss<double, 5>;
     double mean = 0.0;

@@ -70,7 +70,7 @@ public:
 
 /// Distribution of mean 0 and deviation 1 as a function of a normal score: Q(Phi(z)). Pieces of equal width in z; a straight line
 /// where a cubic would decrease (at a jump).
-class StandardLaw {
+class StandardDistribution {
 public:
     static constexpr float pieces_per_unit = 2.4F;
     static constexpr int used_pieces = 31;  // |z| up to 15.5 / 2.4 = 6.46: p = 2^-34
@@ -81,8 +81,8 @@ public:
     using NodeProbabilities = std::array<double, nodes>;
     static NodeProbabilities node_probabilities();
 
-    StandardLaw() = default;
-    StandardLaw(const Quantile& quantile, const NodeProbabilities& probability);
+    StandardDistribution() = default;
+    StandardDistribution(const Quantile& quantile, const NodeProbabilities& probability);
     /// Shifts and scales to mean 0 and deviation 1, which straight lines through jumps change. Leaves a constant unchanged.
     void standardise(const NodeProbabilities& probability);
 
@@ -95,7 +95,7 @@ public:
 
     static constexpr float rounding = 0x1.8p23F;  // added to a small number, it leaves the nearest integer in the low bits
 
-    friend bool operator==(const StandardLaw&, const StandardLaw&) = default;
+    friend bool operator==(const StandardDistribution&, const StandardDistribution&) = default;
 
     PolynomialPieces<degree> piece;
 };

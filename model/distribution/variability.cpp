@@ -10,20 +10,20 @@ namespace prismopt {
 
 namespace {
 
-std::vector<const Law*> all_laws(const Variability& v)
+std::vector<const Distribution*> all_distributions(const Variability& v)
 {
-    std::vector<const Law*> laws{
+    std::vector<const Distribution*> distributions{
         &v.gpu,   &v.node,       &v.site,      &v.common_step,     &v.common_compute, &v.common_communication,
         &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance};
-    for (const std::optional<Law>& law : v.residual) {
-        if (law) {
-            laws.push_back(&*law);
+    for (const std::optional<Distribution>& distribution : v.residual) {
+        if (distribution) {
+            distributions.push_back(&*distribution);
         }
     }
-    for (const Law& law : v.tier) {
-        laws.push_back(&law);
+    for (const Distribution& distribution : v.tier) {
+        distributions.push_back(&distribution);
     }
-    return laws;
+    return distributions;
 }
 
 /// Uniform in (0, 1).
@@ -31,19 +31,19 @@ double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 
 
 }  // namespace
 
-const Law& residual_law(const Variability& variability, KernelClass kernel)
+const Distribution& residual_distribution(const Variability& variability, KernelClass kernel)
 {
-    const std::optional<Law>& own = variability.residual[static_cast<std::size_t>(kernel)];
+    const std::optional<Distribution>& own = variability.residual[static_cast<std::size_t>(kernel)];
     const KernelClass outer = row_of(kernel).within;
-    static const Law constant;
-    return own ? *own : outer == kernel ? constant : residual_law(variability, outer);
+    static const Distribution constant;
+    return own ? *own : outer == kernel ? constant : residual_distribution(variability, outer);
 }
 
 bool quantiles_reach_means(const Variability& variability, double probability)
 {
-    const std::vector<const Law*> laws = all_laws(variability);
-    return std::all_of(laws.begin(), laws.end(), [probability](const Law* law) {
-        const LawQuantile quantile(*law);
+    const std::vector<const Distribution*> distributions = all_distributions(variability);
+    return std::all_of(distributions.begin(), distributions.end(), [probability](const Distribution* distribution) {
+        const DistributionQuantile quantile(*distribution);
         constexpr double rounding = 1e-9;
         return quantile.constant() || quantile(1.0 - probability, true) >= 1.0 - rounding;
     });
@@ -52,8 +52,8 @@ bool quantiles_reach_means(const Variability& variability, double probability)
 double largest_skewness(const Variability& variability)
 {
     double largest = 0.0;
-    for (const Law* law : all_laws(variability)) {
-        const LawQuantile quantile(*law);
+    for (const Distribution* distribution : all_distributions(variability)) {
+        const DistributionQuantile quantile(*distribution);
         if (!quantile.constant()) {
             const Moments moments = quantile.moments();
             largest = std::max(largest, moments.third / (moments.variance * std::sqrt(moments.variance)));
@@ -66,11 +66,11 @@ std::vector<double> drawn_node_factors(const Variability& variability, int nodes
 {
     constexpr std::uint32_t fleet = 0;
     constexpr std::uint32_t whom = step_replica(0, shared_by_replicas);
-    const LawQuantile gpu(variability.gpu);
-    const LawQuantile node(variability.node);
-    const auto draw = [&](const LawQuantile& law, std::uint32_t thing, Stream stream) {
+    const DistributionQuantile gpu(variability.gpu);
+    const DistributionQuantile node(variability.node);
+    const auto draw = [&](const DistributionQuantile& distribution, std::uint32_t thing, Stream stream) {
         const double u = uniform(philox(seed, {fleet, whom, thing / 4, use(stream, Purpose::search)})[thing % 4]);
-        return u < 0.5 ? law(u, false) : law(1.0 - u, true);
+        return u < 0.5 ? distribution(u, false) : distribution(1.0 - u, true);
     };
     std::vector<double> factors;
     for (int n = 0; n < nodes; ++n) {

@@ -21,27 +21,27 @@ namespace prismopt {
 /// Every factor has mean one. Spatial factors persist through a run (drawn once per fleet) and act on compute.
 /// docs/methods/distributions.md.
 struct Variability {
-    Law gpu;                   // spatial: one factor per GPU
-    Law node;                  // spatial: one factor per node (first network tier)
-    Law site;                  // spatial: one factor for the whole fleet
-    Law common_step;           // one draw per step, scales all of it; integrated exactly, not drawn
-    Law common_compute;        // one draw per step, scales all compute
-    Law common_communication;  // one draw per step, scales all communication
-    Law stage;                 // one draw per step, replica and stage
-    Law microbatch;            // one draw per step, replica and microbatch
-    Law operation;             // one draw per op, shared by its kernels and the collectives inside it
+    Distribution gpu;                   // spatial: one factor per GPU
+    Distribution node;                  // spatial: one factor per node (first network tier)
+    Distribution site;                  // spatial: one factor for the whole fleet
+    Distribution common_step;           // one draw per step, scales all of it; integrated exactly, not drawn
+    Distribution common_compute;        // one draw per step, scales all compute
+    Distribution common_communication;  // one draw per step, scales all communication
+    Distribution stage;                 // one draw per step, replica and stage
+    Distribution microbatch;            // one draw per step, replica and microbatch
+    Distribution operation;             // one draw per op, shared by its kernels and the collectives inside it
     /// Factor of the load of the most loaded member of an expert-parallel group beyond the mean (ExpertsBlock::imbalance - 1),
     /// one draw per microbatch and layer, and its correlation between the layers that a microbatch passes in one op.
-    Law expert_imbalance;
+    Distribution expert_imbalance;
     double expert_imbalance_correlation = 1.0;
     /// Per-step factors of all traffic that crosses a tier of the network, one per tier; empty: constant.
-    std::vector<Law> tier;
+    std::vector<Distribution> tier;
     // One draw per kernel (or blocking collective), by class; a class without a distribution has that of its parent.
-    std::array<std::optional<Law>, kernel_classes> residual;
+    std::array<std::optional<Distribution>, kernel_classes> residual;
 };
 
 /// Returns the residual distribution of the class, or of its nearest ancestor that has one; constant if none has.
-const Law& residual_law(const Variability& variability, KernelClass kernel);
+const Distribution& residual_distribution(const Variability& variability, KernelClass kernel);
 
 /// Returns whether this quantile of every distribution is at least its mean. If not (a very slow rare mode), a step's quantile
 /// may lie below its mean, and a lower bound of the mean does not hold for it.

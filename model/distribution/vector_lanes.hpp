@@ -22,15 +22,15 @@ template <class R, int Degree>
     out = value;
 }
 
-/// StandardLaw::operator(): scores in, draws out.
+/// StandardDistribution::operator(): scores in, draws out.
 template <class R>
-[[gnu::always_inline]] inline void standard_draw(const StandardLaw& law, typename R::Float& score)
+[[gnu::always_inline]] inline void standard_draw(const StandardDistribution& distribution, typename R::Float& score)
 {
     using Float = typename R::Float;
-    const Float at = score * StandardLaw::pieces_per_unit;
-    const Float shifted = at + StandardLaw::rounding;
-    const Float within = at - (shifted - StandardLaw::rounding);
-    evaluate<R>(law.piece, reinterpret_cast<const typename R::Int&>(shifted), within, score);
+    const Float at = score * StandardDistribution::pieces_per_unit;
+    const Float shifted = at + StandardDistribution::rounding;
+    const Float within = at - (shifted - StandardDistribution::rounding);
+    evaluate<R>(distribution.piece, reinterpret_cast<const typename R::Int&>(shifted), within, score);
 }
 
 /// NormalScores::operator().

@@ -143,7 +143,8 @@ struct Extent {
 
     /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep times the mean on one of them.
     double load(const Routing& r) const { return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep))); }
-    /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load (model/distribution/chain_law.hpp).
+    /// Returns the share of the most loaded GPU's tokens beyond the mean, which varies with the load
+    /// (model/distribution/chain_distribution.hpp).
     Surplus surplus(const Routing& r) const
     {
         const bool drops = r.capacity > 0.0 && r.imbalance > 1.0;

@@ -208,8 +208,8 @@ private:
     CallTimes times_;
 };
 
-/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the
-/// backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
+/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
+/// the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
 double paired_passes(const ParallelPlan& plan, int batch)
 {
     if (!plan.exchanges_tokens() || plan.expert_overlap != ExpertOverlap::microbatches) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Costs of one microbatch in the parts of a network: kernels, the collectives between them, and saved activations. All times are
-/// noise-free means; distributions are composed over the chains elsewhere (model/distribution/chain_law.hpp).
+/// noise-free means; distributions are composed over the chains elsewhere (model/distribution/chain_distribution.hpp).
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"

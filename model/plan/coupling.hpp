@@ -11,8 +11,8 @@
 ///     zero2, zero3 with dp_overlap             all replicas, after each backward pass   1
 ///     zero2, zero3 without                     all replicas, at the end of each layer   1
 ///
-/// Replicas that meet inside ops form one set (Placement::coupled, model/step/graph/coupled_law.hpp). A microbatch's factor is shared
-/// by the GPUs of a replica, context-parallel ones included, and differs between replicas.
+/// Replicas that meet inside ops form one set (Placement::coupled, model/step/graph/coupled_distribution.hpp). A microbatch's factor is
+/// shared by the GPUs of a replica, context-parallel ones included, and differs between replicas.
 ///
 /// Limits: sharded pipelines are predicted 0.5 to 0.8 % too long; the members of a set share the draws of their own collectives.
 /// Rules of FSDP, comparison with brute force and further limits: docs/methods/coupling.md.

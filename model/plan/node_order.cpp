@@ -15,12 +15,13 @@ namespace {
 std::tuple<int, int, int> key(NodeOrder order, const Placement& at, int place)
 {
     const int first_group = place * at.gpus_per_node / at.tp;
-    const Placement::Seat seat = at.seat(first_group);
+    const Placement::Position position = at.position(first_group);
     switch (order) {
-        case NodeOrder::packed: return {seat.replica, seat.stage, place};
-        case NodeOrder::spread: return {(seat.stage + at.stages - seat.replica % at.stages) % at.stages, seat.replica, place};
-        case NodeOrder::first_stage: return {seat.stage, seat.replica, place};
-        case NodeOrder::last_stage: return {-seat.stage, seat.replica, place};
+        case NodeOrder::packed: return {position.replica, position.stage, place};
+        case NodeOrder::spread:
+            return {(position.stage + at.stages - position.replica % at.stages) % at.stages, position.replica, place};
+        case NodeOrder::first_stage: return {position.stage, position.replica, place};
+        case NodeOrder::last_stage: return {-position.stage, position.replica, place};
         case NodeOrder::as_listed: break;
     }
     return {place, 0, 0};

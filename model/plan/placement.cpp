@@ -46,22 +46,22 @@ int Placement::group(int replica, int stage) const
     return building(replica, stage) * groups_inside() + inside;
 }
 
-Placement::Seat Placement::seat(int group) const
+Placement::Position Placement::position(int group) const
 {
     const int building = group / groups_inside();
     const int inside = group % groups_inside();
     const int own_stages = stages_inside();
     const int own_replicas = replicas_inside();
-    Seat seat =
-        stage_stride == 1 ? Seat{inside / own_stages, inside % own_stages} : Seat{inside % own_replicas, inside / own_replicas};
+    Position position = stage_stride == 1 ? Position{inside / own_stages, inside % own_stages}
+                                          : Position{inside % own_replicas, inside / own_replicas};
     switch (crossing) {
-        case Crossing::dp: seat.replica += building * own_replicas; break;
-        case Crossing::pp: seat.stage += building * own_stages; break;
-        case Crossing::pp_interleaved: seat.stage = seat.stage * buildings + building; break;
+        case Crossing::dp: position.replica += building * own_replicas; break;
+        case Crossing::pp: position.stage += building * own_stages; break;
+        case Crossing::pp_interleaved: position.stage = position.stage * buildings + building; break;
         case Crossing::by_order:
         case Crossing::none: break;
     }
-    return seat;
+    return position;
 }
 
 int Placement::gpu(int replica, int stage) const

@@ -24,13 +24,13 @@ struct Placement {
     int building_gpus = 0;  // of the cluster; a job may leave some free
     Crossing crossing = Crossing::by_order;
 
-    struct Seat {
+    struct Position {
         int replica = 0;
         int stage = 0;
     };
 
     int group(int replica, int stage) const;
-    Seat seat(int group) const;
+    Position position(int group) const;
     /// Returns the first GPU of the group.
     int gpu(int replica, int stage) const;
     int building(int replica, int stage) const;

@@ -47,11 +47,11 @@ double size_factor(const Cause& cause, const Job& job)
 }
 
 /// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of theirs:
-/// mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the law is kept:
-/// whether clusters spread with the job is not known.
-GapLaw gaps_of_job(const Cause& cause, const Job& job)
+/// mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the distribution is
+/// kept: whether clusters spread with the job is not known.
+GapDistribution gaps_of_job(const Cause& cause, const Job& job)
 {
-    GapLaw gaps = cause.gaps;
+    GapDistribution gaps = cause.gaps;
     if (gaps.nodes > job.nodes) {
         const double part = static_cast<double>(job.nodes) / gaps.nodes;
         gaps.cv = std::sqrt(1.0 + part * (gaps.cv * gaps.cv - 1.0));

@@ -31,7 +31,7 @@ struct FailureModel {
         double memory_kept = 0.0;
         bool planned = false;
         bool by_node = true;  // its rate is the sum of the nodes' rates
-        GapLaw gaps{};
+        GapDistribution gaps{};
         std::size_t cause = 0;  // index in all_causes()
     };
     std::vector<Source> sources;

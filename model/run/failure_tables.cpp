@@ -72,38 +72,40 @@ Quantile rest_of_weibull(double cv)
 
 }  // namespace
 
-const QuantileTable& FailureTables::gaps(const GapLaw& law)
+const QuantileTable& FailureTables::gaps(const GapDistribution& distribution)
 {
-    if (law.family == GapFamily::exponential) {
+    if (distribution.family == GapFamily::exponential) {
         return *exponential_;
     }
-    const std::pair key{law.family, law.cv};
+    const std::pair key{distribution.family, distribution.cv};
     const auto found = gaps_.find(key);
     if (found != gaps_.end()) {
         return found->second;
     }
-    const auto table = [&law] {
-        switch (law.family) {
-            case GapFamily::gamma: return table_of(Gamma{law.cv});
-            case GapFamily::weibull: return table_of(Weibull{law.cv});
+    const auto table = [&distribution] {
+        switch (distribution.family) {
+            case GapFamily::gamma: return table_of(Gamma{distribution.cv});
+            case GapFamily::weibull: return table_of(Weibull{distribution.cv});
             default: return QuantileTable([](double, bool) { return 1.0; });
         }
     };
     return gaps_.emplace(key, table()).first->second;
 }
 
-const QuantileTable& FailureTables::first_gaps(const GapLaw& law)
+const QuantileTable& FailureTables::first_gaps(const GapDistribution& distribution)
 {
-    if (law.family == GapFamily::exponential || law.family == GapFamily::constant) {  // the first is as the others
-        return gaps(law);
+    if (distribution.family == GapFamily::exponential ||
+        distribution.family == GapFamily::constant) {  // the first is as the others
+        return gaps(distribution);
     }
-    const std::pair key{law.family, law.cv};
+    const std::pair key{distribution.family, distribution.cv};
     const auto found = first_gaps_.find(key);
-    return found != first_gaps_.end() ? found->second
-                                      : first_gaps_
-                                            .emplace(key, QuantileTable(law.family == GapFamily::gamma ? rest_of_gamma(law.cv)
-                                                                                                       : rest_of_weibull(law.cv)))
-                                            .first->second;
+    return found != first_gaps_.end()
+               ? found->second
+               : first_gaps_
+                     .emplace(key, QuantileTable(distribution.family == GapFamily::gamma ? rest_of_gamma(distribution.cv)
+                                                                                         : rest_of_weibull(distribution.cv)))
+                     .first->second;
 }
 
 const QuantileTable& FailureTables::repair(double cv)

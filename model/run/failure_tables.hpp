@@ -17,10 +17,10 @@ public:
     explicit FailureTables(const QuantileTable& exponential) : exponential_(&exponential) {}
 
     /// Gaps between failures.
-    const QuantileTable& gaps(const GapLaw& law);
+    const QuantileTable& gaps(const GapDistribution& distribution);
     /// Time from the start of a run to a cause's first failure, in mean gaps: the rest of the gap of a process that has run for
     /// long. Timetables begin with the run.
-    const QuantileTable& first_gaps(const GapLaw& law);
+    const QuantileTable& first_gaps(const GapDistribution& distribution);
     const QuantileTable& repair(double cv);     // lognormal
     const QuantileTable& node_rate(double cv);  // gamma
 

@@ -19,7 +19,7 @@ inline constexpr auto names_of<GapFamily> = std::to_array<Named<GapFamily>>({{Ga
                                                                              {GapFamily::weibull, "weibull"},
                                                                              {GapFamily::constant, "constant"}});
 /// Distribution of the gaps between the failures of one cause on `nodes` nodes, or, if that is zero, of a job of any size.
-struct GapLaw {
+struct GapDistribution {
     GapFamily family = GapFamily::exponential;
     double cv = 1.0;
     int nodes = 0;
@@ -33,7 +33,7 @@ struct Cause {
     std::string name;
     PerSecond rate;
     RateOf of = RateOf::node;
-    GapLaw gaps;
+    GapDistribution gaps;
     Seconds detection;         // until the failure is detected
     Seconds restart;           // until the job trains again, given its nodes
     Seconds repair;            // mean, until the node is a spare again; zero: no node is taken out

@@ -74,8 +74,8 @@ private:
                " v=" + std::to_string(shape_.chunks);
     }
 
-    /// The seat of a task, by the stage that is to hold it.
-    std::optional<Seat> seat_of(int part, int microbatch) const
+    /// The position of a task, by the stage that is to hold it.
+    std::optional<StageChunk> position_of(int part, int microbatch) const
     {
         for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
             const MicrobatchRange range = microbatches_of(shape_, chunk);
@@ -84,7 +84,7 @@ private:
             }
             for (int stage = 0; stage < shape_.stages; ++stage) {
                 if (part_of_network(shape_, {stage, chunk}) == part) {
-                    return Seat{stage, chunk};
+                    return StageChunk{stage, chunk};
                 }
             }
         }
@@ -113,7 +113,7 @@ private:
             ++chunk;
         }
         if (chunk == shape_.chunks) {
-            return "belongs to rank " + std::to_string(seat_of(task.part, task.microbatch)->stage) + " with " + plan_text() +
+            return "belongs to rank " + std::to_string(position_of(task.part, task.microbatch)->stage) + " with " + plan_text() +
                    "; choose a schedule that assigns stages to ranks as the file does (interleaved: in loops, zb_v: in a V)";
         }
         if (task.pass == Pass::paired_backward &&
@@ -148,7 +148,7 @@ private:
                 for (int microbatch = 0; microbatch < shape_.microbatches; ++microbatch) {
                     if (maker(result, part, microbatch).rank < 0) {
                         const PartTask task{passes[static_cast<std::size_t>(result)], part, microbatch};
-                        const int rank = seat_of(part, microbatch)->stage;
+                        const int rank = position_of(part, microbatch)->stage;
                         return on_rank(rank) + task_name(task) + " is missing" +
                                (result == Result::activations ? "" : ", and no B includes it") + "; the plan has " +
                                std::to_string(shape_.microbatches) +

@@ -64,17 +64,17 @@ class Compiler {
 public:
     Compiler(const ScheduleShape& shape, const TaskOrders& orders) : shape_(shape), orders_(orders)
     {
-        seats_ = shape.stages * shape.chunks;
-        waiting_.assign(static_cast<std::size_t>(2) * seats_ * shape.microbatches, absent);
-        forwards_.assign(seats_, 0);
-        weights_.assign(seats_, 0);
+        positions_ = shape.stages * shape.chunks;
+        waiting_.assign(static_cast<std::size_t>(2) * positions_ * shape.microbatches, absent);
+        forwards_.assign(positions_, 0);
+        weights_.assign(positions_, 0);
         forward_of_pair_.resize(shape.stages);
         for (int chunk = 0; chunk < shape.chunks; ++chunk) {
             microbatches_.push_back(microbatches_of(shape, chunk).count);
             for (int stage = 0; stage < shape.stages; ++stage) {
                 const auto at = [&](int step) {
-                    const auto seat = neighbour(shape, {stage, chunk}, step);
-                    return seat ? seat_of(seat->stage, seat->chunk) : nowhere;
+                    const auto position = neighbour(shape, {stage, chunk}, step);
+                    return position ? position_of(position->stage, position->chunk) : nowhere;
                 };
                 before_.push_back(at(-1));
                 after_.push_back(at(1));
@@ -135,16 +135,16 @@ private:
     /// A stage's next task that can run.
     struct Able {
         int stage = 0;
-        int seat = 0;
+        int position = 0;
         std::int32_t in = Program::start;  // slot of its input
     };
 
-    int seat_of(int stage, int chunk) const { return chunk * shape_.stages + stage; }
+    int position_of(int stage, int chunk) const { return chunk * shape_.stages + stage; }
 
     /// Of the forward or of the gradient of its input.
-    std::int32_t& slot_of(bool forward, int seat, int microbatch)
+    std::int32_t& slot_of(bool forward, int position, int microbatch)
     {
-        return waiting_[(static_cast<std::size_t>(forward ? 0 : seats_) + seat) * shape_.microbatches + microbatch];
+        return waiting_[(static_cast<std::size_t>(forward ? 0 : positions_) + position) * shape_.microbatches + microbatch];
     }
 
     /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the network,
@@ -153,12 +153,12 @@ private:
     {
         const bool forward = is_forward(t.pass);
         const bool weights = t.pass == Pass::weight_gradient;
-        able.seat = seat_of(able.stage, t.chunk);
+        able.position = position_of(able.stage, t.chunk);
         able.in = Program::start;
-        if (!forward && slot_of(!weights, able.seat, t.microbatch) == absent) {
+        if (!forward && slot_of(!weights, able.position, t.microbatch) == absent) {
             return false;
         }
-        const int from = (forward ? before_ : after_)[able.seat];
+        const int from = (forward ? before_ : after_)[able.position];
         if (!weights && from != nowhere) {
             able.in = slot_of(forward, from, t.microbatch);
         }
@@ -172,9 +172,9 @@ private:
         op.microbatch = t.microbatch;
         op.pass = t.pass;
         op.part = static_cast<std::uint32_t>(able.stage * shape_.chunks + t.chunk);
-        op.law = op.part * passes_ + static_cast<std::uint32_t>(op.pass);
-        op.first_of_chunk = is_forward(t.pass) && forwards_[able.seat]++ == 0;
-        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[able.seat] == microbatches_[t.chunk];
+        op.distribution = op.part * passes_ + static_cast<std::uint32_t>(op.pass);
+        op.first_of_chunk = is_forward(t.pass) && forwards_[able.position]++ == 0;
+        op.last_of_chunk = gives_weight_gradient(t.pass) && ++weights_[able.position] == microbatches_[t.chunk];
         op.in = able.in;
         slots_.read(op.in);
         op.before = last_[able.stage];
@@ -194,30 +194,32 @@ private:
             op.out = slots_.take(1);
             return;
         }
-        const auto readers = [&](bool forward, int seat) { return (forward ? after_ : before_)[seat] != nowhere ? 1 : 0; };
+        const auto readers = [&](bool forward, int position) {
+            return (forward ? after_ : before_)[position] != nowhere ? 1 : 0;
+        };
         const bool forward = is_forward(t.pass);
         if (t.pass != Pass::paired_backward) {
-            op.out = slots_.take(1 + readers(forward, able.seat));
-            slot_of(forward, able.seat, t.microbatch) = op.out;
+            op.out = slots_.take(1 + readers(forward, able.position));
+            slot_of(forward, able.position, t.microbatch) = op.out;
             return;
         }
         const Task& beside = forward_of_pair_[able.stage];
-        const int seat = seat_of(able.stage, beside.chunk);
-        op.out = slots_.take(1 + readers(false, able.seat) + readers(true, seat));
-        slot_of(false, able.seat, t.microbatch) = op.out;
-        slot_of(true, seat, beside.microbatch) = op.out;
+        const int position = position_of(able.stage, beside.chunk);
+        op.out = slots_.take(1 + readers(false, able.position) + readers(true, position));
+        slot_of(false, able.position, t.microbatch) = op.out;
+        slot_of(true, position, beside.microbatch) = op.out;
     }
 
     const ScheduleShape& shape_;
     const TaskOrders& orders_;
-    int seats_ = 0;
+    int positions_ = 0;
     std::uint32_t passes_ = 0;
     std::vector<int> microbatches_;      // [chunk]
-    std::vector<int> before_;            // [seat]: of the part before, or `nowhere`
-    std::vector<int> after_;             // [seat]
-    std::vector<std::int32_t> waiting_;  // [(gradient * seats + seat) * m + microbatch]: slot or `absent`
-    std::vector<int> forwards_;          // [seat]: emitted
-    std::vector<int> weights_;           // [seat]: ops emitted that give weight gradients
+    std::vector<int> before_;            // [position]: of the part before, or `nowhere`
+    std::vector<int> after_;             // [position]
+    std::vector<std::int32_t> waiting_;  // [(gradient * positions + position) * m + microbatch]: slot or `absent`
+    std::vector<int> forwards_;          // [position]: emitted
+    std::vector<int> weights_;           // [position]: ops emitted that give weight gradients
     std::vector<Task> forward_of_pair_;  // [stage]: the last one
     std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;

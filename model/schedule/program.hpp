@@ -18,10 +18,10 @@ struct ProgramOp {
     std::uint16_t chunk = 0;
     std::uint16_t microbatch = 0;
     Pass pass = Pass::forward;
-    bool first_of_chunk = false;  // first forward of the chunk: waits for the chunk's parameters
-    bool last_of_chunk = false;   // last weight gradient of the chunk: its gradients are complete
-    std::uint32_t part = 0;       // stage * v + chunk
-    std::uint32_t law = 0;        // index of its duration: part * Program::passes + pass
+    bool first_of_chunk = false;     // first forward of the chunk: waits for the chunk's parameters
+    bool last_of_chunk = false;      // last weight gradient of the chunk: its gradients are complete
+    std::uint32_t part = 0;          // stage * v + chunk
+    std::uint32_t distribution = 0;  // index of its duration: part * Program::passes + pass
     // Slots of end times; `Program::start` if there is no such op:
     std::int32_t in = 0;      // of the op on the neighbouring chunk that feeds this one
     std::int32_t before = 0;  // of the stage's op before this one

@@ -99,17 +99,17 @@ std::vector<Inside> longest_stays(const Program& program, const Neighbours& at)
     return stages;
 }
 
-/// Counts by the law of ops.
+/// Counts by the distribution of ops.
 class Counter {
 public:
-    explicit Counter(std::size_t laws) : place_(laws, none) {}
+    explicit Counter(std::size_t distributions) : place_(distributions, none) {}
 
     void add(const ProgramOp& op, bool transferred)
     {
-        std::uint32_t& place = place_[op.law];
+        std::uint32_t& place = place_[op.distribution];
         if (place == none) {
             place = static_cast<std::uint32_t>(counts_.size());
-            counts_.push_back({op.law, 0, 0});
+            counts_.push_back({op.distribution, 0, 0});
         }
         ++counts_[place].ops;
         counts_[place].transfers += transferred ? 1 : 0;
@@ -117,13 +117,13 @@ public:
     std::vector<ProgramPath::Count> take()
     {
         for (const ProgramPath::Count& count : counts_) {
-            place_[count.law] = none;
+            place_[count.distribution] = none;
         }
         return std::exchange(counts_, {});
     }
 
 private:
-    std::vector<std::uint32_t> place_;  // [law]
+    std::vector<std::uint32_t> place_;  // [distribution]
     std::vector<ProgramPath::Count> counts_;
 };
 

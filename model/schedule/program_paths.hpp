@@ -14,7 +14,7 @@ namespace prismopt {
 struct ProgramPath {
     /// Ops with the same duration, and how many of them wait for a transfer on the path.
     struct Count {
-        std::uint32_t law = 0;
+        std::uint32_t distribution = 0;
         std::uint32_t ops = 0;
         std::uint32_t transfers = 0;
     };

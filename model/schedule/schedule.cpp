@@ -211,27 +211,27 @@ bool splits_backward(Schedule schedule)
 
 ChunkMap chunk_map(Schedule schedule) { return rule(schedule).map; }
 
-int part_of_network(const ScheduleShape& shape, Seat seat)
+int part_of_network(const ScheduleShape& shape, StageChunk position)
 {
-    if (seat.chunk == 0 || chunk_map(shape.schedule) == loops) {
-        return seat.chunk * shape.stages + seat.stage;
+    if (position.chunk == 0 || chunk_map(shape.schedule) == loops) {
+        return position.chunk * shape.stages + position.stage;
     }
-    return (chunk_map(shape.schedule) == vee ? 2 * shape.stages : shape.stages) - 1 - seat.stage;
+    return (chunk_map(shape.schedule) == vee ? 2 * shape.stages : shape.stages) - 1 - position.stage;
 }
 
-std::optional<Seat> neighbour(const ScheduleShape& shape, Seat seat, int step)
+std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step)
 {
-    const int part = part_of_network(shape, seat) + step;
+    const int part = part_of_network(shape, position) + step;
     const int p = shape.stages;
     if (part < 0 || part >= network_parts(shape.schedule, p, shape.chunks)) {
         return std::nullopt;
     }
     switch (chunk_map(shape.schedule)) {
-        case ChunkMap::loops: return Seat{part % p, part / p};
-        case ChunkMap::vee: return part < p ? Seat{part, 0} : Seat{2 * p - 1 - part, 1};
+        case ChunkMap::loops: return StageChunk{part % p, part / p};
+        case ChunkMap::vee: return part < p ? StageChunk{part, 0} : StageChunk{2 * p - 1 - part, 1};
         case ChunkMap::both_ways: break;
     }
-    return seat.chunk == 0 ? Seat{part, 0} : Seat{p - 1 - part, 1};
+    return position.chunk == 0 ? StageChunk{part, 0} : StageChunk{p - 1 - part, 1};
 }
 
 MicrobatchRange microbatches_of(const ScheduleShape& shape, int chunk)

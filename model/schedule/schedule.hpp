@@ -60,11 +60,11 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape);
 bool splits_backward(Schedule schedule);
 
 /// Place of a part of the network: a chunk of a stage.
-struct Seat {
+struct StageChunk {
     int stage = 0;
     int chunk = 0;
 
-    bool operator==(const Seat&) const = default;
+    bool operator==(const StageChunk&) const = default;
 };
 
 /// Assignment of the network's parts to stages. `loops`: part k is chunk k / p of stage k mod p. `vee`: the second chunks go
@@ -74,9 +74,9 @@ enum class ChunkMap { loops, vee, both_ways };
 ChunkMap chunk_map(Schedule schedule);
 
 /// Returns the part of the network at a place.
-int part_of_network(const ScheduleShape& shape, Seat seat);
+int part_of_network(const ScheduleShape& shape, StageChunk position);
 /// Returns the place of the part before (`step` -1) or after (1) on the way of the same microbatches; nothing beyond the ends.
-std::optional<Seat> neighbour(const ScheduleShape& shape, Seat seat, int step);
+std::optional<StageChunk> neighbour(const ScheduleShape& shape, StageChunk position, int step);
 /// Range of microbatches, [first, first + count).
 struct MicrobatchRange {
     int first = 0;

@@ -20,7 +20,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// The scenario on the hardware that its knobs make at these values, which stays the only one.
+/// The scenario on the hardware that its hardware parameters make at these values, which stays the only one.
 Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Variant variant)
 {
     scenario.cluster = std::move(variant.hardware.cluster);
@@ -30,7 +30,7 @@ Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Varia
     return scenario;
 }
 
-/// Takes the words that name knobs out of a design: "hardware node.bandwidth=900GB/s".
+/// Takes the words that name hardware parameters out of a design: "hardware node.bandwidth=900GB/s".
 std::string take_hardware_words(std::string& design, const Scenario& scenario)
 {
     std::string hardware;
@@ -38,10 +38,10 @@ std::string take_hardware_words(std::string& design, const Scenario& scenario)
     std::istringstream words(design);
     for (std::string word; words >> word;) {
         const std::string name = word.substr(0, word.find('='));
-        const bool knob =
-            std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [&](const Knob& k) { return k.name == name; });
+        const bool parameter = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
+                                           [&](const HardwareParameter& k) { return k.name == name; });
         if (word != "hardware") {
-            std::string& side = knob ? hardware : rest;
+            std::string& side = parameter ? hardware : rest;
             side += (side.empty() ? "" : " ") + word;
         }
     }
@@ -56,26 +56,26 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     }
     const Scenario as_written = scenario;
     ChosenPlan chosen{std::move(scenario), {}, {}, gpu_price_text(as_written)};
-    if (!as_written.knobs.empty()) {
+    if (!as_written.hardware_parameters.empty()) {
         chosen.hardware = take_hardware_words(design, as_written);
     }
     if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
         throw InputError(
             fmt::format("--design: the scenario has several networks; name one, and a value for each [[knob]], for example {}",
-                        hardware_text(as_written.knobs, as_written.hardware.front())));
+                        hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
     }
     if (!chosen.hardware.empty()) {
-        const auto values = hardware_values(as_written.knobs, chosen.hardware);
+        const auto values = hardware_values(as_written.hardware_parameters, chosen.hardware);
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
         if (!variant) {
             std::vector<double> first;
-            for (const Knob& knob : as_written.knobs) {
-                first.push_back(knob.levels.front());
+            for (const HardwareParameter& parameter : as_written.hardware_parameters) {
+                first.push_back(parameter.levels.front());
             }
             throw InputError(
                 fmt::format("--design: {} is not a variant of this study; give the value of each [[knob]] (and the workload) in "
                             "order, as reports print them, for example {}",
-                            chosen.hardware, hardware_text(as_written.knobs, first)));
+                            chosen.hardware, hardware_text(as_written.hardware_parameters, first)));
         }
         chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
         chosen.scenario = on_hardware(as_written, *values, *variant);
@@ -90,10 +90,10 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
     const Point point = study.space().point(chosen_point(values, results, study));
     const Scenario& scenario = study.scenario();
     ChosenPlan chosen{scenario, study.plan(point), {}, gpu_price_text(scenario)};
-    if (!scenario.knobs.empty()) {
-        const std::vector<double> at = study.knob_values(point);
+    if (!scenario.hardware_parameters.empty()) {
+        const std::vector<double> at = study.hardware_values(point);
         const auto variant = variant_at(scenario, at);
-        chosen.hardware = hardware_text(scenario.knobs, at);
+        chosen.hardware = hardware_text(scenario.hardware_parameters, at);
         chosen.price = gpu_price_text(scenario, variant->hardware.cluster);
         chosen.scenario = on_hardware(scenario, at, *variant);
     }

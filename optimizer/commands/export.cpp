@@ -94,9 +94,9 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.workload = problem.workload;
     launch.cluster = problem.cluster;
     launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
-    launch.knobs = study.scenario().knobs;
+    launch.hardware_parameters = study.scenario().hardware_parameters;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
-    launch.knob_values = study.knob_values(point);
+    launch.hardware_values = study.hardware_values(point);
     if (values.count("out") > 0) {
         launch.stem = std::filesystem::path(values["out"].as<std::string>()).stem().string();
     }

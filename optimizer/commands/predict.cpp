@@ -102,7 +102,7 @@ std::optional<int> chosen_draw(const po::variables_map& values, const Rung& rung
 /// Throws if an infeasible plan was to be written to a file.
 void refuse_files(const po::variables_map& values, const Infeasible& why)
 {
-    for (const char* option : {"timeline", "write-orders", "write-draws", "seat-nodes"}) {
+    for (const char* option : {"timeline", "write-orders", "write-draws", "assign-nodes"}) {
         if (values.count(option) > 0) {
             throw InfeasiblePlan(
                 fmt::format("--{}: nothing is written because the plan is infeasible: {}; change the plan or leave --{} out",
@@ -121,7 +121,7 @@ void refuse_lost_files(const po::variables_map& values)
         }
     }
     std::vector<OutputPath> outputs;
-    for (const char* option : {"write-orders", "write-draws", "seat-nodes"}) {
+    for (const char* option : {"write-orders", "write-draws", "assign-nodes"}) {
         if (values.count(option) > 0) {
             outputs.push_back({option, values[option].as<std::string>()});
         }
@@ -138,20 +138,23 @@ void refuse_lost_files(const po::variables_map& values)
 }
 
 /// Assigns the nodes of the cluster to the plan, and writes the assignment.
-std::optional<SeatsWritten> take_seats(const po::variables_map& values, PlanPrediction& of, const Rung& rung, StudyModel& model)
+std::optional<WrittenAssignment> take_assignment(const po::variables_map& values, PlanPrediction& of, const Rung& rung,
+                                                 StudyModel& model)
 {
-    if (values.count("seat-nodes") == 0) {
+    if (values.count("assign-nodes") == 0) {
         return std::nullopt;
     }
     if (!of.nodes_known) {
         throw InputError(
-            "--seat-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in slow_nodes of [cluster], "
+            "--assign-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in slow_nodes of "
+            "[cluster], "
             "or set unlisted_nodes = \"nominal\" there");
     }
-    SeatsWritten result{values["seat-nodes"].as<std::string>(),
-                        seat_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps}, model.sampler({Purpose::search}))};
-    write_output("seat-nodes", result.path, seats_csv(result.seated.seats), {});
-    model.problem.cluster.node_factors = result.seated.factors;
+    WrittenAssignment result{values["assign-nodes"].as<std::string>(),
+                             assign_nodes(model.problem, of.plan, {0, rung.fleets, rung.steps},
+                                          model.sampler({Purpose::search}))};
+    write_output("assign-nodes", result.path, assignment_csv(result.assigned.positions), {});
+    model.problem.cluster.node_factors = result.assigned.factors;
     of.plan.node_order = NodeOrder::as_listed;
     return result;
 }
@@ -224,7 +227,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "scale-curve", po::bool_switch(),
         "print the probability that a step is slower than without noise on 8 to 131,072 GPUs, by changing the number of replicas "
         "(and, below one replica, the number of pipeline stages)")(
-        "seat-nodes", po::value<std::string>()->value_name("FILE"),
+        "assign-nodes", po::value<std::string>()->value_name("FILE"),
         "assign the fastest known nodes to stages and replicas for the lowest p99 step time (exhaustively if there "
         "are few assignments, otherwise by local search), and write the assignment to FILE: a table "
         "first_gpu,node,factor,replica,stage");
@@ -286,7 +289,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
     }
     if (!infeasible) {
-        of.seats = take_seats(*values, of, rung, model);
+        of.positions = take_assignment(*values, of, rung, model);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);

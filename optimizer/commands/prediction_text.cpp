@@ -151,23 +151,23 @@ void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSetting
     }
 }
 
-void print_seats(const SeatsWritten& seats)
+void print_assignment(const WrittenAssignment& positions)
 {
-    const SeatedNodes& seated = seats.seated;
-    const std::string least = seated.least_p99_s <= seated.bound_p99_s
+    const AssignedNodes& assigned = positions.assigned;
+    const std::string least = assigned.least_p99_s <= assigned.bound_p99_s
                                   ? "no assignment is better"
-                                  : fmt::format("lower bound {:.4g} s, {:.2g} % lower", seated.bound_p99_s,
-                                                100.0 * (1.0 - seated.bound_p99_s / seated.least_p99_s));
+                                  : fmt::format("lower bound {:.4g} s, {:.2g} % lower", assigned.bound_p99_s,
+                                                100.0 * (1.0 - assigned.bound_p99_s / assigned.least_p99_s));
     fmt::print(
         "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order ({}, on the same "
         "draws); written to {}\n",
-        seated.least_p99_s, least, seated.given_p99_s,
-        seated.exact ? fmt::format("all {} assignments evaluated", seated.judged)
-                     : fmt::format("{} assignments evaluated by local search", seated.judged),
-        seats.path);
-    if (seated.cut) {
+        assigned.least_p99_s, least, assigned.given_p99_s,
+        assigned.exact ? fmt::format("all {} assignments evaluated", assigned.judged)
+                       : fmt::format("{} assignments evaluated by local search", assigned.judged),
+        positions.path);
+    if (assigned.cut) {
         fmt::print("  the local search stopped at its limit of evaluations{}\n",
-                   seated.work_limits ? ", which is lower for large jobs and many draws; fewer --draws raise it" : "");
+                   assigned.work_limits ? ", which is lower for large jobs and many draws; fewer --draws raise it" : "");
     }
 }
 
@@ -234,8 +234,9 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled)
         use.memory = compiled.stages[static_cast<std::size_t>(stage)];
         for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
             const auto seconds = [&](Pass pass) {
-                const OpLaw& law = graph.law[graph.law_at(stage * graph.chunks() + chunk, pass)];
-                return static_cast<double>(law.compute_s) + static_cast<double>(law.communication_s);
+                const OpDistribution& distribution =
+                    graph.distribution[graph.distribution_at(stage * graph.chunks() + chunk, pass)];
+                return static_cast<double>(distribution.compute_s) + static_cast<double>(distribution.communication_s);
             };
             use.forward_s += seconds(Pass::forward);
             use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient) : seconds(Pass::backward);
@@ -298,16 +299,16 @@ nlohmann::json to_json(const PlanPrediction& of)
                                   {"tflops_per_gpu", phase.tflops_per_gpu},
                                   {"peak_memory_bytes", phase.memory.total().si}});
     }
-    if (of.seats) {
-        const SeatedNodes& seated = of.seats->seated;
-        json["seats"] = {{"file", of.seats->path},
-                         {"given_step_p99_s", seated.given_p99_s},
-                         {"seated_step_p99_s", seated.least_p99_s},
-                         {"worst_step_p99_s", seated.worst_p99_s},
-                         {"step_p99_bound_s", seated.bound_p99_s},
-                         {"exact", seated.exact},
-                         {"ended_by_budget", seated.cut},
-                         {"judged", seated.judged}};
+    if (of.positions) {
+        const AssignedNodes& assigned = of.positions->assigned;
+        json["assignment"] = {{"file", of.positions->path},
+                              {"given_step_p99_s", assigned.given_p99_s},
+                              {"assigned_step_p99_s", assigned.least_p99_s},
+                              {"worst_step_p99_s", assigned.worst_p99_s},
+                              {"step_p99_bound_s", assigned.bound_p99_s},
+                              {"exact", assigned.exact},
+                              {"ended_by_budget", assigned.cut},
+                              {"judged", assigned.judged}};
     }
     return json;
 }
@@ -329,8 +330,8 @@ void print_text(const PlanPrediction& of, StageTable table)
                of.listed_nodes > 0 && !of.nodes_known
                    ? fmt::format("; {} of {} nodes are known, the others are drawn", of.listed_nodes, of.cluster_nodes)
                    : "");
-    if (of.seats) {
-        print_seats(*of.seats);
+    if (of.positions) {
+        print_assignment(*of.positions);
     }
     print_distribution(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step, of.model);
     print_distribution("training time", p.training, of.model);

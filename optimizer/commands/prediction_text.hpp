@@ -7,7 +7,7 @@
 #include "model/predictor.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
-#include "optimizer/nodes/seat_nodes.hpp"
+#include "optimizer/nodes/assign_nodes.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -17,9 +17,9 @@
 
 namespace prismopt {
 
-struct SeatsWritten {
+struct WrittenAssignment {
     std::string path;
-    SeatedNodes seated;
+    AssignedNodes assigned;
 };
 
 /// Use of a pipeline stage in the first phase.
@@ -37,7 +37,7 @@ struct PlanPrediction {
     ModelInterval model;                  // error of the mean model
     std::vector<PhasePrediction> phases;  // empty if there is only one
     bool nodes_known = false;
-    std::optional<SeatsWritten> seats;
+    std::optional<WrittenAssignment> positions;
     std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
     std::string price = {};     // of a GPU-hour, with its source
     SpaceSettings space = {};   // for which designs are written

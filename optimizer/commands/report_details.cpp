@@ -93,7 +93,7 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     }
     const std::string design = json["design"];
     StoredStudy stored(study.results);
-    if (!stored.scenario().knobs.empty()) {
+    if (!stored.scenario().hardware_parameters.empty()) {
         throw InputError(fmt::format(
             "--sensitivity {}: this study varies the hardware or the network, and the page shows the sensitivity only for "
             "studies "

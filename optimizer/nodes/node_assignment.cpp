@@ -1,8 +1,8 @@
 #include "optimizer/nodes/node_assignment.hpp"
 
 #include "model/base/estimate.hpp"
-#include "optimizer/nodes/seat_bound.hpp"
-#include "optimizer/nodes/seat_guide.hpp"
+#include "optimizer/nodes/assignment_bound.hpp"
+#include "optimizer/nodes/assignment_guide.hpp"
 
 #include <algorithm>
 #include <set>
@@ -23,21 +23,21 @@ int block_of(const Placement& at, int places)
 
 NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise, std::span<const float> factors,
                           std::span<const std::vector<float>> starts, const DrawRange& range, const SamplerOptions& sampler,
-                          const SeatingOptions& options)
+                          const AssignmentOptions& options)
 {
     const std::set<float> distinct(factors.begin(), factors.end());
     const std::vector<float> kinds(distinct.begin(), distinct.end());
     const auto kind_of = [&kinds](float factor) {
         return static_cast<int>(std::lower_bound(kinds.begin(), kinds.end(), factor) - kinds.begin());
     };
-    const auto nodes_of = [&kinds](std::span<const int> seating) {
+    const auto nodes_of = [&kinds](std::span<const int> assignment) {
         std::vector<float> nodes;
-        std::transform(seating.begin(), seating.end(), std::back_inserter(nodes), [&](int kind) { return kinds[kind]; });
+        std::transform(assignment.begin(), assignment.end(), std::back_inserter(nodes), [&](int kind) { return kinds[kind]; });
         return nodes;
     };
-    SeatingProblem problem;
-    problem.seats = static_cast<int>(graph.node.size());
-    problem.block = block_of(graph.placement, problem.seats);
+    AssignmentProblem problem;
+    problem.positions = static_cast<int>(graph.node.size());
+    problem.block = block_of(graph.placement, problem.positions);
     problem.stock.assign(kinds.size(), 0);
     for (const float factor : factors) {
         ++problem.stock[kind_of(factor)];
@@ -56,24 +56,24 @@ NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise,
         }
         return p99;
     };
-    problem.judge = [&](std::span<const Seating> seatings) {
+    problem.judge = [&](std::span<const Assignment> assignments) {
         std::vector<std::vector<float>> nodes;
-        std::transform(seatings.begin(), seatings.end(), std::back_inserter(nodes), nodes_of);
+        std::transform(assignments.begin(), assignments.end(), std::back_inserter(nodes), nodes_of);
         return p99_of(nodes);
     };
-    SeatGuide guide(graph, kinds.front());
+    AssignmentGuide guide(graph, kinds.front());
     problem.guide = [&](std::span<const int> block) { return guide(nodes_of(block)); };
     std::vector<float> fast(factors.begin(), factors.end());
     std::sort(fast.begin(), fast.end());
     fast.resize(graph.node.size());
     constexpr std::size_t most_for_bound = 256;
-    problem.floor = seat_bound(graph.placement, fast, p99_of, std::min(most_for_bound, options.most_judged / 4));
-    std::vector<Seating> first;
+    problem.floor = assignment_bound(graph.placement, fast, p99_of, std::min(most_for_bound, options.most_judged / 4));
+    std::vector<Assignment> first;
     for (const std::vector<float>& start : starts) {
-        Seating& seating = first.emplace_back();
-        std::transform(start.begin(), start.end(), std::back_inserter(seating), kind_of);
+        Assignment& assignment = first.emplace_back();
+        std::transform(start.begin(), start.end(), std::back_inserter(assignment), kind_of);
     }
-    const SeatingResult found = best_seating(problem, first, options);
+    const AssignmentResult found = best_assignment(problem, first, options);
     // All replicas alike, the bound has a sampling error of its own.
     const double bound = found.exact ? found.least : std::min(found.least, problem.floor);
     return {nodes_of(found.best), found.least, bound, found.most, found.exact, found.cut, found.judged};

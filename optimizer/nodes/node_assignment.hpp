@@ -14,7 +14,7 @@ namespace prismopt {
 struct NodeAssignment {
     std::vector<float> node;  // [place in the order of placement]: factor
     double p99_s = 0.0;
-    double bound_s = 0.0;      // lower bound of all assignments: see seat_bound()
+    double bound_s = 0.0;      // lower bound of all assignments: see assignment_bound()
     double worst_p99_s = 0.0;  // highest p99 of all evaluated assignments
     bool exact = false;
     bool cut = false;  // the local search ended at options.most_judged
@@ -26,6 +26,6 @@ struct NodeAssignment {
 /// change places.
 NodeAssignment best_nodes(const ExecutionGraph& graph, const NoiseTables& noise, std::span<const float> factors,
                           std::span<const std::vector<float>> starts, const DrawRange& range, const SamplerOptions& sampler,
-                          const SeatingOptions& options);
+                          const AssignmentOptions& options);
 
 }  // namespace prismopt

@@ -12,29 +12,30 @@ namespace {
 
 constexpr double hour_s = 3600.0;
 
-/// Knobs that move times; latency is turned down, the others up.
-std::vector<Knob> knobs_of(const Scenario& scenario)
+/// Hardware parameters that move times; latency is turned down, the others up.
+std::vector<HardwareParameter> hardware_parameters_of(const Scenario& scenario)
 {
-    std::vector<Knob> knobs;
+    std::vector<HardwareParameter> hardware_parameters;
     const Cluster& cluster = scenario.cluster;
     for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        for (const KnobTarget target : {KnobTarget::bandwidth, KnobTarget::latency, KnobTarget::aggregate}) {
-            if (target != KnobTarget::aggregate || cluster.tiers[t].circuit()) {
-                knobs.push_back({target, t, cluster.tiers[t].name + "." + std::string(name(target)), {}, false, {}});
+        for (const HardwareTarget target : {HardwareTarget::bandwidth, HardwareTarget::latency, HardwareTarget::aggregate}) {
+            if (target != HardwareTarget::aggregate || cluster.tiers[t].circuit()) {
+                hardware_parameters.push_back(
+                    {target, t, cluster.tiers[t].name + "." + std::string(name(target)), {}, false, {}});
             }
         }
     }
-    for (const KnobTarget target : {KnobTarget::memory_bandwidth, KnobTarget::compute, KnobTarget::power}) {
-        knobs.push_back({target, 0, std::string(name(target)), {}, false, {}});
+    for (const HardwareTarget target : {HardwareTarget::memory_bandwidth, HardwareTarget::compute, HardwareTarget::power}) {
+        hardware_parameters.push_back({target, 0, std::string(name(target)), {}, false, {}});
     }
-    for (Knob& knob : knobs) {
-        const auto priced = std::find_if(scenario.knobs.begin(), scenario.knobs.end(),
-                                         [&knob](const Knob& other) { return other.name == knob.name; });
-        if (priced != scenario.knobs.end()) {
-            knob.price_per_unit = priced->price_per_unit;
+    for (HardwareParameter& parameter : hardware_parameters) {
+        const auto priced = std::find_if(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
+                                         [&parameter](const HardwareParameter& other) { return other.name == parameter.name; });
+        if (priced != scenario.hardware_parameters.end()) {
+            parameter.price_per_unit = priced->price_per_unit;
         }
     }
-    return knobs;
+    return hardware_parameters;
 }
 
 /// Kernels that go by one name: a class with all within it, or the collectives of one kind in all groups.
@@ -92,8 +93,8 @@ void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double f
         speed.change.push_back(Faster{kernel, factor});
         for (const KernelClassRow& row : kernel_class_rows) {
             if (is_within(row.kernel, kernel)) {
-                const LawQuantile law(residual_law(scenario.variability, row.kernel));
-                variance.cv = std::max(variance.cv, law.constant() ? 0.0 : law.moments().cv());
+                const DistributionQuantile distribution(residual_distribution(scenario.variability, row.kernel));
+                variance.cv = std::max(variance.cv, distribution.constant() ? 0.0 : distribution.moments().cv());
             }
         }
     }
@@ -120,17 +121,17 @@ std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem,
         }
     }
     for (const NoiseSource& source : noise_sources(cluster.tiers)) {
-        const LawQuantile law(law_of(source, scenario.variability));
+        const DistributionQuantile distribution(distribution_of(source, scenario.variability));
         const bool known = cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
-        if (source.kind != NoiseKind::residual && !law.constant() && !known && chosen(source.name)) {
-            effects.push_back({EffectKind::variance, source.name, {Without{source}}, law.moments().cv(), {}, {}});
+        if (source.kind != NoiseKind::residual && !distribution.constant() && !known && chosen(source.name)) {
+            effects.push_back({EffectKind::variance, source.name, {Without{source}}, distribution.moments().cv(), {}, {}});
         }
     }
-    for (const Knob& knob : knobs_of(scenario)) {
-        const double value = value_of(knob, cluster);
-        if (value > 0.0 && chosen(knob.name)) {
-            const double to = knob.target == KnobTarget::latency ? value / factor : value * factor;
-            effects.push_back({EffectKind::hardware, knob.name, {Turned{knob, to}}, 0.0, {}, {}});
+    for (const HardwareParameter& parameter : hardware_parameters_of(scenario)) {
+        const double value = value_of(parameter, cluster);
+        if (value > 0.0 && chosen(parameter.name)) {
+            const double to = parameter.target == HardwareTarget::latency ? value / factor : value * factor;
+            effects.push_back({EffectKind::hardware, parameter.name, {Turned{parameter, to}}, 0.0, {}, {}});
         }
     }
     return effects;
@@ -216,8 +217,8 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
             names.push_back(source.name);
         }
     }
-    for (const Knob& knob : knobs_of(scenario)) {
-        names.push_back(knob.name);
+    for (const HardwareParameter& parameter : hardware_parameters_of(scenario)) {
+        names.push_back(parameter.name);
     }
     return names;
 }
@@ -268,14 +269,14 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
     return result;
 }
 
-KnobUnit unit_of(KnobTarget target)
+ParameterUnit unit_of(HardwareTarget target)
 {
     switch (target) {
-        case KnobTarget::latency: return {"us", 1e-6};
-        case KnobTarget::compute: return {"TFLOP/s", 1e12};
-        case KnobTarget::power: return {"W", 1.0};
-        case KnobTarget::memory: return {"GB", 1e9};
-        case KnobTarget::group: return {"GPU", 1.0};
+        case HardwareTarget::latency: return {"us", 1e-6};
+        case HardwareTarget::compute: return {"TFLOP/s", 1e12};
+        case HardwareTarget::power: return {"W", 1.0};
+        case HardwareTarget::memory: return {"GB", 1e9};
+        case HardwareTarget::group: return {"GPU", 1.0};
         default: return {"GB/s", 1e9};
     }
 }
@@ -283,14 +284,14 @@ KnobUnit unit_of(KnobTarget target)
 double per_unit(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const double units = (turned.value - value_of(turned.knob, cluster)) / unit_of(turned.knob.target).si;
+    const double units = (turned.value - value_of(turned.parameter, cluster)) / unit_of(turned.parameter.target).si;
     return effect.difference[static_cast<std::size_t>(Figure::p99)].value / units;
 }
 
 std::optional<double> per_dollar(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const double dollars = (turned.value - value_of(turned.knob, cluster)) * turned.knob.price_per_unit.si * hour_s;
+    const double dollars = (turned.value - value_of(turned.parameter, cluster)) * turned.parameter.price_per_unit.si * hour_s;
     return dollars > 0.0 ? std::optional(effect.difference[static_cast<std::size_t>(Figure::p99)].value / dollars) : std::nullopt;
 }
 

@@ -59,11 +59,11 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
                         const SensitivityOptions& options);
 
 /// Unit in which the values of a hardware parameter are shown.
-struct KnobUnit {
+struct ParameterUnit {
     const char* name;
     double si;
 };
-KnobUnit unit_of(KnobTarget target);
+ParameterUnit unit_of(HardwareTarget target);
 
 /// Change of the p99 step time in seconds per unit of the hardware parameter.
 double per_unit(const Effect& effect, const Cluster& cluster);

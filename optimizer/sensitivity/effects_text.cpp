@@ -73,8 +73,8 @@ std::string row(const Effect& effect, const Consequence& plan)
 std::string turn(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const KnobUnit unit = unit_of(turned.knob.target);
-    const double from = prismopt::value_of(turned.knob, cluster);
+    const ParameterUnit unit = unit_of(turned.parameter.target);
+    const double from = prismopt::value_of(turned.parameter, cluster);
     const double run_cost = at(effect.difference, Figure::cost).value;
     const auto dollar = per_dollar(effect, cluster);
     return fmt::format("{:<26} {:>9.4g} {:>9.4g} {:<8} {:>+11.3g} {:<12} {}", effect.name, from / unit.si, turned.value / unit.si,
@@ -122,9 +122,9 @@ nlohmann::json to_json(const Effect& effect, const Cluster& cluster)
     }
     if (effect.kind == EffectKind::hardware) {
         const auto& turned = std::get<Turned>(effect.change.front());
-        const KnobUnit unit = unit_of(turned.knob.target);
+        const ParameterUnit unit = unit_of(turned.parameter.target);
         json["unit"] = unit.name;
-        json["from"] = prismopt::value_of(turned.knob, cluster) / unit.si;
+        json["from"] = prismopt::value_of(turned.parameter, cluster) / unit.si;
         json["to"] = turned.value / unit.si;
         json["p99_s_per_unit"] = per_unit(effect, cluster);
         const auto dollar = per_dollar(effect, cluster);

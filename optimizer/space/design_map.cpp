@@ -299,7 +299,7 @@ Space space_of_hardware(const Scenario& scenario)
     all.insert(all.begin(), {"hardware", false, {}});
     std::vector<std::vector<Constraint>> rules;  // [hardware]: in the same order for each
     for (const std::vector<double>& values : scenario.hardware) {
-        all.front().labels.push_back(hardware_text(scenario.knobs, values));
+        all.front().labels.push_back(hardware_text(scenario.hardware_parameters, values));
         Scenario variant = scenario;
         Variant chosen = *variant_at(scenario, values);
         variant.cluster = std::move(chosen.hardware.cluster);
@@ -322,15 +322,16 @@ Space space_of_hardware(const Scenario& scenario)
 }  // namespace
 
 DesignMap::DesignMap(const Scenario& scenario)
-    : choices_(scenario.space), knobs_(!scenario.knobs.empty()),
-      space_(knobs_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
+    : choices_(scenario.space), hardware_parameters_(!scenario.hardware_parameters.empty()),
+      space_(hardware_parameters_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
 {
 }
 
 std::vector<int> layer_groups(const Scenario& scenario)
 {
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
-        return !scenario.knobs.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
+        return !scenario.hardware_parameters.empty() &&
+               (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
     const std::vector<const Workload*> all = networks(scenario);
     std::set<int> sizes;
@@ -360,7 +361,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
 
 ParallelPlan DesignMap::plan(std::span<const int> point) const
 {
-    return partial_plan(choices_, knobs_ ? point.subspan(1) : point);
+    return partial_plan(choices_, hardware_parameters_ ? point.subspan(1) : point);
 }
 
 }  // namespace prismopt

@@ -17,11 +17,14 @@ public:
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
     /// Index into Scenario::hardware; 0 if there are no [[knob]]s.
-    std::size_t hardware(std::span<const int> point) const { return knobs_ ? static_cast<std::size_t>(point.front()) : 0; }
+    std::size_t hardware(std::span<const int> point) const
+    {
+        return hardware_parameters_ ? static_cast<std::size_t>(point.front()) : 0;
+    }
 
 private:
     SpaceSettings choices_;
-    bool knobs_ = false;  // the first axis is the hardware variant
+    bool hardware_parameters_ = false;  // the first axis is the hardware variant
     Space space_;
 };
 

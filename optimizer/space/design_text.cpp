@@ -119,7 +119,7 @@ std::vector<std::string> axes_with(const std::string& word, const SpaceSettings&
     return axes;
 }
 
-bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse<KnobTarget>(name); }
+bool is_hardware(const std::string& name) { return name.find('.') != std::string::npos || parse<HardwareTarget>(name); }
 
 struct NamedValue {
     std::string name;

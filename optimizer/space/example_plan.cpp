@@ -36,9 +36,9 @@ std::string example_design(const Scenario& scenario)
     }
     const Point point = model.designs.space().point(best->index);
     const std::string design = design_text(model.designs.plan(point), scenario.space);
-    return scenario.knobs.empty()
+    return scenario.hardware_parameters.empty()
                ? design
-               : hardware_text(scenario.knobs, scenario.hardware[model.designs.hardware(point)]) + " " + design;
+               : hardware_text(scenario.hardware_parameters, scenario.hardware[model.designs.hardware(point)]) + " " + design;
 }
 
 }  // namespace prismopt

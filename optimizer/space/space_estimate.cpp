@@ -122,10 +122,10 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
     Tally seconds;
     try {
         while (result.branches < static_cast<std::uint64_t>(most_branches) && !out_of_time()) {
-            Dice dice(model.scenario.seed, static_cast<std::uint32_t>(result.branches));
+            SearchRandom random(model.scenario.seed, static_cast<std::uint32_t>(result.branches));
             pause();
             const double before_s = processor_s();
-            const auto branch = sampler.descend(dice);
+            const auto branch = sampler.descend(random);
             if (!branch) {
                 seconds.add(0.0);
                 ++result.branches;
@@ -210,11 +210,11 @@ std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bou
         better = false;
         std::vector<Bound> found = front;
         for (std::size_t i = 0; i < front.size() && processor_s() - start_s < improving_s; ++i) {
-            Dice dice(model.scenario.seed + 1 + pass, static_cast<std::uint32_t>(i));
+            SearchRandom random(model.scenario.seed + 1 + pass, static_cast<std::uint32_t>(i));
             for (int move = 0; move < moves_of_a_member; ++move) {
                 Point point = space.point(front[i].index);
-                if (move % 2 == 1 || !moves.shift_factor(point, dice)) {
-                    moves.mutate(point, some, dice);
+                if (move % 2 == 1 || !moves.shift_factor(point, random)) {
+                    moves.mutate(point, some, random);
                 }
                 const auto allowed = moves.repaired(point);
                 if (!allowed || !seen.insert(space.index(*allowed)).second) {

@@ -24,9 +24,10 @@ namespace prismopt {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t most_tuples = 200'000'000;  // of the space at the levels of the knobs: a sweep takes minutes
-constexpr std::uint64_t tuples_at_once = 50'000;    // of its sweep: a few seconds at most
-constexpr int blocks_of_a_thread = 4;               // drawn between two checks whether to stop
+constexpr std::uint64_t most_tuples =
+    200'000'000;                                  // of the space at the levels of the hardware parameters: a sweep takes minutes
+constexpr std::uint64_t tuples_at_once = 50'000;  // of its sweep: a few seconds at most
+constexpr int blocks_of_a_thread = 4;             // drawn between two checks whether to stop
 constexpr auto line_interval = std::chrono::seconds(5);
 constexpr std::size_t designs_per_direction = 3;
 constexpr double least_weight = 1e-3;  // so that every objective counts
@@ -41,7 +42,7 @@ double rounded(double value)
 /// A point of the front of the grid, with its objectives in the noise-free model.
 struct GridDesign {
     ParallelPlan plan;
-    std::vector<double> knobs;
+    std::vector<double> hardware_parameters;
     std::vector<double> values;
 };
 
@@ -50,11 +51,11 @@ public:
     Tuner(const Scenario& scenario, const TuningLog& log)
         : scenario_(scenario), log_(log), model_(scenario), problem_(model_.problem)
     {
-        for (std::size_t k = 0; k < scenario.knobs.size(); ++k) {
-            if (scenario.knobs[k].continuous) {
+        for (std::size_t k = 0; k < scenario.hardware_parameters.size(); ++k) {
+            if (scenario.hardware_parameters[k].continuous) {
                 free_.push_back(k);
-                box_.low.push_back(scenario.knobs[k].levels.front());
-                box_.high.push_back(scenario.knobs[k].levels.back());
+                box_.low.push_back(scenario.hardware_parameters[k].levels.front());
+                box_.high.push_back(scenario.hardware_parameters[k].levels.back());
             }
         }
     }
@@ -167,8 +168,8 @@ private:
         }
     }
 
-    /// The best designs for a direction, one for each combination of plan and discrete knobs: tuning changes the continuous knobs
-    /// only.
+    /// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the continuous
+    /// hardware parameters only.
     std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
     {
         std::vector<const GridDesign*> order;
@@ -190,8 +191,8 @@ private:
 
     bool same_discrete(const GridDesign& a, const GridDesign& b) const
     {
-        for (std::size_t k = 0; k < a.knobs.size(); ++k) {
-            if (!scenario_.knobs[k].continuous && a.knobs[k] != b.knobs[k]) {
+        for (std::size_t k = 0; k < a.hardware_parameters.size(); ++k) {
+            if (!scenario_.hardware_parameters[k].continuous && a.hardware_parameters[k] != b.hardware_parameters[k]) {
                 return false;
             }
         }
@@ -200,21 +201,23 @@ private:
 
     std::vector<double> tune(const GridDesign& design, const Scalarisation& scalar)
     {
-        std::vector<double> knobs = design.knobs;
+        std::vector<double> hardware_parameters = design.hardware_parameters;
         const auto set = [&](std::span<const double> x) {
             for (std::size_t k = 0; k < free_.size(); ++k) {
-                knobs[free_[k]] = x[k];
+                hardware_parameters[free_[k]] = x[k];
             }
         };
         std::vector<double> start;
         for (const std::size_t k : free_) {
-            start.push_back(design.knobs[k]);
+            start.push_back(design.hardware_parameters[k]);
         }
         const auto cost = [&](std::span<const double> x) {
             set(x);
             doing_ = fmt::format("{} of at most {} evaluations", evaluations_, most_tuning_evaluations(scenario_));
-            const std::string question = fmt::format("{} with knobs {}", design_text(design.plan), fmt::join(knobs, " "));
-            const Message answer = answer_to(question, [&] { return (Packer() << judge(design.plan, knobs)).take(); });
+            const std::string question =
+                fmt::format("{} with hardware {}", design_text(design.plan), fmt::join(hardware_parameters, " "));
+            const Message answer =
+                answer_to(question, [&] { return (Packer() << judge(design.plan, hardware_parameters)).take(); });
             ++evaluations_;
             Values values;
             Unpacker(answer) >> values;
@@ -222,13 +225,13 @@ private:
         };
         const Tuned tuned = minimise(cost, box_, start, {.max_evaluations = scenario_.search.tune_evaluations, .seed = 1});
         set(tuned.x);
-        return knobs;
+        return hardware_parameters;
     }
 
-    /// Objectives of a plan on the hardware with these knobs; empty if it is infeasible.
-    std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& knobs)
+    /// Objectives of a plan on the hardware with these hardware parameters; empty if it is infeasible.
+    std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& hardware_parameters)
     {
-        auto variant = variant_at(scenario_, knobs);
+        auto variant = variant_at(scenario_, hardware_parameters);
         if (!variant) {
             return {};
         }
@@ -267,13 +270,14 @@ private:
         return values;
     }
 
-    void keep(const std::vector<double>& knobs, std::vector<std::vector<double>>& list) const
+    void keep(const std::vector<double>& hardware_parameters, std::vector<std::vector<double>>& list) const
     {
-        std::vector<double> short_knobs = knobs;
+        std::vector<double> short_parameters = hardware_parameters;
         for (const std::size_t k : free_) {
-            short_knobs[k] = std::clamp(rounded(knobs[k]), scenario_.knobs[k].levels.front(), scenario_.knobs[k].levels.back());
+            short_parameters[k] = std::clamp(rounded(hardware_parameters[k]), scenario_.hardware_parameters[k].levels.front(),
+                                             scenario_.hardware_parameters[k].levels.back());
         }
-        const std::vector<double>& kept = variant_at(scenario_, short_knobs) ? short_knobs : knobs;
+        const std::vector<double>& kept = variant_at(scenario_, short_parameters) ? short_parameters : hardware_parameters;
         const auto& grid = scenario_.hardware;
         if (std::find(list.begin(), list.end(), kept) == list.end() && std::find(grid.begin(), grid.end(), kept) == grid.end()) {
             list.push_back(kept);
@@ -283,8 +287,8 @@ private:
     const Scenario& scenario_;
     const TuningLog& log_;
     StudyModel model_;
-    Problem problem_;                // with the knobs as they are being tried
-    std::vector<std::size_t> free_;  // continuous knobs
+    Problem problem_;                // with the hardware parameters as they are being tried
+    std::vector<std::size_t> free_;  // continuous hardware parameters
     Box box_;
     std::uint64_t evaluations_ = 0;
     std::string doing_;  // and how far
@@ -295,8 +299,8 @@ private:
 
 bool tunes_hardware(const Scenario& scenario)
 {
-    const bool continuous =
-        std::any_of(scenario.knobs.begin(), scenario.knobs.end(), [](const Knob& knob) { return knob.continuous; });
+    const bool continuous = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
+                                        [](const HardwareParameter& parameter) { return parameter.continuous; });
     if (scenario.search.strategy == "nlopt" && !continuous) {
         throw InputError(
             fmt::format("{}: strategy nlopt has nothing to tune: no [[knob]] has a range; write for example range = "

@@ -190,8 +190,8 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     return {model.designs.hardware(choices), std::move(shapes), plan.split};
 }
 
-Evaluator::Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs)
-    : model_(model), crew_(crew), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
+Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
 {
     confidence_.reported = 0.95;
     compare_at_once(1);
@@ -211,7 +211,7 @@ void Evaluator::submit(std::span<const Request> requests)
     for (const Request& request : requests) {
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             submit_draws(needs);
-            crew_.submit(encode(WorkItem{*range}));
+            scheduler_.submit(encode(WorkItem{*range}));
         } else {
             const auto& point = std::get<PointRequest>(request);
             const Rung rung{fleets_of(point, rungs_), rungs_.front().steps};
@@ -249,7 +249,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& sour
         alike[found->second].push_back(&need);
         point_blocks += static_cast<std::size_t>(std::max(0, need.rung.fleets - need.from_fleet) / item_fleets);
     }
-    const std::size_t ranks = crew_.accounts().size();
+    const std::size_t ranks = scheduler_.accounts().size();
     const std::size_t item_points = std::clamp(point_blocks / (items_of_a_rank * ranks), std::size_t{1}, most_item_points);
     for (const auto& list : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
@@ -261,7 +261,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& sour
             const Rung& rung = list[first]->rung;
             for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
                 block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
-                crew_.submit(encode(WorkItem{block}));
+                scheduler_.submit(encode(WorkItem{block}));
                 submitted_.push_back(block);
                 for (const std::uint64_t point : block.points) {
                     ++drawn_[source][point].awaited;
@@ -275,7 +275,7 @@ void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& sour
 void Evaluator::collect_draws(std::uint64_t point, const DrawSource& source)
 {
     while (drawn_[source][point].awaited > 0) {
-        const std::vector<PhaseDraws> more = decode_draws(crew_.next());
+        const std::vector<PhaseDraws> more = decode_draws(scheduler_.next());
         const DrawBlock block = std::move(submitted_.front());
         submitted_.pop_front();
         for (std::size_t i = 0; i < block.points.size(); ++i) {
@@ -296,7 +296,7 @@ std::optional<Answer> Evaluator::next()
     pending_.pop_front();
     try {
         if (std::holds_alternative<SweepRange>(request)) {
-            return decode_answer(crew_.next());
+            return decode_answer(scheduler_.next());
         }
         const auto& point = std::get<PointRequest>(request);
         collect_draws(point.index, point.source);

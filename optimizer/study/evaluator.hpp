@@ -4,8 +4,8 @@
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
-#include "optimizer/parallel/crew.hpp"
 #include "optimizer/parallel/work_item.hpp"
+#include "optimizer/parallel/work_scheduler.hpp"
 #include "optimizer/space/design_map.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "search/strategy.hpp"
@@ -79,7 +79,7 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point);
 class Evaluator {
 public:
     /// `rungs`: rung 1 first, with equal steps and increasing fleets.
-    Evaluator(const StudyModel& model, Crew& crew, std::vector<Rung> rungs);
+    Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs);
 
     void submit(std::span<const Request> requests);
     /// The answer to the oldest open request; nothing if the run is to stop. Do not call it again then.
@@ -116,7 +116,7 @@ private:
     Answer summarise(const PointRequest& request);
 
     const StudyModel& model_;
-    Crew& crew_;
+    WorkScheduler& scheduler_;
     std::vector<Rung> rungs_;
     HardwareBench bench_;
     Confidence confidence_;

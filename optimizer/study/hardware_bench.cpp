@@ -19,7 +19,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     if (stands_.size() >= most_stands) {
         stands_.clear();
     }
-    if (scenario_.knobs.empty()) {
+    if (scenario_.hardware_parameters.empty()) {
         return stands_.emplace(variant, Stand{nullptr, Predictor(base_)}).first->second;
     }
     auto problem = std::make_shared<Problem>(base_);

@@ -28,12 +28,12 @@ Scenario scenario_of(const Results& results)
 {
     Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
     scenario.seed = results.study.seed;
-    if (scenario.knobs.empty() || results.axes.empty()) {
+    if (scenario.hardware_parameters.empty() || results.axes.empty()) {
         return scenario;
     }
     const std::vector<std::string>& labels = results.axes.front().labels;
     for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
-        const auto values = hardware_values(scenario.knobs, labels[kind]);
+        const auto values = hardware_values(scenario.hardware_parameters, labels[kind]);
         if (!values || !variant_at(scenario, *values)) {
             break;  // written by another version; the check of the axes reports it
         }
@@ -65,9 +65,9 @@ StoredStudy::StoredStudy(const Results& results)
     }
 }
 
-std::vector<double> StoredStudy::knob_values(std::span<const int> point) const
+std::vector<double> StoredStudy::hardware_values(std::span<const int> point) const
 {
-    return scenario_.knobs.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
+    return scenario_.hardware_parameters.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
 }
 
 }  // namespace prismopt

@@ -27,7 +27,7 @@ public:
     ParallelPlan plan(std::span<const int> point) const { return model_.designs.plan(point); }
     SamplerOptions sampler(const DrawSource& source) const { return model_.sampler(source); }
     /// Values of the [[knob]]s at a point, in SI units; empty if there are none.
-    std::vector<double> knob_values(std::span<const int> point) const;
+    std::vector<double> hardware_values(std::span<const int> point) const;
     /// The problem with the hardware of a point; valid until the next call.
     const Problem& problem(std::span<const int> point) { return bench_.problem(model_.designs.hardware(point)); }
 

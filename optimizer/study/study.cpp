@@ -73,14 +73,14 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
 /// The search on rank 0.
 class Search {
 public:
-    Search(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
+    Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
-        : model_(model), crew_(crew), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, crew, std::move(plan.rungs)), journal_(journal),
+        : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
+          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, scheduler, std::move(plan.rungs)), journal_(journal),
           draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
-        crew.remember({[this](const Message& item) { return draws_.missing(item); },
-                       [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
+        scheduler.remember({[this](const Message& item) { return draws_.missing(item); },
+                            [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
         if (!plan.chosen.why.empty()) {
             log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
         }
@@ -253,12 +253,12 @@ private:
                                   .open = outcome.open,
                                   .answered = answered_,
                                   .asked = asked_count_,
-                                  .idle_share = crew_.idle_share(),
+                                  .idle_share = scheduler_.idle_share(),
                                   .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())});
     }
 
     const StudyModel& model_;
-    const Crew& crew_;
+    const WorkScheduler& scheduler_;
     const StudyOptions& options_;
     std::string name_;
     std::vector<Rung> rungs_;
@@ -327,7 +327,8 @@ StudyEnd stopped_tuning(const std::string& why, const std::string& progress, con
     return end;
 }
 
-StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, StudyJournal& journal, const StopRequest& stop)
+StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyJournal& journal,
+              const StopRequest& stop)
 {
     StudyEnd end;
     Results& results = end.results;
@@ -339,7 +340,7 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
         log_warning(one_step_text);
     }
     results.study.strategy = plan.chosen.name;
-    Search search(model, crew, options, std::move(plan), journal, stop);
+    Search search(model, scheduler, options, std::move(plan), journal, stop);
     auto stopped = search.run();
     search.fill(results);
     if (!stopped) {
@@ -352,9 +353,9 @@ StudyEnd lead(const StudyModel& model, Crew& crew, const StudyOptions& options, 
         results.study.outcome.text = fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped,
                                                  results.study.outcome.text, options.out);
     }
-    crew.release();
-    for (std::size_t rank = 0; rank < crew.accounts().size(); ++rank) {
-        const Crew::Account& account = crew.accounts()[rank];
+    scheduler.release();
+    for (std::size_t rank = 0; rank < scheduler.accounts().size(); ++rank) {
+        const WorkScheduler::Account& account = scheduler.accounts()[rank];
         results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s});
     }
     search.keep([&] { write_results(results, options.out); });
@@ -405,16 +406,17 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
     const Scenario scenario = scenario_from(record);
     const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{}, [&] { stop.reason(); });
     const StudyModel model(scenario, NoiseTables::decode(tables));
-    std::optional<Crew> made;
-    Crew& crew = made.emplace(team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); });
+    std::optional<WorkScheduler> made;
+    WorkScheduler& scheduler =
+        made.emplace(team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); });
     if (team.rank() != 0) {
-        crew.serve();
+        scheduler.serve();
         return {true, {}};
     }
     try {
-        return lead(model, crew, options, *journal, stop);
+        return lead(model, scheduler, options, *journal, stop);
     } catch (const InputError&) {
-        crew.release();
+        scheduler.release();
         throw;
     }
 }

@@ -65,7 +65,7 @@ std::uint64_t study_hash(const Scenario& scenario)
     std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
                                       scenario.search.part, scenario.search.parts);
     for (const std::vector<double>& values : scenario.hardware) {
-        options += hardware_text(scenario.knobs, values) + ' ';
+        options += hardware_text(scenario.hardware_parameters, values) + ' ';
     }
     return study_hash(scenario.text, scenario.seed, release() + options + commit());
 }

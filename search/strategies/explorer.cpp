@@ -59,8 +59,8 @@ void Explorer::tell(const std::vector<Bound>& feasible) { found_.insert(found_.e
 void Explorer::add_branches(std::vector<std::uint64_t>& points)
 {
     for (std::size_t i = 0; i < options_.start; ++i) {
-        Dice dice(seed_, choices_++);
-        const auto branch = branches_.descend(dice);
+        SearchRandom random(seed_, choices_++);
+        const auto branch = branches_.descend(random);
         if (branch) add(space_.point(branch->begin), points);
     }
 }
@@ -70,12 +70,12 @@ void Explorer::add_children(std::vector<std::uint64_t>& points)
     const double some = 1.0 / static_cast<double>(space_.axes().size());
     for (std::size_t i = 0; i < tries * options_.generation && points.size() < options_.generation; ++i) {
         Point point = space_.point(front_[choices_ % front_.size()].index);  // in turn, from one generation to the next
-        Dice dice(seed_, choices_++);
-        const double way = dice.uniform();
+        SearchRandom random(seed_, choices_++);
+        const double way = random.uniform();
         if (way < 0.3) {
-            point = moves_.cross(point, space_.point(front_[dice.below(front_.size())].index), dice);
-        } else if (way > 0.6 || !moves_.shift_factor(point, dice)) {
-            moves_.mutate(point, some, dice);
+            point = moves_.cross(point, space_.point(front_[random.below(front_.size())].index), random);
+        } else if (way > 0.6 || !moves_.shift_factor(point, random)) {
+            moves_.mutate(point, some, random);
         }
         add(point, points);
     }

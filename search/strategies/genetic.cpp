@@ -132,17 +132,17 @@ std::vector<Genetic::Member> Genetic::first_proposals()
         for (const Point& point : coarse_points()) add_if_new(point, first);
     }
     for (std::size_t tries = 0; first.size() < options_.population && tries < child_tries * options_.population; ++tries) {
-        Dice dice(goal_.seed, children_++);
-        if (const auto point = moves_.repaired(moves_.any(dice))) add_if_new(*point, first);
+        SearchRandom random(goal_.seed, children_++);
+        if (const auto point = moves_.repaired(moves_.any(random))) add_if_new(*point, first);
     }
     return first;
 }
 
-const Point& Genetic::parent(Dice& dice) const
+const Point& Genetic::parent(SearchRandom& random) const
 {
-    if (!front_points_.empty() && dice.chance(options_.elite)) return front_points_[dice.below(front_points_.size())];
-    std::size_t chosen = dice.below(population_.size());
-    if (selection_.tournament) chosen = std::min(chosen, dice.below(population_.size()));
+    if (!front_points_.empty() && random.chance(options_.elite)) return front_points_[random.below(front_points_.size())];
+    std::size_t chosen = random.below(population_.size());
+    if (selection_.tournament) chosen = std::min(chosen, random.below(population_.size()));
     return population_[chosen].point;
 }
 
@@ -150,25 +150,26 @@ std::vector<Genetic::Member> Genetic::proposals()
 {
     std::vector<Member> children;
     for (std::size_t i = 0; i < options_.batch * options_.screened; ++i) {
-        Dice dice(goal_.seed, children_++);
-        if (auto made = child(dice)) children.push_back(std::move(*made));
+        SearchRandom random(goal_.seed, children_++);
+        if (auto made = child(random)) children.push_back(std::move(*made));
     }
     return children;
 }
 
-std::optional<Genetic::Member> Genetic::child(Dice& dice)
+std::optional<Genetic::Member> Genetic::child(SearchRandom& random)
 {
     const double rate = 1.0 / static_cast<double>(space_.axes().size());
     for (int tries = 0; tries < child_tries; ++tries) {
         Point point;
         if (population_.empty() || tries > child_tries / 2) {
-            point = moves_.any(dice);
+            point = moves_.any(random);
         } else {
-            point = parent(dice);
-            const bool crossed = dice.chance(options_.crossover);
-            if (crossed) point = moves_.cross(point, parent(dice), dice);
-            const bool enough = crossed && tries < child_tries / 4 && dice.chance(options_.pure);
-            if (!enough && !(dice.chance(options_.shift) && moves_.shift_factor(point, dice))) moves_.mutate(point, rate, dice);
+            point = parent(random);
+            const bool crossed = random.chance(options_.crossover);
+            if (crossed) point = moves_.cross(point, parent(random), random);
+            const bool enough = crossed && tries < child_tries / 4 && random.chance(options_.pure);
+            if (!enough && !(random.chance(options_.shift) && moves_.shift_factor(point, random)))
+                moves_.mutate(point, rate, random);
         }
         const auto allowed = moves_.repaired(point);
         std::vector<Member> made;

@@ -82,9 +82,9 @@ private:
     std::vector<Point> coarse_points() const;
     std::vector<Member> first_proposals();
     std::vector<Member> proposals();
-    std::optional<Member> child(Dice& dice);
+    std::optional<Member> child(SearchRandom& random);
     bool add_if_new(const Point& point, std::vector<Member>& to);
-    const Point& parent(Dice& dice) const;
+    const Point& parent(SearchRandom& random) const;
 
     void advance();
     bool ask_sweeps();

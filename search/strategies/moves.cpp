@@ -69,21 +69,21 @@ Moves::Moves(const Space& space) : space_(space)
     }
 }
 
-Point Moves::any(Dice& dice) const
+Point Moves::any(SearchRandom& random) const
 {
     Point point(space_.axes().size(), 0);
-    for (const std::size_t axis : free_axes_) point[axis] = static_cast<int>(dice.below(static_cast<std::size_t>(count(axis))));
+    for (const std::size_t axis : free_axes_) point[axis] = static_cast<int>(random.below(static_cast<std::size_t>(count(axis))));
     return point;
 }
 
-Point Moves::cross(const Point& a, const Point& b, Dice& dice) const
+Point Moves::cross(const Point& a, const Point& b, SearchRandom& random) const
 {
     Point child = a;
     for (const std::size_t axis : free_axes_) {
         if (a[axis] == b[axis]) continue;
-        const double way = dice.uniform();
+        const double way = random.uniform();
         if (space_.axes()[axis].ordered && way < 0.25) {
-            child[axis] = static_cast<int>(std::lround(a[axis] + dice.uniform() * (b[axis] - a[axis])));
+            child[axis] = static_cast<int>(std::lround(a[axis] + random.uniform() * (b[axis] - a[axis])));
         } else if (way < 0.625) {
             child[axis] = b[axis];
         }
@@ -91,26 +91,26 @@ Point Moves::cross(const Point& a, const Point& b, Dice& dice) const
     return child;
 }
 
-void Moves::mutate(Point& point, double probability, Dice& dice) const
+void Moves::mutate(Point& point, double probability, SearchRandom& random) const
 {
     if (free_axes_.empty()) return;
-    const std::size_t always = free_axes_[dice.below(free_axes_.size())];
+    const std::size_t always = free_axes_[random.below(free_axes_.size())];
     for (const std::size_t axis : free_axes_) {
-        if (axis != always && !dice.chance(probability)) continue;
+        if (axis != always && !random.chance(probability)) continue;
         const int others = count(axis) - 1;
-        int label = static_cast<int>(dice.below(static_cast<std::size_t>(others)));
+        int label = static_cast<int>(random.below(static_cast<std::size_t>(others)));
         label += label >= point[axis] ? 1 : 0;
-        if (space_.axes()[axis].ordered && !dice.chance(0.1)) {
+        if (space_.axes()[axis].ordered && !random.chance(0.1)) {
             // A step whose size is spread evenly over orders of magnitude, up to all labels.
-            const int step = static_cast<int>(std::ceil(std::pow(static_cast<double>(others), std::pow(dice.uniform(), 2))));
-            const int moved = dice.chance(0.5) ? point[axis] + step : point[axis] - step;
+            const int step = static_cast<int>(std::ceil(std::pow(static_cast<double>(others), std::pow(random.uniform(), 2))));
+            const int moved = random.chance(0.5) ? point[axis] + step : point[axis] - step;
             label = std::clamp(moved, 0, others);
         }
         point[axis] = label;
     }
 }
 
-bool Moves::shift_factor(Point& point, Dice& dice) const
+bool Moves::shift_factor(Point& point, SearchRandom& random) const
 {
     struct Shift {
         std::size_t a, b;
@@ -130,7 +130,7 @@ bool Moves::shift_factor(Point& point, Dice& dice) const
         }
     }
     if (shifts.empty()) return false;
-    const Shift& chosen = shifts[dice.below(shifts.size())];
+    const Shift& chosen = shifts[random.below(shifts.size())];
     point[chosen.a] = chosen.to_a;
     point[chosen.b] = chosen.to_b;
     return true;

@@ -2,7 +2,7 @@
 
 /// Variation operators of the evolutionary search.
 
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 #include "search/space.hpp"
 
 #include <optional>
@@ -17,17 +17,17 @@ public:
     explicit Moves(const Space& space);
 
     /// A random point, each label equally likely.
-    Point any(Dice& dice) const;
+    Point any(SearchRandom& random) const;
 
     /// Crossover: each axis from either parent; for ordered axes sometimes a label in between.
-    Point cross(const Point& a, const Point& b, Dice& dice) const;
+    Point cross(const Point& a, const Point& b, SearchRandom& random) const;
 
     /// Mutates each axis with this probability, and at least one: to a near label of an ordered axis (rarely to any), or to any
     /// other category.
-    void mutate(Point& point, double probability, Dice& dice) const;
+    void mutate(Point& point, double probability, SearchRandom& random) const;
 
     /// Moves a factor from one degree to another, which keeps their product. False if that is impossible.
-    bool shift_factor(Point& point, Dice& dice) const;
+    bool shift_factor(Point& point, SearchRandom& random) const;
 
     /// The point itself if the constraints allow it; otherwise a point that keeps as many leading labels as possible and changes
     /// the others to the nearest allowed labels. Nothing if that takes too many tries.

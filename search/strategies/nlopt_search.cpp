@@ -14,7 +14,7 @@ namespace {
 /// Replaces an infinite cost, because the models of NLopt need finite numbers.
 constexpr double hopeless = 1e30;
 
-/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all knobs; remembers the best.
+/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all hardware parameters; remembers the best.
 class Recorder {
 public:
     Recorder(const Cost& cost, const Box& box) : cost_(cost), box_(box) {}
@@ -106,12 +106,13 @@ Tuned minimise(const Cost& cost, const Box& box, std::span<const double> start, 
 {
     if (box.low.size() != start.size() || box.high.size() != start.size() || options.max_evaluations < 1) {
         throw std::invalid_argument(
-            "continuous search: bounds and start need one number per knob, and max_evaluations must be at least 1");
+            "continuous search: bounds and start need one number per hardware parameter, and max_evaluations must be at least 1");
     }
     std::vector<double> unit;
     for (std::size_t k = 0; k < start.size(); ++k) {
         if (!(box.low[k] < box.high[k]) || start[k] < box.low[k] || start[k] > box.high[k]) {
-            throw std::invalid_argument("continuous search: knob " + std::to_string(k) + " starts outside its range");
+            throw std::invalid_argument("continuous search: hardware parameter " + std::to_string(k) +
+                                        " starts outside its range");
         }
         unit.push_back((start[k] - box.low[k]) / (box.high[k] - box.low[k]));
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Derivative-free minimisation over continuous knobs, and scalarisations of several objectives. Only the source file of this
+/// Derivative-free minimisation over continuous hardware parameters, and scalarisations of several objectives. Only the source file of this
 /// header uses NLopt.
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class TuneMethod { sbplx, bobyqa, direct_l, crs2, global_then_local };
 struct TuneOptions {
     TuneMethod method = TuneMethod::global_then_local;
     int max_evaluations = 200;
-    double tolerance = 1e-4;  // of a knob, relative to its range
+    double tolerance = 1e-4;  // of a hardware parameter, relative to its range
     unsigned long seed = 1;   // of crs2
 };
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t usual_evaluations = 4096;  // without a limit by the use
 }  // namespace
 
 RandomSearch::RandomSearch(const Space& space, const StudyGoal& goal)
-    : space_(space), goal_(goal), moves_(space), dice_(goal.seed, 0), race_({.top_rung = goal.top_rung})
+    : space_(space), goal_(goal), moves_(space), random_(goal.seed, 0), race_({.top_rung = goal.top_rung})
 {
     if (goal_.max_evaluations == 0) goal_.max_evaluations = usual_evaluations;
 }
@@ -25,7 +25,7 @@ std::vector<SweepRange> RandomSearch::propose()
     while (ranges.size() < batch && !exhausted_) {
         std::size_t left = tries;
         for (; left > 0; --left) {
-            const Point point = moves_.any(dice_);
+            const Point point = moves_.any(random_);
             if (!space_.allows_all(point)) continue;
             const std::uint64_t index = space_.index(point);
             if (!known_.insert(index).second) continue;

@@ -31,7 +31,7 @@ private:
     const Space& space_;
     StudyGoal goal_;
     Moves moves_;
-    Dice dice_;
+    SearchRandom random_;
     std::unordered_set<std::uint64_t> known_;
     std::deque<SweepRange> swept_;        // requested, not answered yet
     std::deque<PointRequest> awaited_;    // the same

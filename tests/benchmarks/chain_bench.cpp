@@ -1,6 +1,6 @@
-/// Time to compose the law of a pass. Composed laws are kept: each is needed once a study.
+/// Time to compose the distribution of a pass. Composed distributions are kept: each is needed once a study.
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/distribution.hpp"
 
 #include <benchmark/benchmark.h>
@@ -11,9 +11,10 @@ namespace {
 /// Arguments: layers, members at a barrier, kernels' cv and cap, in percent. Each layer has seven segments of one to four kernels.
 void compose_chain(benchmark::State& state)
 {
-    const Law law{LogNormal{0.01 * static_cast<double>(state.range(2))}, {}, 0.01 * static_cast<double>(state.range(3)), ""};
-    ResidualLaws residual;
-    residual.fill(KernelLaw([q = LawQuantile(law)](double p, bool upper) { return q(p, upper); }));
+    const Distribution distribution{
+        LogNormal{0.01 * static_cast<double>(state.range(2))}, {}, 0.01 * static_cast<double>(state.range(3)), ""};
+    ResidualDistributions residual;
+    residual.fill(KernelDistribution([q = DistributionQuantile(distribution)](double p, bool upper) { return q(p, upper); }));
     PassCost layer;
     for (int kernels : {1, 3, 2, 1, 4, 2, 3}) {
         Segment& segment = layer.segments.emplace_back();
@@ -23,7 +24,7 @@ void compose_chain(benchmark::State& state)
     }
     layer.exposed.assign(6, {2e-4, {{KernelClass::tensor_all_reduce, 1.0}}});
     for (auto _ : state) {
-        ChainLaws chains(residual, StandardLaw::node_probabilities());
+        ChainDistributions chains(residual, StandardDistribution::node_probabilities());
         benchmark::DoNotOptimize(chains.compose({layer, static_cast<int>(state.range(0))}, static_cast<int>(state.range(1))));
     }
 }

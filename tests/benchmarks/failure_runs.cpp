@@ -28,7 +28,7 @@ Reliability reliability(bool everything)
         cause.detection = Seconds{120.0};
         cause.restart = Seconds{480.0};
         if (everything) {
-            cause.gaps = c % 2 == 0 ? GapLaw{} : GapLaw{GapFamily::weibull, 2.0};
+            cause.gaps = c % 2 == 0 ? GapDistribution{} : GapDistribution{GapFamily::weibull, 2.0};
             cause.repair = Seconds{2 * day};
             cause.repair_cv = 2.0;
             cause.memory_kept = 0.5;

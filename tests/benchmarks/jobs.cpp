@@ -67,16 +67,16 @@ std::vector<ExecutionGraph> PipelineJob::candidates(std::size_t count) const
     return graphs;
 }
 
-std::vector<ExecutionGraph> PipelineJob::candidates_of_one_law(std::size_t count) const
+std::vector<ExecutionGraph> PipelineJob::candidates_of_one_distribution(std::size_t count) const
 {
     PlanCompiler compile = compiler();
     ParallelPlan kind = plan();
     kind.tp = 1;
     ExecutionGraph graph = std::get<CompiledPlan>(compile.compile(kind)).graph;
-    for (OpLaw& law : graph.law) {
-        law.compute.shape = graph.law.front().compute.shape;
-        law.communication = {};
-        law.communication_s = 0.0F;
+    for (OpDistribution& distribution : graph.distribution) {
+        distribution.compute.shape = graph.distribution.front().compute.shape;
+        distribution.communication = {};
+        distribution.communication_s = 0.0F;
     }
     return std::vector<ExecutionGraph>(count, graph);
 }
@@ -85,9 +85,9 @@ Variability residuals_only()
 {
     Variability variability;
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {
-        variability.residual[static_cast<std::size_t>(kind)] = Law{LogNormal{0.05}, {}, 20.0, "benchmark"};
+        variability.residual[static_cast<std::size_t>(kind)] = Distribution{LogNormal{0.05}, {}, 20.0, "benchmark"};
     }
-    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = Law{LogNormal{0.30}, {}, 20.0, "benchmark"};
+    variability.residual[static_cast<std::size_t>(KernelClass::p2p)] = Distribution{LogNormal{0.30}, {}, 20.0, "benchmark"};
     return variability;
 }
 
@@ -139,16 +139,16 @@ double scalar_steps(const ExecutionGraph& graph, int draws, bool every_factor)
         }
         stage_end.assign(graph.stages(), 0.0);
         for (const ProgramOp& op : graph.program->ops) {
-            const OpLaw& law = graph.law_of(op);
+            const OpDistribution& distribution = graph.distribution_of(op);
             double start = stage_end[op.stage];
             if (op.in != Program::start) {
-                const double transfer = static_cast<double>(law.transfer_s) * network * transfer_residual(engine);
+                const double transfer = static_cast<double>(distribution.transfer_s) * network * transfer_residual(engine);
                 start = std::max(start, slot[op.in] + transfer);
             }
-            double duration = static_cast<double>(law.compute_s) * stage_factor[op.stage] * microbatch[op.microbatch] *
+            double duration = static_cast<double>(distribution.compute_s) * stage_factor[op.stage] * microbatch[op.microbatch] *
                               compute_residual(engine);
-            if (law.communication_s > 0.0F) {
-                duration += static_cast<double>(law.communication_s) * network * collective_residual(engine);
+            if (distribution.communication_s > 0.0F) {
+                duration += static_cast<double>(distribution.communication_s) * network * collective_residual(engine);
             }
             stage_end[op.stage] = start + duration;
             slot[op.out] = stage_end[op.stage];

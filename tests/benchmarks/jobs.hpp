@@ -21,10 +21,10 @@ public:
     ParallelPlan plan() const;
     ExecutionGraph graph() const;
     /// Plans that share schedule, p, m and v, and differ in tensor parallelism, recompute and sequence parallelism: `count` graphs,
-    /// each with laws of its own.
+    /// each with distributions of its own.
     std::vector<ExecutionGraph> candidates(std::size_t count) const;
-    /// The same without tensor parallelism, all ops with one law up to scale.
-    std::vector<ExecutionGraph> candidates_of_one_law(std::size_t count) const;
+    /// The same without tensor parallelism, all ops with one distribution up to scale.
+    std::vector<ExecutionGraph> candidates_of_one_distribution(std::size_t count) const;
 
 private:
     Problem problem_;

@@ -30,7 +30,7 @@ void scalar_reference(benchmark::State& state)
 }
 BENCHMARK(scalar_reference)->ArgName("every_factor")->Arg(0)->Arg(1);
 
-/// Plans with laws of their own, on one block of draws.
+/// Plans with distributions of their own, on one block of draws.
 void sampler(benchmark::State& state)
 {
     const auto graphs = job().candidates(static_cast<std::size_t>(state.range(0)));
@@ -44,11 +44,11 @@ void sampler(benchmark::State& state)
 }
 BENCHMARK(sampler)->ArgName("plans")->Arg(1)->Arg(16)->Arg(256);
 
-/// Plans whose ops share a law up to scale.
-void sampler_one_law(benchmark::State& state)
+/// Plans whose ops share a distribution up to scale.
+void sampler_one_distribution(benchmark::State& state)
 {
     static const PipelineJob plain(16, 64, residuals_only());
-    const auto graphs = plain.candidates_of_one_law(static_cast<std::size_t>(state.range(0)));
+    const auto graphs = plain.candidates_of_one_distribution(static_cast<std::size_t>(state.range(0)));
     const auto list = pointers(graphs);
     omp_set_num_threads(1);
     constexpr int draws = 1024;
@@ -58,7 +58,7 @@ void sampler_one_law(benchmark::State& state)
     state.SetItemsProcessed(state.iterations() * state.range(0) * draws *
                             static_cast<std::int64_t>(graphs.front().program->ops.size()));
 }
-BENCHMARK(sampler_one_law)->ArgName("plans")->Arg(16)->Arg(1000);
+BENCHMARK(sampler_one_distribution)->ArgName("plans")->Arg(16)->Arg(1000);
 
 /// One replica of a plan with many: what ranking replicas costs beside simulating four.
 void sampler_of_replicas(benchmark::State& state)

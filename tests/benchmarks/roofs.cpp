@@ -62,9 +62,9 @@ double parts_s_per_op_draw()
     const DrawKeys keys{philox, Purpose::search, 0, graph.first_slot.data()};
     const BoundPlan plan(graph, 2);
     std::vector<Floats> state(2 * graph.stages() + graph.program->slots + graph.program->shape.microbatches + 1);
-    std::vector<Floats> parts(2 * graph.law.size());
+    std::vector<Floats> parts(2 * graph.distribution.size());
     PipelineRun run;
-    run.law = plan.spread.data();
+    run.distribution = plan.spread.data();
     run.gradients_end = state.data();
     run.compute_factor = run.gradients_end + graph.stages();
     run.slot = state.data() + static_cast<std::ptrdiff_t>(2) * graph.stages();
@@ -72,19 +72,19 @@ double parts_s_per_op_draw()
     run.communication_factor = run.microbatch + graph.program->shape.microbatches;
     run.transfer_factor = run.communication_factor;
     run.gathered = parts.data();
-    run.reduce = parts.data() + graph.law.size();
+    run.reduce = parts.data() + graph.distribution.size();
     const PipelineRun* const running = &run;
     const double fill = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
             fill_draws(ops, keys, job.problem().noise, {}, draws.data());
         }
     });
-    const double max_plus_of_laws = wall_seconds_of([&] {
+    const double max_plus_of_distributions = wall_seconds_of([&] {
         for (int i = 0; i < repeats; ++i) {
             run_window(ops, draws.data(), {}, {&running, 1});
         }
     });
-    return (fill + max_plus_of_laws) / (static_cast<double>(repeats) * window * lanes);
+    return (fill + max_plus_of_distributions) / (static_cast<double>(repeats) * window * lanes);
 }
 
 }  // namespace prismopt::bench

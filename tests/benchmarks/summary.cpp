@@ -45,7 +45,8 @@ class Summary {
 public:
     Summary()
         : pipeline_(16, 64), large_(128, 1024), plain_(16, 64, residuals_only()), kinds_(pipeline_.candidates(256)),
-          one_law_(plain_.candidates_of_one_law(1000)), few_(pipeline_.candidates(16)), few_large_(large_.candidates(16))
+          one_distribution_(plain_.candidates_of_one_distribution(1000)), few_(pipeline_.candidates(16)),
+          few_large_(large_.candidates(16))
     {
     }
 
@@ -92,7 +93,7 @@ private:
     double scalar(bool every_factor)
     {
         constexpr int draws = 24;
-        const ExecutionGraph& graph = every_factor ? kinds_.front() : one_law_.front();
+        const ExecutionGraph& graph = every_factor ? kinds_.front() : one_distribution_.front();
         double result = 0.0;
         const double seconds = seconds_of([&] { result = scalar_steps(graph, draws, every_factor); });
         keep(result);
@@ -103,15 +104,15 @@ private:
     double pool_loop()
     {
         constexpr std::size_t plans = 32;
-        const ExecutionGraph& graph = one_law_.front();
+        const ExecutionGraph& graph = one_distribution_.front();
         const NoiseTables& noise = plain_.problem().noise;
         const std::span<const ProgramOp> ops = graph.program->ops;
         constexpr std::size_t window = 256;
-        const SharedLaws shared{graph.shapes[graph.law.front().compute.shape].get(), nullptr, false};
+        const SharedDistributions shared{graph.shapes[graph.distribution.front().compute.shape].get(), nullptr, false};
         const SamplerOptions options;
         std::deque<BoundPlan> bound;
         for (std::size_t i = 0; i < plans; ++i) {
-            bound.emplace_back(one_law_[i], 2);
+            bound.emplace_back(one_distribution_[i], 2);
         }
         BlockStep at(noise, options, extent_of(bound.front()));
         at.begin(0, 0);
@@ -241,7 +242,7 @@ private:
     void measure()
     {
         median_.add("roof", bytes_per_op_draw / first_level_bytes_per_s());
-        const double pool = sampling(plain_, one_law_, 1024, 1);
+        const double pool = sampling(plain_, one_distribution_, 1024, 1);
         median_.add("pool", pool);
         median_.add("overhead of the pool", 1.0 - pool_loop() / pool);
         median_.add("scalar without factors", scalar(false));
@@ -269,7 +270,7 @@ private:
     PipelineJob large_;
     PipelineJob plain_;
     std::vector<ExecutionGraph> kinds_;
-    std::vector<ExecutionGraph> one_law_;
+    std::vector<ExecutionGraph> one_distribution_;
     std::vector<ExecutionGraph> few_;
     std::vector<ExecutionGraph> few_large_;
     std::vector<OpDraws> pool_draws_;

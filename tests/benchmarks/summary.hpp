@@ -6,13 +6,14 @@ namespace prismopt::bench {
 
 /// The ratios by which the sampler is judged, as one JSON object; medians of five interleaved rounds, under a minute.
 ///
-/// pool_to_roof      op draws a second of many plans whose ops share a law, over what the first-level cache's bandwidth allows
+/// pool_to_roof      op draws a second of many plans whose ops share a distribution, over what the first-level cache's bandwidth allows
 ///                   at 24 bytes an op draw: reads of both draws and of the ends of the stage and of the input; writes of the
 ///                   ends of the stage and of the op (which here are one)
 /// pool_to_scalar    the same over scalar_steps() without factors
-/// pool_overhead     share of their time that the loop over ops alone, in the same windows and groups, does not take: filling and bookkeeping;
+/// pool_overhead     share of their time that the loop over ops alone, in the same windows and groups, does not take: filling and
+/// bookkeeping;
 ///                   1,000 plans
-/// mixed_to_scalar   plans with laws of their own, every factor, common random numbers, n = 1,024, over scalar_steps()
+/// mixed_to_scalar   plans with distributions of their own, every factor, common random numbers, n = 1,024, over scalar_steps()
 /// fused_to_scalar   one plan alone, every factor, over scalar_steps()
 /// large_to_small    cost an op draw at p = 128, m = 1,024 over that at p = 16, m = 64; the worse of one plan and sixteen
 /// two_threads_to_roof   speed-up of two threads over that of two threads each running the parts alone

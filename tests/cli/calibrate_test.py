@@ -160,18 +160,18 @@ class Calibrate(CliTest):
     def test_times_of_collectives_and_benchmarks_that_cannot_be_are_left_out(self):
         draw = random.Random(7)
         latencies = [f"{50 * draw.lognormvariate(0, 0.05):.2f}" for _ in range(400)]
-        def law_with(absurd):
+        def distribution_with(absurd):
             lines = latencies if absurd is None else latencies[:100] + [absurd] + latencies[100:]
             self.write("nodes,bytes,i,lat_us\n" + "".join(f"4,256,{i},{time}\n" for i, time in enumerate(lines)), "nccl.csv")
             told = self.run_program("calibrate", "nccl.csv")
             self.assertEqual(told.returncode, support.DONE)
             return re.search(r"(?m)^residual.dp_collective = .*$|^dp_collective = .*$", told.stdout)[0], told.stderr
-        good, said = law_with(None)
+        good, said = distribution_with(None)
         self.assertEqual(said, "")
         for absurd, reason in (("5e8", "above 100 times the median of nodes 4, bytes 256"), ("1e30", "more than a day"),
                                ("1e99", "more than a day"), ("-3", "negative duration")):
-            law, said = law_with(absurd)
-            self.assertEqual(law, good)
+            distribution, said = distribution_with(absurd)
+            self.assertEqual(distribution, good)
             self.assertRegex(said, rf"nccl.csv: 1 rows with .*{reason}.* are skipped, the first in line 102")
         self.write("gpu,perf\n" + "".join(f"g{i},{100 * draw.lognormvariate(0, 0.02):.3f}\n" for i in range(50)) + "x,1e30\n",
                    "gpus.csv")
@@ -229,7 +229,7 @@ class Calibrate(CliTest):
         self.assertIn("hpc-2024", self.refusal("calibrate", "ops.csv", "--profile", "nonsense"))
         self.assertIn("nowhere.csv", self.refusal("calibrate", "nowhere.csv"))
 
-    def test_quantised_times_end_in_a_law(self):
+    def test_quantised_times_end_in_a_distribution(self):
         """Equal values but one: four of five folds of a fit have no spread at all."""
         for place in (0, 25, 50):
             rows = [f"gemm,{i % 8},{2.0 if i == place else 1.0}" for i in range(51)]

@@ -32,27 +32,27 @@ class Placement(CliTest):
         self.assertGreater(slow["step_time_s"]["p99"], 1.05 * even["step_time_s"]["p99"])
         self.assertEqual(unused["step_time_s"], even["step_time_s"])
 
-    def test_seats_nodes(self):
+    def test_assigns_nodes(self):
         nodes = self.nodes_file([1, 1.3, 1, 1, 1.2, 1, 1, 1])
-        seats = self.folder / "seats.csv"
-        p = self.predict("--nodes", nodes, "--seat-nodes", seats, "--draws", 1024)
-        header, *rows = seats.read_text().splitlines()
+        assignment = self.folder / "assignment.csv"
+        p = self.predict("--nodes", nodes, "--assign-nodes", assignment, "--draws", 1024)
+        header, *rows = assignment.read_text().splitlines()
         self.assertEqual(header, "first_gpu,node,factor,replica,stage")
         taken = [int(row.split(",")[1]) for row in rows]
         self.assertEqual(len(set(taken)), 4)
         self.assertFalse({1, 4} & set(taken))  # fast ones are enough
-        self.assertLess(p["seats"]["seated_step_p99_s"], p["seats"]["given_step_p99_s"])
-        self.assertGreaterEqual(p["seats"]["worst_step_p99_s"], p["seats"]["seated_step_p99_s"])
-        self.assertIn(str(seats), self.output("predict", support.SMALL, "--design", DESIGN, "--nodes", nodes, "--seat-nodes", seats))
+        self.assertLess(p["assignment"]["assigned_step_p99_s"], p["assignment"]["given_step_p99_s"])
+        self.assertGreaterEqual(p["assignment"]["worst_step_p99_s"], p["assignment"]["assigned_step_p99_s"])
+        self.assertIn(str(assignment), self.output("predict", support.SMALL, "--design", DESIGN, "--nodes", nodes, "--assign-nodes", assignment))
 
     def test_slow_nodes_stand_idle_beside_good_ones(self):
         nodes = self.nodes_file([1.3, 1, 1.2, 1, 1, 1, 1.1, 1])
         arguments = ["predict", support.SMALL, "--nodes", nodes, "--json", "--draws", 1024]
-        p = json.loads(self.output(*arguments, "--design", DESIGN, "--seat-nodes", self.folder / "seats.csv"))
+        p = json.loads(self.output(*arguments, "--design", DESIGN, "--assign-nodes", self.folder / "assignment.csv"))
         spared = json.loads(self.output(*arguments, "--design", DESIGN + " spares=4"))
         self.assertEqual(p["step_time_s"]["p99"], spared["step_time_s"]["p99"])
-        self.assertEqual(p["seats"]["step_p99_bound_s"], p["seats"]["seated_step_p99_s"])
-        self.assertFalse(p["seats"]["ended_by_budget"])
+        self.assertEqual(p["assignment"]["step_p99_bound_s"], p["assignment"]["assigned_step_p99_s"])
+        self.assertFalse(p["assignment"]["ended_by_budget"])
 
     def test_nodes_that_are_not_listed_are_drawn(self):
         """One node at 1.0001 changes about nothing; that the others are nominal must be said."""
@@ -79,8 +79,8 @@ class Placement(CliTest):
         self.assertIn("cannot be read (it is a directory)", refusal("--nodes", self.folder))
         self.assertIn("more spares than nodes", self.output("predict", support.SMALL, "--nodes", self.nodes_file([1] * 8),
                                                             "--design", DESIGN + " spares=5", code=support.INFEASIBLE))
-        self.assertIn("needs the slowdown factor of every node", refusal("--seat-nodes", self.folder / "seats.csv"))
-        self.assertIn("needs the slowdown factor of every node", refusal("--nodes", self.nodes_file([1] * 7), "--seat-nodes", self.folder / "seats.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--assign-nodes", self.folder / "assignment.csv"))
+        self.assertIn("needs the slowdown factor of every node", refusal("--nodes", self.nodes_file([1] * 7), "--assign-nodes", self.folder / "assignment.csv"))
         self.assertIn("cluster of one building", self.output("predict", support.SMALL, "--design", DESIGN + " crossing=dp",
                                                               code=support.INFEASIBLE))
 

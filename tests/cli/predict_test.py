@@ -145,7 +145,7 @@ schedule = "gpipe"
     def test_what_is_read_is_not_overwritten(self):
         toml = self.scenario()
         before = toml.read_text()
-        for option in ("write-orders", "write-draws", "seat-nodes", "timeline"):
+        for option in ("write-orders", "write-draws", "assign-nodes", "timeline"):
             errors = self.refusal("predict", "study.toml", f"--{option}", "./study.toml")
             self.assertIn(f"--{option} ./study.toml is an input of this command and would be overwritten", errors)
         self.assertEqual(toml.read_text(), before)

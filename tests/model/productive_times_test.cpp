@@ -17,8 +17,8 @@ namespace {
 
 using Generator = std::mt19937_64;
 
-/// A law of mean 0 and variance 1, with its 99th percentile where it is one of fleets' means.
-struct Law {
+/// A distribution of mean 0 and variance 1, with its 99th percentile where it is one of fleets' means.
+struct Distribution {
     std::string name;
     std::function<double(Generator&)> draw;
     double p99 = 0.0;
@@ -50,17 +50,20 @@ double slow_or_not(Generator& random)
     return standard_mode((std::bernoulli_distribution(slow_share)(random) ? 1.0 : 0.0) + mode_deviation * normal(random));
 }
 
-const std::array fleet_laws{
-    Law{"normal", normal, 2.326348},  // standard normal quantile
-    Law{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))}, Law{"exponential", exponential, -std::log(0.01) - 1.0},
-    Law{"slow or not", slow_or_not, standard_mode(1.0 + mode_deviation * 1.382994)},  // normal quantile of 1 - 0.01 / slow_share
+const std::array fleet_distributions{
+    Distribution{"normal", normal, 2.326348},  // standard normal quantile
+    Distribution{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))},
+    Distribution{"exponential", exponential, -std::log(0.01) - 1.0},
+    Distribution{"slow or not", slow_or_not,
+                 standard_mode(1.0 + mode_deviation * 1.382994)},  // normal quantile of 1 - 0.01 / slow_share
 };
-const std::array noise_laws{Law{"normal", normal}, Law{"exponential", exponential}, Law{"rarely slow", rarely_slow}};
+const std::array noise_distributions{Distribution{"normal", normal}, Distribution{"exponential", exponential},
+                                     Distribution{"rarely slow", rarely_slow}};
 
 constexpr int fleets = 2048;
 
 /// A run of one step of 100 seconds, fleets of standard deviation 1, noise of standard deviation `noise`.
-ProductiveTimes of_draws(const Law& fleet, const Law& step, double noise, int steps, std::uint64_t seed)
+ProductiveTimes of_draws(const Distribution& fleet, const Distribution& step, double noise, int steps, std::uint64_t seed)
 {
     Generator random(seed);
     std::vector<double> draws;
@@ -89,15 +92,16 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
     int all_covered = 0;
     int all = 0;
     for (const int steps : {2, 8}) {
-        for (const Law& fleet : fleet_laws) {
-            for (const Law& noise : noise_laws) {
+        for (const Distribution& fleet : fleet_distributions) {
+            for (const Distribution& noise : noise_distributions) {
                 for (const double ratio : {0.5, 1.0, 3.0}) {
                     int covered = 0;
                     for (int seed = 0; seed < seeds; ++seed) {
                         const Estimate e = p99_of(of_draws(fleet, noise, ratio, steps, static_cast<std::uint64_t>(seed)));
                         covered += e.low <= 100.0 + fleet.p99 && 100.0 + fleet.p99 <= e.high ? 1 : 0;
                     }
-                    // At 95 %, 20 of 25 and fewer have a probability of 0.7 %: 54 such counts are held to three in five, their sum to nine in ten.
+                    // At 95 %, 20 of 25 and fewer have a probability of 0.7 %: 54 such counts are held to three in five, their sum to nine
+                    // in ten.
                     EXPECT_GE(covered, seeds * 3 / 5)
                         << fleet.name << " fleets, " << noise.name << " noise " << ratio << ", " << steps;
                     all_covered += covered;
@@ -113,11 +117,11 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
 TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
 {
     constexpr int seeds = 50;
-    const Law& skewed = fleet_laws[2];
+    const Distribution& skewed = fleet_distributions[2];
     double mean = 0.0;
     double skewness = 0.0;
     for (int seed = 0; seed < seeds; ++seed) {
-        const ProductiveTimes p = of_draws(skewed, noise_laws[0], 2.0, 2, static_cast<std::uint64_t>(seed));
+        const ProductiveTimes p = of_draws(skewed, noise_distributions[0], 2.0, 2, static_cast<std::uint64_t>(seed));
         mean += (p99_of(p).value - 100.0) / seeds;
         skewness += p.skewness / seeds;
     }
@@ -132,7 +136,7 @@ TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
 TEST(ProductiveTimes, LittleNoiseChangesLittle)
 {
     constexpr double noise = 0.05;  // of one step: a share of 0.00125 of the variance of the mean of two
-    const ProductiveTimes p = of_draws(fleet_laws[1], noise_laws[0], noise, 2, 7);
+    const ProductiveTimes p = of_draws(fleet_distributions[1], noise_distributions[0], noise, 2, 7);
     Generator random(7);
     for (int f = 0; f < fleets; ++f) {
         const double mean = 100.0 + gumbel(random);
@@ -146,7 +150,7 @@ TEST(ProductiveTimes, LittleNoiseChangesLittle)
 /// Where there is no noise, times are as they were drawn.
 TEST(ProductiveTimes, KeepsTheShapeOfWhatIsNotNoise)
 {
-    const ProductiveTimes none = of_draws(fleet_laws[1], noise_laws[0], 0.0, 2, 7);
+    const ProductiveTimes none = of_draws(fleet_distributions[1], noise_distributions[0], 0.0, 2, 7);
     EXPECT_EQ(none.shape_weight, 0.0);
     Generator random(7);
     for (int f = 0; f < fleets; ++f) {

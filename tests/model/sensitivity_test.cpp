@@ -115,7 +115,7 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
 TEST(Sensitivity, FasterComputeNeverLengthensAStep)
 {
     Variability v;
-    v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = Law{LogNormal{0.5}, {}, 20.0, "test"};
+    v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = Distribution{LogNormal{0.5}, {}, 20.0, "test"};
     Problem problem = varied(v);
     for (NetworkTier& tier : problem.cluster.tiers) {
         tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 8.0};
@@ -181,7 +181,7 @@ TEST(Sensitivity, FasterExchangesSaveTheirShare)
     const ExecutionGraph sharded = graph_of(problem, plan);
     double inside = 0.0;
     for (const Pass pass : {Pass::forward, Pass::backward}) {
-        inside += static_cast<double>(sharded.law[sharded.law_at(0, pass)].communication_s);
+        inside += static_cast<double>(sharded.distribution[sharded.distribution_at(0, pass)].communication_s);
     }
     const double microbatches = sharded.program->shape.microbatches;
     EXPECT_GT(inside, 0.0);
@@ -201,11 +201,11 @@ std::vector<WhatIf> examples(const Problem& problem)
     }
     result.push_back({Without{sources[0]}, Without{sources[static_cast<std::size_t>(KernelClass::p2p)]}});
     result.push_back({Faster{KernelClass::gemm, 1.1}});
-    result.push_back({Turned{{KnobTarget::bandwidth, 0, "node.bandwidth", {}, false, {}}, 330e9}});
+    result.push_back({Turned{{HardwareTarget::bandwidth, 0, "node.bandwidth", {}, false, {}}, 330e9}});
     return result;
 }
 
-/// Sources whose law the sampler does not see are drawn beside the plan as it is: nothing may tell.
+/// Sources whose distribution the sampler does not see are drawn beside the plan as it is: nothing may tell.
 TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 {
     const Problem problem = all_vary();
@@ -221,7 +221,7 @@ TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 TEST(Sensitivity, SaysWhatItCannotTell)
 {
     const Problem problem = all_vary();
-    const WhatIf no_speed{Turned{{KnobTarget::power, 0, "power", {}, false, {}}, 1.0}};  // below what it takes idle
+    const WhatIf no_speed{Turned{{HardwareTarget::power, 0, "power", {}, false, {}}, 1.0}};  // below what it takes idle
     const std::vector<Consequence> found = consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
     EXPECT_TRUE(std::isinf(combined({{1.0, found.data()}}, Figure::p99).high));
     EXPECT_TRUE(found[1].infeasible);

@@ -43,8 +43,8 @@ TEST(BranchSampler, EstimatesHowManyTuplesAreAllowed)
         double squares = 0.0;
         int dead_ends = 0;
         for (int i = 0; i < descents; ++i) {
-            Dice dice(3, static_cast<std::uint32_t>(i));
-            const auto branch = sampler.descend(dice);
+            SearchRandom random(3, static_cast<std::uint32_t>(i));
+            const auto branch = sampler.descend(random);
             dead_ends += branch ? 0 : 1;
             const double found =
                 branch ? branch->weight * static_cast<double>(allowed_in(space, branch->begin, branch->end)) : 0.0;
@@ -63,8 +63,8 @@ TEST(BranchSampler, BranchesAreBehindLeadingLabels)
 {
     const Space space = uneven();
     for (const std::uint64_t most : {1U, 4U, 39U, 40U, 1920U}) {
-        Dice dice(1, 1);
-        const auto branch = BranchSampler(space, most).descend(dice);
+        SearchRandom random(1, 1);
+        const auto branch = BranchSampler(space, most).descend(random);
         ASSERT_TRUE(branch);
         const std::uint64_t size = branch->end - branch->begin;
         EXPECT_EQ(branch->begin % size, 0U);

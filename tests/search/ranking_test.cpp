@@ -1,7 +1,7 @@
 #include "search/ranking.hpp"
 
 #include "search/archive.hpp"
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ namespace {
 
 std::vector<Values> lattice(std::uint32_t choice, std::size_t points, std::size_t objectives)
 {
-    Dice dice(1, choice);
+    SearchRandom random(1, choice);
     std::vector<Values> values(points);
     for (Values& point : values) {
-        for (std::size_t k = 0; k < objectives; ++k) point.push_back(static_cast<double>(dice.below(6)));
+        for (std::size_t k = 0; k < objectives; ++k) point.push_back(static_cast<double>(random.below(6)));
     }
     return values;
 }

@@ -2,7 +2,7 @@
 
 #include "tests/search/textbook.hpp"
 
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 #include "search/strategies/exact.hpp"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ struct Noisy {
     Evaluation evaluate(std::uint64_t index, int rung) const
     {
         Evaluation evaluation{.index = index, .rung = rung, .draws = 64ULL << rung, .objectives = {}};
-        Dice own(static_cast<std::uint64_t>(index), static_cast<std::uint32_t>(rung));
+        SearchRandom own(static_cast<std::uint64_t>(index), static_cast<std::uint32_t>(rung));
         const double width = std::pow(0.5, rung);
         const double shared = 1.0 + 0.3 * width * std::sin(rung);
         const std::vector<double> truth = truth_of(space.point(index));

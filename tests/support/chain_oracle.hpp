@@ -1,7 +1,7 @@
 #pragma once
 
-/// Laws of sums of independent durations by another way than the model's: characteristic functions by quadrature over
-/// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth laws.
+/// Distributions of sums of independent durations by another way than the model's: characteristic functions by quadrature over
+/// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth distributions.
 
 #include "model/distribution/quantile_table.hpp"
 
@@ -16,16 +16,16 @@ namespace prismopt {
 /// Sum of durations, each list entry drawn `copies` times.
 class SumOracle {
 public:
-    SumOracle(const std::vector<Quantile>& laws, int copies) : copies_(copies)
+    SumOracle(const std::vector<Quantile>& distributions, int copies) : copies_(copies)
     {
         double variance = 0.0;
-        for (const Quantile& law : laws) {
-            const Moments m = moments(law);
+        for (const Quantile& distribution : distributions) {
+            const Moments m = moments(distribution);
             mean_ += copies * m.mean;
             variance += copies * m.variance;
-            points_.push_back(points_of(law));
+            points_.push_back(points_of(distribution));
         }
-        // Trapezoidal inversion repeats the law at this period: 30 deviations either side reach far beyond p99.9.
+        // Trapezoidal inversion repeats the distribution at this period: 30 deviations either side reach far beyond p99.9.
         const double period = 60.0 * std::sqrt(variance);
         spacing_ = 2.0 * std::numbers::pi / period;
         constexpr double vanished = 1e-9;
@@ -53,21 +53,21 @@ public:
 
 private:
     struct Point {
-        double x;  // from the law's mean
+        double x;  // from the distribution's mean
         double weight;
     };
 
     /// Trapezoidal rule in logit(p).
-    static std::vector<Point> points_of(const Quantile& law)
+    static std::vector<Point> points_of(const Quantile& distribution)
     {
         constexpr int steps = 500;
         constexpr double limit = 36.0;
-        const double mean = moments(law).mean;
+        const double mean = moments(distribution).mean;
         std::vector<Point> points;
         for (int i = -steps; i <= steps; ++i) {
             const double y = limit * i / steps;
             const double tail = 1.0 / (1.0 + std::exp(std::abs(y)));
-            points.push_back({law(tail, i > 0) - mean, tail * (1.0 - tail) * limit / steps});
+            points.push_back({distribution(tail, i > 0) - mean, tail * (1.0 - tail) * limit / steps});
         }
         return points;
     }
@@ -89,7 +89,7 @@ private:
     int copies_;
     double mean_ = 0.0;
     double spacing_ = 0.0;
-    std::vector<std::vector<Point>> points_;       // [law]
+    std::vector<std::vector<Point>> points_;       // [distribution]
     std::vector<std::complex<double>> transform_;  // [k]: at (k + 1/2) * spacing
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Jobs of equal layers for brute force (brute_force_job.hpp), and the sampler's view of them: a graph with composed laws.
+/// Jobs of equal layers for brute force (brute_force_job.hpp), and the sampler's view of them: a graph with composed distributions.
 
 #include "tests/support/brute_force_job.hpp"
 #include "tests/support/random_graph.hpp"
-#include "tests/support/residual_laws.hpp"
+#include "tests/support/residual_distributions.hpp"
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/noise_tables.hpp"
 #include "model/step/graph/execution_graph.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace prismopt {
 
-/// Kernels' residual laws: lognormal of these coefficients of variation, all different.
+/// Kernels' residual distributions: lognormal of these coefficients of variation, all different.
 inline constexpr ResidualCvs brute_force_cv{.gemm = 0.03, .attention = 0.05, .elementwise = 0.10};
 
 inline BruteForceKernel brute_force_kernel(KernelClass kind, double seconds)
@@ -102,16 +102,16 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
     PartCost layer;
     layer.forward = brute_force_cost(job.passes[0].layers[0]);
     layer.backward = brute_force_cost(job.passes[1].layers[0]);
-    ChainLaws chains(noise.residual, noise.node_probability, noise.operation);
+    ChainDistributions chains(noise.residual, noise.node_probability, noise.operation);
     const std::array passes{ChunkPass{layer.forward, layers}, ChunkPass{layer.backward, layers}};
     const std::vector<ComposedDuration> compute = set_durations(chains, passes, job.widths);
     for (std::size_t i = 0; i < job.passes.size(); ++i) {
-        OpLaw& law = graph.law[i];
-        law.compute_s = static_cast<float>(passes[i % 2].compute_s());
-        law.transfer_s = static_cast<float>(job.passes[i].transfer_s);
+        OpDistribution& distribution = graph.distribution[i];
+        distribution.compute_s = static_cast<float>(passes[i % 2].compute_s());
+        distribution.transfer_s = static_cast<float>(job.passes[i].transfer_s);
         const ComposedPass& composed = chains.compose(passes[i % 2], job.widths);
-        for (const auto& [out, in] :
-             {std::pair{&law.compute, &compute[i % 2]}, std::pair{&law.communication, &composed.communication}}) {
+        for (const auto& [out, in] : {std::pair{&distribution.compute, &compute[i % 2]},
+                                      std::pair{&distribution.communication, &composed.communication}}) {
             auto at = std::find(graph.shapes.begin(), graph.shapes.end(), in->shape);
             if (at == graph.shapes.end()) {
                 at = graph.shapes.insert(at, in->shape);
@@ -125,7 +125,7 @@ inline ExecutionGraph brute_force_graph(const BruteForceJob& job, const NoiseTab
     graph.group = noise.group_factor(graph.placement.tp, segment_cv(layer, noise.residual, job.widths));
     graph.group_mean = graph.group.mean();
     if (job.widths.replicas() > 1) {
-        graph.coupled = coupled_law(chains, passes, job.widths);
+        graph.coupled = coupled_distribution(chains, passes, job.widths);
     }
     return graph;
 }

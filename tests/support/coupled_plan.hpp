@@ -69,8 +69,8 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
             if (chunks[k].head) {
                 add(of(costs.head));
             }
-            out.communication_s = static_cast<double>(graph.law[i].communication_s);
-            out.transfer_s = static_cast<double>(graph.law[i].transfer_s);
+            out.communication_s = static_cast<double>(graph.distribution[i].communication_s);
+            out.transfer_s = static_cast<double>(graph.distribution[i].transfer_s);
         }
     }
 }

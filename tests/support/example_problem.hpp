@@ -3,7 +3,7 @@
 /// A small job with every kind of noise, for tests that need a whole problem.
 
 #include "model/network/transformer.hpp"
-#include "tests/support/residual_laws.hpp"
+#include "tests/support/residual_distributions.hpp"
 
 #include "model/predictor.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Even pipelines with few, plain laws, made by hand: what a simulation of a dozen lines can also run.
+/// Even pipelines with few, plain distributions, made by hand: what a simulation of a dozen lines can also run.
 
 #include "model/distribution/noise_tables.hpp"
 #include "model/step/graph/execution_graph.hpp"
@@ -23,7 +23,7 @@ inline constexpr double forward_s = 1.0;
 inline constexpr double backward_s = 2.0;
 inline constexpr double transfer_s = 0.1;
 
-inline Law lognormal(double cv) { return cv > 0.0 ? Law{LogNormal{cv}, {}, 20.0, "test"} : Law{}; }
+inline Distribution lognormal(double cv) { return cv > 0.0 ? Distribution{LogNormal{cv}, {}, 20.0, "test"} : Distribution{}; }
 
 inline NoiseTables pipeline_tables(const PipelineNoise& noise)
 {
@@ -41,22 +41,22 @@ inline ExecutionGraph pipeline_graph(const ScheduleShape& shape, int replicas, c
     graph.placement.stages = shape.stages;
     graph.placement.replicas = replicas;
     graph.placement.replica_stride = shape.stages;
-    const LawQuantile op{lognormal(noise.compute)};
+    const DistributionQuantile op{lognormal(noise.compute)};
     const double cv = noise.compute;
-    graph.shapes.push_back(std::make_shared<const StandardLaw>(
-        [&op, cv](double p, bool upper) { return (op(p, upper) - 1.0) / cv; }, StandardLaw::node_probabilities()));
-    for (std::size_t i = 0; i < graph.law.size(); ++i) {
+    graph.shapes.push_back(std::make_shared<const StandardDistribution>(
+        [&op, cv](double p, bool upper) { return (op(p, upper) - 1.0) / cv; }, StandardDistribution::node_probabilities()));
+    for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
         const double seconds = (i % 2 == 0 ? forward_s : backward_s) / shape.chunks;
-        graph.law[i].compute_s = static_cast<float>(seconds);
-        graph.law[i].compute = {static_cast<float>(seconds), static_cast<float>(cv), 0};
-        graph.law[i].transfer_s = static_cast<float>(transfer_s);
+        graph.distribution[i].compute_s = static_cast<float>(seconds);
+        graph.distribution[i].compute = {static_cast<float>(seconds), static_cast<float>(cv), 0};
+        graph.distribution[i].transfer_s = static_cast<float>(transfer_s);
     }
-    graph.law.front().transfer_s = 0.0F;  // what begins and what turns round at the last stage has no sender
-    graph.law.back().transfer_s = 0.0F;
+    graph.distribution.front().transfer_s = 0.0F;  // what begins and what turns round at the last stage has no sender
+    graph.distribution.back().transfer_s = 0.0F;
     for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
         graph.first_slot[part] = static_cast<std::uint16_t>(part);
     }
-    graph.group = QuantileTable(LawQuantile(lognormal(noise.spatial)));
+    graph.group = QuantileTable(DistributionQuantile(lognormal(noise.spatial)));
     return graph;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// A pipeline's step in the plainest terms: <random>, double precision, one draw after another. Shares nothing with the program
-/// but the list of its laws: neither schedules, nor tables, nor generator.
+/// but the list of its distributions: neither schedules, nor tables, nor generator.
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"

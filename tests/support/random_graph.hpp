@@ -16,7 +16,7 @@ inline ExecutionGraph empty_graph(const ScheduleShape& shape, DataParallelOverla
     graph.program = std::get<std::shared_ptr<const Program>>(compiled_program(shape));
     graph.dp_overlap = overlap;
     const std::size_t parts = static_cast<std::size_t>(shape.stages) * shape.chunks;
-    graph.law.resize(parts * graph.passes());
+    graph.distribution.resize(parts * graph.passes());
     graph.first_slot.resize(parts);
     graph.reduction.resize(parts);
     graph.gathering.resize(parts);
@@ -31,11 +31,11 @@ inline ExecutionGraph random_graph(const ScheduleShape& shape, DataParallelOverl
     ExecutionGraph graph = empty_graph(shape, overlap);
     const float transfer = 2.0F * uniform(random) * uniform(random);
     const float exchange = 20.0F * uniform(random) * uniform(random);
-    for (OpLaw& law : graph.law) {
-        law.compute_s = 0.5F + uniform(random);
-        law.compute.mean_s = law.compute_s;
-        law.communication_s = 0.3F * uniform(random);
-        law.transfer_s = transfer * uniform(random);
+    for (OpDistribution& distribution : graph.distribution) {
+        distribution.compute_s = 0.5F + uniform(random);
+        distribution.compute.mean_s = distribution.compute_s;
+        distribution.communication_s = 0.3F * uniform(random);
+        distribution.transfer_s = transfer * uniform(random);
     }
     for (std::size_t part = 0; part < graph.first_slot.size(); ++part) {
         graph.reduction[part] = {exchange * uniform(random), uniform(random), exchange * uniform(random)};

@@ -109,10 +109,11 @@ private:
                 waited(graph_.gathering[part], static_cast<double>(noise_.dp_all_gather(w[1])))};
     }
 
-    double duration(const DurationLaw& law, std::uint32_t bits) const
+    double duration(const DurationDistribution& distribution, std::uint32_t bits) const
     {
-        return static_cast<double>(law.mean_s) *
-               (1.0 + static_cast<double>(law.cv) * static_cast<double>((*graph_.shapes[law.shape])(noise_.scores(bits))));
+        return static_cast<double>(distribution.mean_s) *
+               (1.0 + static_cast<double>(distribution.cv) *
+                          static_cast<double>((*graph_.shapes[distribution.shape])(noise_.scores(bits))));
     }
 
     double parameters_gathered(int stage, int chunk) const
@@ -134,7 +135,7 @@ private:
         }
         const Task& task = orders_[stage][place];
         const int part = stage * graph_.chunks() + task.chunk;
-        const OpLaw& law = graph_.law[graph_.law_at(part, task.pass)];
+        const OpDistribution& distribution = graph_.distribution[graph_.distribution_at(part, task.pass)];
         double start = place == 0 ? 0.0 : end(stage, place - 1);
         const bool first_forward =
             std::none_of(orders_[stage].begin(), orders_[stage].begin() + static_cast<std::ptrdiff_t>(place),
@@ -154,12 +155,12 @@ private:
             const auto feeder = std::find_if(order.begin(), order.end(), [&](const Task& t) {
                 return t.pass == task.pass && t.chunk == giver->chunk && t.microbatch == task.microbatch;
             });
-            const double transfer =
-                static_cast<double>(law.transfer_s) * common_communication_ * static_cast<double>(noise_.transfer_factor(w[2]));
+            const double transfer = static_cast<double>(distribution.transfer_s) * common_communication_ *
+                                    static_cast<double>(noise_.transfer_factor(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
-        const double compute = duration(law.compute, w[0]) * compute_factor(stage, task.microbatch);
-        const double communication = duration(law.communication, w[1]) * common_communication_;
+        const double compute = duration(distribution.compute, w[0]) * compute_factor(stage, task.microbatch);
+        const double communication = duration(distribution.communication, w[1]) * common_communication_;
         return end_[key] = start + compute + communication;
     }
 

@@ -83,7 +83,10 @@ const Fields<NetworkTier>& tier_fields()
             .quantity("aggregate", &NetworkTier::aggregate, "25.6 Tb/s",
                       "bandwidth of the circuit between buildings, which all GPUs of a group of the tier below share")
             .number("loss", &NetworkTier::loss, loss_of_packets_range)
-            .custom({"variability", "per-step factor of the tier's bandwidth", std::string(law_example), {law_shape()}},
+            .custom({"variability",
+                     "per-step factor of the tier's bandwidth",
+                     std::string(distribution_example),
+                     {distribution_shape()}},
                     [](const Value&, NetworkTier&, Keys) {});  // of the scenario's variability: read_tier_variability()
     return fields;
 }
@@ -300,14 +303,14 @@ const Fields<Cluster>& cluster_fields()
 
 const SectionTable& cluster_table() { return cluster_fields(); }
 
-std::vector<Law> read_tier_variability(Table cluster)
+std::vector<Distribution> read_tier_variability(Table cluster)
 {
-    std::vector<Law> laws;
+    std::vector<Distribution> distributions;
     for (const Value& element : cluster.find("tier")->list(tier_example)) {
-        const auto law = element.table(tier_example).find("variability");
-        laws.push_back(law ? read_law(*law, "scenario") : Law{});
+        const auto distribution = element.table(tier_example).find("variability");
+        distributions.push_back(distribution ? read_distribution(*distribution, "scenario") : Distribution{});
     }
-    return laws;
+    return distributions;
 }
 
 Cluster read_cluster(Table table)

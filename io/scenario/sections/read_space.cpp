@@ -406,7 +406,8 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
     return workload;
 }
 
-/// The choice among networks is a knob without a price: each is a variant of what is trained, as knobs' values are of hardware.
+/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware parameters' values
+/// are of hardware.
 void read_networks(Table& table, Scenario& scenario)
 {
     const std::vector<Workload> own = std::exchange(scenario.workloads, {});
@@ -414,7 +415,7 @@ void read_networks(Table& table, Scenario& scenario)
     if (!list) {
         return;
     }
-    Knob knob{.target = KnobTarget::workload, .name = "workload"};
+    HardwareParameter parameter{.target = HardwareTarget::workload, .name = "workload"};
     for (const Value& value : list->list(networks_example)) {
         scenario.workloads.push_back(network_named(value, own));
         const std::string& name = scenario.workloads.back().name;
@@ -422,19 +423,19 @@ void read_networks(Table& table, Scenario& scenario)
             value.fail(
                 {"has another task than the first", "training and inference cannot be compared", "search them separately"});
         }
-        if (std::find(knob.choices.begin(), knob.choices.end(), name) != knob.choices.end()) {
+        if (std::find(parameter.choices.begin(), parameter.choices.end(), name) != parameter.choices.end()) {
             value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
         }
-        knob.levels.push_back(static_cast<double>(knob.choices.size()));
-        knob.choices.push_back(name);
+        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
+        parameter.choices.push_back(name);
     }
     for (const Workload& network : own) {
-        if (std::find(knob.choices.begin(), knob.choices.end(), network.name) == knob.choices.end()) {
+        if (std::find(parameter.choices.begin(), parameter.choices.end(), network.name) == parameter.choices.end()) {
             list->fail({fmt::format("omits \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
         }
     }
     scenario.workload = scenario.workloads.front();
-    scenario.knobs.push_back(std::move(knob));
+    scenario.hardware_parameters.push_back(std::move(parameter));
 }
 
 /// Numbers of chunks that plans of the space have.

@@ -1,6 +1,6 @@
 #include "io/scenario/sections/sections.hpp"
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@ namespace prismopt {
 
 namespace {
 
-void refuse_far_cap(const Value& value, const Law& law)
+void refuse_far_cap(const Value& value, const Distribution& distribution)
 {
-    if (law.cap > farthest_cap_of_ops) {
-        value.fail({fmt::format("has a cap of {:.6g}", law.cap),
+    if (distribution.cap > farthest_cap_of_ops) {
+        value.fail({fmt::format("has a cap of {:.6g}", distribution.cap),
                     "distributions of kernels and operations are composed on grids that are too coarse for it",
                     fmt::format("write cap = {:.6g} or less", farthest_cap_of_ops)});
     }
@@ -25,14 +25,14 @@ const Fields<Variability>& residual_fields(bool of_catalog)
             const bool outer = row.within == row.kernel;
             fields.custom({std::string(row.name),
                            std::string(row.help),
-                           std::string(law_example),
-                           {law_shape()},
+                           std::string(distribution_example),
+                           {distribution_shape()},
                            outer ? Need::complete : Need::optional,
                            outer ? "" : fmt::format("as {}", name(row.within))},
                           [kernel = row.kernel, catalog](const Value& value, Variability& variability, Keys) {
-                              const Law law = read_law(value, catalog ? "" : "scenario");
-                              refuse_far_cap(value, law);
-                              variability.residual[static_cast<std::size_t>(kernel)] = law;
+                              const Distribution distribution = read_distribution(value, catalog ? "" : "scenario");
+                              refuse_far_cap(value, distribution);
+                              variability.residual[static_cast<std::size_t>(kernel)] = distribution;
                           });
         }
         return fields;
@@ -50,12 +50,12 @@ const SectionTable& residual_table()
 
 /// Where a distribution of a catalog's profile must name its source.
 using Read = Fields<Variability>::Read;
-Read reader(Law Variability::*law, bool of_catalog)
+Read reader(Distribution Variability::*distribution, bool of_catalog)
 {
-    return [law, of_catalog](const Value& value, Variability& variability, Keys) {
-        variability.*law = read_law(value, of_catalog ? "" : "scenario");
-        if (law == &Variability::operation || law == &Variability::expert_imbalance) {
-            refuse_far_cap(value, variability.*law);
+    return [distribution, of_catalog](const Value& value, Variability& variability, Keys) {
+        variability.*distribution = read_distribution(value, of_catalog ? "" : "scenario");
+        if (distribution == &Variability::operation || distribution == &Variability::expert_imbalance) {
+            refuse_far_cap(value, variability.*distribution);
         }
     };
 }
@@ -65,7 +65,7 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
     Fields<Variability> fields(title, help);
     struct Row {
         const char* key;
-        Law Variability::*law;
+        Distribution Variability::*distribution;
         Need need;
         const char* help;
     };
@@ -83,19 +83,20 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
         {"common_communication", &Variability::common_communication, Need::complete, "per-step factor of all communication"},
         {"stage", &Variability::stage, Need::complete, "per-step factor of each pipeline stage of each replica"},
         {"microbatch", &Variability::microbatch, Need::complete, "per-step factor of each microbatch of each replica"}};
-    const auto shape = [] { return std::vector{law_shape()}; };
+    const auto shape = [] { return std::vector{distribution_shape()}; };
     for (const Row& row : rows) {
-        fields.custom({row.key, row.help, std::string(law_example), shape(), row.need}, reader(row.law, of_catalog));
+        fields.custom({row.key, row.help, std::string(distribution_example), shape(), row.need},
+                      reader(row.distribution, of_catalog));
     }
     fields.number("expert_imbalance_correlation", &Variability::expert_imbalance_correlation,
                   {"correlation of expert_imbalance between the layers of a microbatch", 0.0, 1.0, "0.5"});
     fields.custom({"residual",
                    "factor of a single kernel or blocking collective, by kernel class",
-                   fmt::format("{{ gemm = {} }}", law_example),
+                   fmt::format("{{ gemm = {} }}", distribution_example),
                    {{.kind = ValueShape::Kind::section, .section = of_catalog ? residual_table<true> : residual_table<false>}},
                    Need::complete},
                   [of_catalog](const Value& value, Variability& variability, Keys keys) {
-                      Table classes = value.table(fmt::format("{{ gemm = {} }}", law_example));
+                      Table classes = value.table(fmt::format("{{ gemm = {} }}", distribution_example));
                       residual_fields(of_catalog).read_whole(classes, keys, variability);
                   });
     return fields;

@@ -31,16 +31,16 @@ const SectionTable& cluster_table();
 const SectionTable& reliability_table();
 const SectionTable& space_table();
 const SectionTable& objectives_table();
-const SectionTable& knob_table();
+const SectionTable& hardware_parameter_table();
 /// The whole file.
 const SectionTable& scenario_table();
 
 /// A distribution: a table whose keys depend on its family.
-inline constexpr std::string_view law_example = "{ family = \"lognormal\", cv = 0.02 }";
-const SectionTable& law_table();
-ValueShape law_shape();
+inline constexpr std::string_view distribution_example = "{ family = \"lognormal\", cv = 0.02 }";
+const SectionTable& distribution_table();
+ValueShape distribution_shape();
 /// `default_source`: source of the numbers if the file gives none; empty: the file must give it.
-Law read_law(const Value& value, const std::string& default_source);
+Distribution read_distribution(const Value& value, const std::string& default_source);
 
 Workload read_workload(Table table);
 /// Networks by name, among which [space] chooses.
@@ -54,7 +54,7 @@ std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
 Cluster read_cluster(Table table);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
-std::vector<Law> read_tier_variability(Table cluster);
+std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.
 inline constexpr const char* usual_power = "us-hyperscale";
 /// Number of spare nodes, less than the number of nodes of the cluster.
@@ -64,6 +64,6 @@ Reliability read_reliability(Table table, const Cluster& cluster);
 void read_space(Table table, Scenario& scenario);
 /// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
-std::vector<Knob> read_knobs(const Value& list, const Cluster& cluster);
+std::vector<HardwareParameter> read_hardware_parameters(const Value& list, const Cluster& cluster);
 
 }  // namespace prismopt

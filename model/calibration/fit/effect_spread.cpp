@@ -22,14 +22,14 @@ Component spread_of_effects(const std::string& name, const std::vector<double>& 
     constexpr double tail = 0.025;
     const double seen = variance_of(effects);
     const double units = std::max(1.0, draws - 1.0);
-    const boost::math::chi_squared law(units);
+    const boost::math::chi_squared distribution(units);
     Component result;
     result.name = name;
     result.units = static_cast<int>(effects.size());
     result.present = boost::math::cdf(boost::math::complement(boost::math::fisher_f(units, freedom), seen / noise)) < level;
     result.variance = std::max(0.0, seen - noise);
-    result.low = std::max(0.0, seen * units / boost::math::quantile(law, 1.0 - tail) - noise);
-    result.high = std::max(0.0, seen * units / boost::math::quantile(law, tail) - noise);
+    result.low = std::max(0.0, seen * units / boost::math::quantile(distribution, 1.0 - tail) - noise);
+    result.high = std::max(0.0, seen * units / boost::math::quantile(distribution, tail) - noise);
     return result;
 }
 

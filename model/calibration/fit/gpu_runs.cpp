@@ -98,8 +98,8 @@ double alike(const Nodes& nodes, const std::vector<double>& values)
         between += sum * sum / static_cast<double>(members.size());
     }
     const double h = (12.0 / (n * (n + 1.0)) * between - 3.0 * (n + 1.0)) / untied;
-    const boost::math::chi_squared law(static_cast<double>(nodes.size() - 1));
-    return boost::math::cdf(boost::math::complement(law, std::max(0.0, h)));
+    const boost::math::chi_squared distribution(static_cast<double>(nodes.size() - 1));
+    return boost::math::cdf(boost::math::complement(distribution, std::max(0.0, h)));
 }
 
 /// Splits the GPUs' effects into nodes' and their own, where nodes differ.
@@ -212,14 +212,14 @@ std::string percent(double part)
     return text;
 }
 
-/// How a law's key, and one of what it is of, are called.
+/// How a distribution's key, and one of what it is of, are called.
 struct Names {
     std::string key, what;
 };
 
-/// Slow ones by name are the law's slow mode.
-void add_law_of(Calibration& result, const Names& names, const std::vector<double>& effects, const std::vector<Outlier>& outliers,
-                const std::string& source)
+/// Slow ones by name are the distribution's slow mode.
+void add_distribution_of(Calibration& result, const Names& names, const std::vector<double>& effects,
+                         const std::vector<Outlier>& outliers, const std::string& source)
 {
     std::vector<double> usual;
     std::vector<double> slow;
@@ -228,12 +228,12 @@ void add_law_of(Calibration& result, const Names& names, const std::vector<doubl
         (out ? slow : usual).push_back(effects[i]);
     }
     if (slow.empty()) {
-        result.laws.push_back({names.key, fit_law(exponentials(effects), source)});
+        result.distributions.push_back({names.key, fit_distribution(exponentials(effects), source)});
         return;
     }
-    result.laws.push_back({names.key, law_with_slow(usual, slow, source)});
-    result.notes.push_back(
-        slow_advice(names.key, names.what, slow.size(), effects.size(), result.laws.back().fit.law.slow.excess));
+    result.distributions.push_back({names.key, distribution_with_slow(usual, slow, source)});
+    result.notes.push_back(slow_advice(names.key, names.what, slow.size(), effects.size(),
+                                       result.distributions.back().fit.distribution.slow.excess));
 }
 
 }  // namespace
@@ -255,12 +255,12 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
     const std::string of = widest->first.empty() ? "" : ", " + widest->first;
     const std::string over =
         parts.apart() ? "medians of the GPUs over the mean of their node" : "medians of the GPUs over their median";
-    add_law_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
+    add_distribution_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
     if (parts.apart()) {
-        add_law_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
+        add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
     } else if (parts.told()) {
-        result.laws.push_back(
-            {"node", constant_law("no spread between nodes beyond chance; the rest is included in gpu" + from)});
+        result.distributions.push_back(
+            {"node", constant_distribution("no spread between nodes beyond chance; the rest is included in gpu" + from)});
     }
     std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
@@ -298,7 +298,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
             factors.push_back(median_of(gpu.seconds));
             signature.mean_s += factors.back() / static_cast<double>(members.size());
         }
-        signature.fit = fit_law(factors, "");
+        signature.fit = fit_distribution(factors, "");
         result.signatures.push_back(signature);
     }
     return result;

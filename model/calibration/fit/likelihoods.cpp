@@ -125,7 +125,7 @@ Fit fit_gamma(Values values)
                         [of = *fit](double x) { return of.log_density(x); }};
 }
 
-/// The shift maximises the likelihood of the gamma law above it. It stays below the least value by a hundredth of the median's
+/// The shift maximises the likelihood of the gamma distribution above it. It stays below the least value by a hundredth of the median's
 /// distance: nearer, the likelihood of shapes below one grows without end.
 Fit fit_shifted_gamma(Values values)
 {
@@ -217,7 +217,7 @@ Fit fit_student(Values values)
     const auto best = maximise(
         [&](const Eigen::VectorXd& v) {
             const auto [place, scale, degrees] = parameters(v);
-            // A normal law is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
+            // A normal distribution is the limit: beyond 1e4 degrees nothing changes, and the maximum would lie at infinity.
             return std::abs(v[2]) > 9.2 ? impossible : mean_likelihood(values, student_density(place, scale, degrees));
         },
         Eigen::Vector3d(0.0, -0.2, 1.0));
@@ -282,7 +282,7 @@ struct Core {
     double steepest = 1.9;  // shape of a tail: what the reader takes, less a margin
 };
 
-/// The generalized Pareto law of what is above the core's quantile with `share` above it.
+/// The generalized Pareto distribution of what is above the core's quantile with `share` above it.
 /// Source of the tail's density: Davison and Smith, J. R. Statist. Soc. B 52 (1990) 393-442.
 void add_tail(Values values, const Core& core, double share, std::vector<FittedFamily>& tails)
 {
@@ -351,13 +351,13 @@ Fit fit_tail_up_to(double steepest, Values values)
     if (!(width > 0.0)) {
         return std::nullopt;
     }
-    const boost::math::normal_distribution<double> law(centre, width);
+    const boost::math::normal_distribution<double> distribution(centre, width);
     return fit_likeliest_tail(
         values, {Mixture{{{1.0, 1.0, LogNormal{std::sqrt(std::expm1(width * width))}}}}, std::exp(centre + 0.5 * width * width),
                  [c = centre, w = width](double x) {
                      return x > 0.0 ? normal_log_density((std::log(x) - c) / w) - std::log(w * x) : impossible;
                  },
-                 [law](double share) { return std::exp(quantile(complement(law, share))); }, steepest});
+                 [distribution](double share) { return std::exp(quantile(complement(distribution, share))); }, steepest});
 }
 
 Fit fit_pareto_tail(Values values) { return fit_tail_up_to(1.9, values); }
@@ -436,7 +436,7 @@ Fit fit_mixture(Values values)
                         }};
 }
 
-/// Peaks over a threshold above two lognormal modes: spikes, of which the longest follow a law of their own.
+/// Peaks over a threshold above two lognormal modes: spikes, of which the longest follow a distribution of their own.
 Fit fit_mixture_tail(Values values)
 {
     const Fit modes = fit_mixture(values);

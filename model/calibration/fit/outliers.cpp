@@ -17,7 +17,7 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     const double median = median_of(values);
     std::vector<double> distance(values.size());
     std::transform(values.begin(), values.end(), distance.begin(), [&](double x) { return std::abs(x - median); });
-    const double spread = 1.4826 * median_of(distance);  // a normal law's standard deviation
+    const double spread = 1.4826 * median_of(distance);  // a normal distribution's standard deviation
     std::vector<Outlier> found;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double z = (values[i] - median) / std::hypot(spread, errors[i]);

@@ -75,9 +75,9 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
                 ratios.push_back(value / median);
             }
             add_to_pools(kernel, ratios, pools);
-            signature.fit = fit_law(seconds, "");
+            signature.fit = fit_distribution(seconds, "");
         } else {
-            signature.fit = constant_law("");
+            signature.fit = constant_distribution("");
             signature.fit.values = seconds.size();
         }
         result.signatures.push_back(signature);
@@ -90,11 +90,11 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
                       iterations, std::sqrt(static_cast<double>(iterations)));
     }
     for (const KernelClassRow& row : kernel_class_rows) {
-        if (has_own_law(row.kernel, pools)) {
-            result.laws.push_back(
-                {residual_key(row.kernel), fit_law(pools[static_cast<std::size_t>(row.kernel)],
-                                                   "collectives over the median of their series" + std::string(means) +
-                                                       "; prismopt calibrate, " + source)});
+        if (has_own_distribution(row.kernel, pools)) {
+            result.distributions.push_back(
+                {residual_key(row.kernel), fit_distribution(pools[static_cast<std::size_t>(row.kernel)],
+                                                            "collectives over the median of their series" + std::string(means) +
+                                                                "; prismopt calibrate, " + source)});
         }
     }
     return result;
@@ -104,12 +104,12 @@ void merge(Calibration& calibration, const Calibration& other)
 {
     calibration.source += (calibration.source.empty() || other.source.empty() ? "" : ", ") + other.source;
     calibration.operations += other.operations;
-    for (const CalibratedLaw& law : other.laws) {
-        add_law(calibration, law);
+    for (const CalibratedDistribution& distribution : other.distributions) {
+        add_distribution(calibration, distribution);
     }
     for (const LeftToProfile& left : other.left) {
         const auto same = [&](const auto& there) { return there.key == left.key; };
-        if (std::none_of(calibration.laws.begin(), calibration.laws.end(), same) &&
+        if (std::none_of(calibration.distributions.begin(), calibration.distributions.end(), same) &&
             std::none_of(calibration.left.begin(), calibration.left.end(), same)) {
             calibration.left.push_back(left);
         }

@@ -44,7 +44,7 @@ void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& fau
 
 /// Calibrates "residual.dp_collective", and tp_collective or p2p for series that op_kind() recognises as such (all-to-all,
 /// sendrecv): times over the median of their series, all series with at least five times together; a narrower class if
-/// has_own_law(). Means of iterations vary less than single ones; the source states this.
+/// has_own_distribution(). Means of iterations vary less than single ones; the source states this.
 Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source);
 
 /// Adds the results of another calibration: distributions with new keys, all signatures and slow parts.

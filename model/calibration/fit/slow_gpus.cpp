@@ -42,22 +42,25 @@ Candidate candidate_of(std::size_t gpu, const std::vector<std::vector<double>>& 
         return {{gpu, 0.0, 0.0}, 1.0};
     }
     const auto n = static_cast<double>(logs[gpu].size());
-    const boost::math::binomial law(n, by_chance);
+    const boost::math::binomial distribution(n, by_chance);
     return {{gpu, static_cast<double>(slow.size()) / n, std::expm1(mean_of(slow) - mean_of(rest))},
-            boost::math::cdf(boost::math::complement(law, static_cast<double>(slow.size()) - 1.0))};
+            boost::math::cdf(boost::math::complement(distribution, static_cast<double>(slow.size()) - 1.0))};
 }
 
 }  // namespace
 
-LawFit law_with_slow(const std::vector<double>& usual, const std::vector<double>& slow, const std::string& source)
+DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,
+                                       const std::string& source)
 {
     const std::size_t all = usual.size() + slow.size();
     constexpr double no_spread = 1e-3;  // moves no quantile by half a per cent
-    LawFit fit = std::sqrt(variance_of(usual)) > no_spread ? fit_law(exponentials(usual), source) : constant_law(source);
+    DistributionFit fit =
+        std::sqrt(variance_of(usual)) > no_spread ? fit_distribution(exponentials(usual), source) : constant_distribution(source);
     fit.values = all;
     if (!slow.empty()) {
-        fit.law.slow = {static_cast<double>(slow.size()) / static_cast<double>(all), std::expm1(mean_of(slow) - mean_of(usual))};
-        fit.law.source += "; slow: " + std::to_string(slow.size()) + " of " + std::to_string(all);
+        fit.distribution.slow = {static_cast<double>(slow.size()) / static_cast<double>(all),
+                                 std::expm1(mean_of(slow) - mean_of(usual))};
+        fit.distribution.source += "; slow: " + std::to_string(slow.size()) + " of " + std::to_string(all);
     }
     return fit;
 }

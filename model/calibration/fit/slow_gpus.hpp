@@ -2,7 +2,7 @@
 
 /// GPUs that are always or sometimes slow, apart from the usual differences.
 
-#include "model/calibration/fit/fit_law.hpp"
+#include "model/calibration/fit/fit_distribution.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@ namespace prismopt {
 
 /// Returns the distribution of the GPUs (or nodes) that a job gets: the usual ones, with the slow ones as its slow mode, as often
 /// as they occur here. `usual`, `slow`: logarithms relative to the mean of the usual ones.
-LawFit law_with_slow(const std::vector<double>& usual, const std::vector<double>& slow, const std::string& source);
+DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,
+                                       const std::string& source);
 
 /// Returns advice for slow ones whose nodes are known. `what`: "GPU" or "node".
 std::string slow_advice(const std::string& key, const std::string& what, std::size_t slow, std::size_t all, double excess);

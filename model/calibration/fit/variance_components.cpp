@@ -164,9 +164,9 @@ void set_interval(Component& component, double variance, double error, int group
 void widen_to_draws(Component& component, double freedom)
 {
     constexpr double tail = 0.025;
-    const boost::math::chi_squared law(freedom);
-    component.low = std::min(component.low, component.variance * freedom / boost::math::quantile(law, 1.0 - tail));
-    component.high = std::max(component.high, component.variance * freedom / boost::math::quantile(law, tail));
+    const boost::math::chi_squared distribution(freedom);
+    component.low = std::min(component.low, component.variance * freedom / boost::math::quantile(distribution, 1.0 - tail));
+    component.high = std::max(component.high, component.variance * freedom / boost::math::quantile(distribution, tail));
 }
 
 }  // namespace

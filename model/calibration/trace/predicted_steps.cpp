@@ -42,8 +42,8 @@ bool significant(double larger, double smaller, double freedom, double freedom_o
     if (!(larger > 0.0) || freedom < 1.0 || freedom_of_smaller < 1.0) {
         return false;
     }
-    const boost::math::fisher_f law(freedom, freedom_of_smaller);
-    return larger > smaller * quantile(complement(law, 0.01));
+    const boost::math::fisher_f distribution(freedom, freedom_of_smaller);
+    return larger > smaller * quantile(complement(distribution, 0.01));
 }
 
 class PartsMaker {

@@ -200,13 +200,13 @@ private:
             weight += kernel.weight;
         }
         constexpr double tail = 0.025;
-        const boost::math::chi_squared law(freedom_);
+        const boost::math::chi_squared distribution(freedom_);
         Component component;
         component.name = "residual";
         component.units = static_cast<int>(kernels_.size());
         component.variance = squares / weight / left_;
-        component.low = component.variance * freedom_ / boost::math::quantile(law, 1.0 - tail);
-        component.high = component.variance * freedom_ / boost::math::quantile(law, tail);
+        component.low = component.variance * freedom_ / boost::math::quantile(distribution, 1.0 - tail);
+        component.high = component.variance * freedom_ / boost::math::quantile(distribution, tail);
         component.present = component.variance > 0.0;
         return component;
     }

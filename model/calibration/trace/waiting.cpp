@@ -13,7 +13,7 @@ double waiting_threshold(std::span<const double> seconds)
 {
     constexpr double none = std::numeric_limits<double>::infinity();
     constexpr std::size_t least = 20;
-    constexpr double deviations = 4.0;      // a normal law has 3e-5 above
+    constexpr double deviations = 4.0;      // a normal distribution has 3e-5 above
     constexpr double finest = 0.01;         // clocks tick: transfers that seem equal are not
     constexpr double least_waiting = 0.01;  // part of all
     constexpr double apart = 3.0;           // transfers of two sizes are nearer

@@ -16,16 +16,16 @@ namespace prismopt {
 
 namespace {
 
-void set_means(const ChunkPass& pass, OpLaw& law)
+void set_means(const ChunkPass& pass, OpDistribution& distribution)
 {
-    law.compute_s = static_cast<float>(pass.compute_s());
-    law.communication_s = static_cast<float>(pass.communication_s());
-    law.compute.mean_s = law.compute_s;
-    law.communication.mean_s = law.communication_s;
+    distribution.compute_s = static_cast<float>(pass.compute_s());
+    distribution.communication_s = static_cast<float>(pass.communication_s());
+    distribution.compute.mean_s = distribution.compute_s;
+    distribution.communication.mean_s = distribution.communication_s;
 }
 
 /// The duration with its shape among the graph's.
-DurationLaw with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
+DurationDistribution with_shape(const ComposedDuration& duration, ExecutionGraph& graph)
 {
     auto& shapes = graph.shapes;
     auto at = std::find(shapes.begin(), shapes.end(), duration.shape);
@@ -43,10 +43,11 @@ bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
     return plan.schedule == Schedule::interleaved && cluster.stack.waits_for_chunks;
 }
 
-DurationLaw longer(const DurationLaw& law, float seconds)
+DurationDistribution longer(const DurationDistribution& distribution, float seconds)
 {
-    const float mean = law.mean_s + seconds;
-    return mean > 0.0F ? DurationLaw{mean, law.cv * law.mean_s / mean, law.shape} : law;
+    const float mean = distribution.mean_s + seconds;
+    return mean > 0.0F ? DurationDistribution{mean, distribution.cv * distribution.mean_s / mean, distribution.shape}
+                       : distribution;
 }
 
 double transfer_time(double bytes, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
@@ -104,7 +105,7 @@ public:
         graph_.program = std::move(program);
         graph_.placement = placed.placement;
         graph_.dp_overlap = placed.plan.dp_overlap;
-        graph_.law.resize(static_cast<std::size_t>(chunks.count()) * graph_.passes());
+        graph_.distribution.resize(static_cast<std::size_t>(chunks.count()) * graph_.passes());
     }
 
     ExecutionGraph build() &&
@@ -121,7 +122,7 @@ public:
     }
 
 private:
-    OpLaw& law(int chunk, Pass pass) { return graph_.law[graph_.law_at(chunk, pass)]; }
+    OpDistribution& distribution(int chunk, Pass pass) { return graph_.distribution[graph_.distribution_at(chunk, pass)]; }
 
     /// Persistent factors of the GPUs and nodes.
     void set_factors()
@@ -148,7 +149,7 @@ private:
                 static_cast<std::uint16_t>(chunks_.chunk(chunk).embedding ? 0 : chunks_.chunk(chunk).first_layer + 1));
             chunks_.with_passes(chunk, graph_.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
                 for (std::size_t i = 0; i < kinds.size(); ++i) {
-                    set_means(costs_of[i], law(chunk, kinds[i]));
+                    set_means(costs_of[i], distribution(chunk, kinds[i]));
                 }
             });
         }
@@ -160,30 +161,30 @@ private:
         const bool waits = waits_for_chunks(placed_.plan, cluster_);
         for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
             for (const int step : {-1, 1}) {
-                const int stage = chunks_.seat(chunk).stage;
+                const int stage = chunks_.position(chunk).stage;
                 const int sender = chunks_.stage_next_to(chunk, step);
                 const double seconds =
                     transfer_time(chunks_.received_bytes(chunk, step), sender, stage, graph_.placement, cluster_);
                 for (int pass = 0; pass < graph_.passes(); ++pass) {
                     const auto kind = static_cast<Pass>(pass);
                     if (step < 0 ? is_forward(kind) : gives_input_gradient(kind)) {
-                        set_transfer(seconds, waits, sender, stage, law(chunk, kind));
+                        set_transfer(seconds, waits, sender, stage, distribution(chunk, kind));
                     }
                 }
             }
         }
     }
 
-    void set_transfer(double seconds, bool waits, int sender, int stage, OpLaw& law) const
+    void set_transfer(double seconds, bool waits, int sender, int stage, OpDistribution& distribution) const
     {
         if (!setting_.noise.tier.empty() && seconds > 0.0) {
-            law.transfer_tier =
+            distribution.transfer_tier =
                 static_cast<int>(tier_between(graph_.placement.gpu(0, sender), graph_.placement.gpu(0, stage), cluster_));
         }
-        law.transfer_s = static_cast<float>(waits ? 0.5 * seconds : seconds);
+        distribution.transfer_s = static_cast<float>(waits ? 0.5 * seconds : seconds);
         if (waits) {
-            law.communication_s += law.transfer_s;
-            law.communication = longer(law.communication, law.transfer_s);
+            distribution.communication_s += distribution.transfer_s;
+            distribution.communication = longer(distribution.communication, distribution.transfer_s);
         }
     }
 
@@ -195,7 +196,7 @@ private:
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
         std::vector<Updated> updated(graph_.stages());
         for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
-            const auto [stage, place] = chunks_.seat(chunk);
+            const auto [stage, place] = chunks_.position(chunk);
             const int layers = chunks_.chunk(chunk).layers;
             const Parameters own = chunks_.made_of(chunk).parameters().trained();
             updated[stage] += updated_by(own, chunks_.made_of(chunk), exchange);
@@ -219,7 +220,7 @@ private:
             const NetworkTier& tier = cluster_.tiers[t];
             std::map<int, double> leaving;  // bytes of one member of one replica, by unit
             for (int chunk = 0; tier.circuit() && chunk < chunks_.count(); ++chunk) {
-                const int stage = chunks_.seat(chunk).stage;
+                const int stage = chunks_.position(chunk).stage;
                 for (const int step : {-1, 1}) {
                     const int here = at.gpu(0, stage) / cluster_.tiers[t - 1].group_gpus;
                     const int there = at.gpu(0, chunks_.stage_next_to(chunk, step)) / cluster_.tiers[t - 1].group_gpus;
@@ -244,15 +245,16 @@ private:
         std::vector<double> work(graph_.stages(), 0.0);
         for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
             for (int pass = 0; pass < graph_.passes(); ++pass) {
-                const OpLaw& own = law(chunk, static_cast<Pass>(pass));
-                work[chunks_.seat(chunk).stage] += static_cast<double>(own.compute_s) + static_cast<double>(own.communication_s);
+                const OpDistribution& own = distribution(chunk, static_cast<Pass>(pass));
+                work[chunks_.position(chunk).stage] +=
+                    static_cast<double>(own.compute_s) + static_cast<double>(own.communication_s);
             }
         }
         const auto busiest = std::max_element(work.begin(), work.end());
         const int stage = static_cast<int>(busiest - work.begin());
         const double rest = std::max(0.0, busiest_circuit() - *busiest) / graph_.chunks();
         for (int chunk = 0; rest > 0.0 && chunk < graph_.chunks(); ++chunk) {
-            OpLaw& own = law(stage * graph_.chunks() + chunk, Pass::forward);
+            OpDistribution& own = distribution(stage * graph_.chunks() + chunk, Pass::forward);
             own.held_s = static_cast<float>(rest);
             own.communication_s += own.held_s;
             own.communication = longer(own.communication, own.held_s);
@@ -276,7 +278,7 @@ ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Progr
     return GraphBuilder(placed, std::move(program), chunks, costs, optimizer, setting).build();
 }
 
-void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,
                        ExecutionGraph& graph)
 {
     const BarrierWidths& widths = placed.widths;
@@ -286,17 +288,18 @@ void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, con
             longest = chunks.chunk(chunk).layers > chunks.chunk(longest).layers ? chunk : longest;
         }
         const std::array typical{chunks.layers_of(longest, Pass::forward), chunks.layers_of(longest, Pass::backward)};
-        graph.coupled = coupled_law(chains, typical, widths);
+        graph.coupled = coupled_distribution(chains, typical, widths);
     }
     const bool waits = waits_for_chunks(placed.plan, cluster);  // the communication of an op contains a transfer's time
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             const std::vector<ComposedDuration> compute = set_durations(chains, costs_of, widths);
             for (std::size_t i = 0; i < kinds.size(); ++i) {
-                OpLaw& law = graph.law[graph.law_at(chunk, kinds[i])];
-                law.compute = with_shape(compute[i], graph);
-                law.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
-                law.communication = longer(law.communication, (waits ? law.transfer_s : 0.0F) + law.held_s);
+                OpDistribution& distribution = graph.distribution[graph.distribution_at(chunk, kinds[i])];
+                distribution.compute = with_shape(compute[i], graph);
+                distribution.communication = with_shape(chains.compose(costs_of[i], widths).communication, graph);
+                distribution.communication =
+                    longer(distribution.communication, (waits ? distribution.transfer_s : 0.0F) + distribution.held_s);
             }
         });
     }

@@ -2,7 +2,7 @@
 
 /// Builds the graph of a placed plan's step.
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/schedule/program.hpp"
 #include "model/step/compile/placed_chunks.hpp"
@@ -19,7 +19,7 @@ ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Progr
                            const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting);
 
 /// Composes the distributions of the graph's durations.
-void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainLaws& chains,
+void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,
                        ExecutionGraph& graph);
 
 }  // namespace prismopt

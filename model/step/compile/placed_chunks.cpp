@@ -30,24 +30,24 @@ ChunkPass PlacedChunks::layers_of(int index, Pass kind) const { return made_of(i
 
 int PlacedChunks::stage_next_to(int index, int step) const
 {
-    const auto next = neighbour(shape_, seat(index), step);
-    return next ? next->stage : seat(index).stage;
+    const auto next = neighbour(shape_, position(index), step);
+    return next ? next->stage : position(index).stage;
 }
 
 double PlacedChunks::received_bytes(int index, int step) const
 {
-    const auto next = neighbour(shape_, seat(index), step);
-    if (!next || next->stage == seat(index).stage) {
+    const auto next = neighbour(shape_, position(index), step);
+    if (!next || next->stage == position(index).stage) {
         return 0.0;
     }
-    const Seat reader = step < 0 ? seat(index) : *next;
+    const StageChunk reader = step < 0 ? position(index) : *next;
     const PartCost& first = *made_of_[part_of_network(shape_, reader)].parts.front().cost;
     return step < 0 || first.needs_gradient ? first.input_bytes : 0.0;
 }
 
 double PlacedChunks::sent_bytes(int index, int step) const
 {
-    const auto next = neighbour(shape_, seat(index), step);
+    const auto next = neighbour(shape_, position(index), step);
     return next ? received_bytes(next->stage * shape_.chunks + next->chunk, -step) : 0.0;
 }
 

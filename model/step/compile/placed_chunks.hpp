@@ -21,9 +21,9 @@ public:
     PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs);
 
     int count() const { return shape_.stages * shape_.chunks; }
-    Seat seat(int index) const { return {index / shape_.chunks, index % shape_.chunks}; }
-    const Chunk& chunk(int index) const { return chunks_[part_of_network(shape_, seat(index))]; }
-    const ChunkParts& made_of(int index) const { return made_of_[part_of_network(shape_, seat(index))]; }
+    StageChunk position(int index) const { return {index / shape_.chunks, index % shape_.chunks}; }
+    const Chunk& chunk(int index) const { return chunks_[part_of_network(shape_, position(index))]; }
+    const ChunkParts& made_of(int index) const { return made_of_[part_of_network(shape_, position(index))]; }
     /// In network order.
     std::span<const ChunkParts> made_of() const { return made_of_; }
 
@@ -45,7 +45,7 @@ public:
             }
         }
         const bool pairs = static_cast<int>(Pass::paired_backward) < passes;
-        const int other = pairs ? index + (seat(index).chunk == 0 ? 1 : -1) : index;
+        const int other = pairs ? index + (position(index).chunk == 0 ? 1 : -1) : index;
         const ChunkPass beside = pairs ? pass(other, Pass::paired_forward) : ChunkPass{};
         if (pairs) {
             kinds.push_back(Pass::paired_backward);

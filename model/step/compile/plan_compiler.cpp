@@ -150,7 +150,7 @@ std::optional<double> PlanCompiler::longest_path(const ParallelPlan& plan, const
         double length = 0.0;
         for (const std::vector<ProgramPath::Count>* counts : {&path.own, &path.others}) {
             for (const ProgramPath::Count& count : *counts) {
-                length += count.ops * seconds[count.law];
+                length += count.ops * seconds[count.distribution];
             }
         }
         longest = std::max(longest, length);

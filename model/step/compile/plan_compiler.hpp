@@ -2,7 +2,7 @@
 
 /// Compiles a plan into the graph of its step, and its memory.
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/noise_tables.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
@@ -65,9 +65,10 @@ public:
     /// Returns the compiled schedule; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
-    /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of dimensions, in
-    /// seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and the optimizer. Nothing if it is
-    /// not known: with balanced splits and known nodes. The plan need not be feasible. `paths`: of the plan's schedule.
+    /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
+    /// dimensions, in seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and the
+    /// optimizer. Nothing if it is not known: with balanced splits and known nodes. The plan need not be feasible. `paths`: of the plan's
+    /// schedule.
     std::optional<double> least_step(const ParallelPlan& plan, const ProgramPaths& paths);
 
     const Setting& setting() const { return setting_; }
@@ -78,7 +79,7 @@ private:
     Setting setting_;
     Network network_;
     std::map<LayerShape, LayerCosts> costs_;
-    ChainLaws chains_;
+    ChainDistributions chains_;
     ActivationPeaks peaks_;
 
     struct LeastStep {

@@ -92,9 +92,10 @@ std::vector<CriticalPath> critical_paths(const ExecutionGraph& graph)
         double communication = 0.0;
         std::size_t i = overlapped ? into_gradients[end_stage] : last[end_stage];
         for (; i != none; i = before[i]) {
-            const OpLaw& law = graph.law_of(ops[i]);
-            compute[ops[i].stage] += static_cast<double>(law.compute.mean_s);
-            communication += static_cast<double>(law.communication_s) + (fed[i] ? static_cast<double>(law.transfer_s) : 0.0);
+            const OpDistribution& distribution = graph.distribution_of(ops[i]);
+            compute[ops[i].stage] += static_cast<double>(distribution.compute.mean_s);
+            communication +=
+                static_cast<double>(distribution.communication_s) + (fed[i] ? static_cast<double>(distribution.transfer_s) : 0.0);
             // Only a path's first op can have waited for parameters alone: nothing else decided its start.
             path.gathered_part = ops[i].first_of_chunk && before[i] == none ? static_cast<int>(ops[i].part) : -1;
         }

@@ -7,9 +7,9 @@
 #include "model/plan/placement.hpp"
 #include "model/plan/plan.hpp"
 #include "model/schedule/program.hpp"
-#include "model/step/graph/coupled_law.hpp"
+#include "model/step/graph/coupled_distribution.hpp"
 #include "model/step/graph/exchange.hpp"
-#include "model/step/graph/op_law.hpp"
+#include "model/step/graph/op_distribution.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,27 +23,28 @@ struct ExecutionGraph {
     std::shared_ptr<const Program> program;
     Placement placement;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
-    std::vector<OpLaw> law;                                  // [part * passes + pass]
-    std::vector<std::shared_ptr<const StandardLaw>> shapes;  // indexed by DurationLaw::shape; empty if compiled for means only
-    std::vector<std::uint16_t> first_slot;                   // [part]: its first layer slot (0: embedding), used in random keys
-    std::vector<Exchange> reduction;                         // [part]: of its gradients; none with one replica
-    std::vector<Exchange> gathering;                         // [part]: of its parameters
-    std::vector<float> optimizer_s;                          // [stage]
+    std::vector<OpDistribution> distribution;  // [part * passes + pass]
+    std::vector<std::shared_ptr<const StandardDistribution>>
+        shapes;                             // indexed by DurationDistribution::shape; empty if compiled for means only
+    std::vector<std::uint16_t> first_slot;  // [part]: its first layer slot (0: embedding), used in random keys
+    std::vector<Exchange> reduction;        // [part]: of its gradients; none with one replica
+    std::vector<Exchange> gathering;        // [part]: of its parameters
+    std::vector<float> optimizer_s;         // [stage]
     std::vector<float> ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
     int exchange_tier = 0;       // network tier that gradients cross, if tiers have regimes
     QuantileTable group;         // persistent factor of a tensor-parallel group
     std::vector<float> node;     // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
-    CoupledLaw coupled;  // if replicas are coupled
+    CoupledDistribution coupled;  // if replicas are coupled
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }
     int passes() const { return program->passes; }
-    std::size_t law_at(int part, Pass pass) const
+    std::size_t distribution_at(int part, Pass pass) const
     {
         return static_cast<std::size_t>(part) * passes() + static_cast<std::size_t>(pass);
     }
-    const OpLaw& law_of(const ProgramOp& op) const { return law[op.law]; }
+    const OpDistribution& distribution_of(const ProgramOp& op) const { return distribution[op.distribution]; }
     bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
     /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.
     double mean_factor(int replica, int stage) const;

@@ -51,7 +51,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     std::vector<double> communication(graph.stages(), 0.0);
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
         busy[op.stage] += end - start;
-        communication[op.stage] += static_cast<double>(graph.law_of(op).communication_s);
+        communication[op.stage] += static_cast<double>(graph.distribution_of(op).communication_s);
     });
     const double optimizer = optimizer_time(graph);
     double last = 0.0;

@@ -39,7 +39,7 @@ public:
         for (std::size_t i = 0; i < duration_.size(); ++i) {
             const int stage = static_cast<int>(i) / graph.passes() / graph.chunks();
             const double factor = replica ? graph.mean_factor(*replica, stage) : graph.group_mean;
-            duration_[i] = mean_duration(graph.law[i], factor * (stage == slow_stage ? slowness : 1.0));
+            duration_[i] = mean_duration(graph.distribution[i], factor * (stage == slow_stage ? slowness : 1.0));
         }
         gate_.resize(parts);
         for (int stage = 0; stage < graph.stages(); ++stage) {
@@ -71,11 +71,11 @@ public:
                 start = std::max(start, gate_[part]);
             }
             if (op.in != Program::start) {
-                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.law[op.law].transfer_s);
+                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.distribution[op.distribution].transfer_s);
                 fed = arrival > start;
                 start = std::max(start, arrival);
             }
-            const double end = start + duration_[op.law];
+            const double end = start + duration_[op.distribution];
             stage_end_[op.stage] = end;
             slot_end_[op.out] = end;
             if (op.last_of_chunk) {
@@ -103,9 +103,9 @@ public:
     double gate(int part) const { return gate_[part]; }
 
 private:
-    static double mean_duration(const OpLaw& law, double factor)
+    static double mean_duration(const OpDistribution& distribution, double factor)
     {
-        return static_cast<double>(law.compute_s) * factor + static_cast<double>(law.communication_s);
+        return static_cast<double>(distribution.compute_s) * factor + static_cast<double>(distribution.communication_s);
     }
 
     const ExecutionGraph& graph_;

@@ -62,25 +62,29 @@ private:
     };
 
     int part(int stage, int chunk) const { return stage * shape_.chunks + chunk; }
-    double& end_of(bool forward, const Seat& at, int microbatch)
+    double& end_of(bool forward, const StageChunk& at, int microbatch)
     {
         return (forward ? forward_end_
                         : gradient_end_)[static_cast<std::size_t>(part(at.stage, at.chunk)) * shape_.microbatches + microbatch];
     }
-    const OpLaw& law(int stage, const Task& task) const { return graph_.law[graph_.law_at(part(stage, task.chunk), task.pass)]; }
+    const OpDistribution& distribution(int stage, const Task& task) const
+    {
+        return graph_.distribution[graph_.distribution_at(part(stage, task.chunk), task.pass)];
+    }
     double seconds(int stage, const Task& task) const
     {
-        return static_cast<double>(law(stage, task).compute_s) * graph_.group_mean +
-               static_cast<double>(law(stage, task).communication_s);
+        return static_cast<double>(distribution(stage, task).compute_s) * graph_.group_mean +
+               static_cast<double>(distribution(stage, task).communication_s);
     }
 
     double arrival_of(int stage, const Task& task)
     {
-        const Seat at{stage, task.chunk};
+        const StageChunk at{stage, task.chunk};
         const bool forward = is_forward(task.pass);
         const double own = forward ? 0.0 : end_of(true, at, task.microbatch);
         const auto from = neighbour(shape_, at, forward ? -1 : 1);
-        return from ? std::max(own, end_of(forward, *from, task.microbatch) + static_cast<double>(law(stage, task).transfer_s))
+        return from ? std::max(own, end_of(forward, *from, task.microbatch) +
+                                        static_cast<double>(distribution(stage, task).transfer_s))
                     : own;
     }
 

@@ -13,13 +13,13 @@ namespace {
 /// Seconds of the path's ops with the factors of their stages, and of its transfers.
 double length_of(const ExecutionGraph& graph, std::span<const ProgramPath::Count> counts, std::span<const double> factor)
 {
-    const auto laws_of_stage = static_cast<std::size_t>(graph.chunks() * graph.passes());
+    const auto distributions_of_stage = static_cast<std::size_t>(graph.chunks() * graph.passes());
     double sum = 0.0;
     for (const ProgramPath::Count& count : counts) {
-        const OpLaw& law = graph.law[count.law];
-        sum += count.ops * (static_cast<double>(law.compute_s) * factor[count.law / laws_of_stage] +
-                            static_cast<double>(law.communication_s)) +
-               count.transfers * static_cast<double>(law.transfer_s);
+        const OpDistribution& distribution = graph.distribution[count.distribution];
+        sum += count.ops * (static_cast<double>(distribution.compute_s) * factor[count.distribution / distributions_of_stage] +
+                            static_cast<double>(distribution.communication_s)) +
+               count.transfers * static_cast<double>(distribution.transfer_s);
     }
     return sum;
 }
@@ -75,7 +75,7 @@ std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const 
         own.rest_s = run.gate(static_cast<int>(path.first_part)) + length_of(graph, path.others, factor) +
                      after_last_op(graph, path.last_part);
         for (const ProgramPath::Count& count : path.own) {
-            own.compute_s += count.ops * static_cast<double>(graph.law[count.law].compute_s);
+            own.compute_s += count.ops * static_cast<double>(graph.distribution[count.distribution].compute_s);
         }
         own.rest_s += length_of(graph, path.own, std::vector<double>(factor.size(), 0.0));
     }

@@ -129,13 +129,13 @@ float record_replica(const BlockStep& at, const DrawKeys& keys, PlanStep& step, 
     const ExecutionGraph& graph = step.plan().graph;
     const PipelineRun& run = step.pipeline();
     const PipelineRun* const running = &run;
-    const SharedLaws each_its_own;
+    const SharedDistributions each_its_own;
     for (const ProgramOp& op : graph.program->ops) {
         OpDraws draws;
         fill_draws({&op, 1}, keys, at.noise, each_its_own, &draws);
-        const int tier = graph.law_of(op).transfer_tier;
+        const int tier = graph.distribution_of(op).transfer_tier;
         const float regime = run.transfer_factor != nullptr ? run.transfer_factor[tier].at[lane] : 1.0F;
-        const float transfer = graph.law_of(op).transfer_s * draws.transfer.at[lane] * regime;
+        const float transfer = graph.distribution_of(op).transfer_s * draws.transfer.at[lane] * regime;
         float start = std::max(run.slot[op.before].at[lane], run.slot[op.in].at[lane] + transfer);
         if (op.first_of_chunk && run.gathered != nullptr) {
             start = std::max(start, run.gathered[op.part].at[lane]);
@@ -179,7 +179,7 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
     Recorder recorder(graph);
     MeanRun run(graph, -1, 1.0);
     run.run([&](std::size_t, const ProgramOp& op, double start, double end, bool) {
-        recorder.op(op, start, end, static_cast<double>(graph.law_of(op).transfer_s));
+        recorder.op(op, start, end, static_cast<double>(graph.distribution_of(op).transfer_s));
         if (op.last_of_chunk) {
             recorder.reduction(static_cast<int>(op.part), static_cast<double>(graph.reduction[op.part].exposed()),
                                run.gradients_end(op.stage));

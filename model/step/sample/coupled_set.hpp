@@ -1,6 +1,6 @@
 #pragma once
 
-/// Compute factors of one set of coupled replicas in a step of 64 fleets; see model/step/graph/coupled_law.hpp.
+/// Compute factors of one set of coupled replicas in a step of 64 fleets; see model/step/graph/coupled_distribution.hpp.
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/block_step.hpp"

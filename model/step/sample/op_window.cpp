@@ -11,9 +11,10 @@ namespace {
 /// Names the op in random keys: what gives the input's gradient has the same draws in every schedule.
 constexpr std::uint32_t random_kind(Pass pass) { return is_forward(pass) ? 0 : pass == Pass::weight_gradient ? 2 : 1; }
 
-/// Scores, or draws of the law where one is shared.
+/// Scores, or draws of the distribution where one is shared.
 template <class R>
-[[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardLaw* shared, const Words& bits, Floats& out)
+[[gnu::always_inline]] inline void draw_row(const NormalScores& scores, const StandardDistribution* shared, const Words& bits,
+                                            Floats& out)
 {
     for (int v = 0; v < R::per_row; ++v) {
         typename R::Float z;
@@ -26,8 +27,8 @@ template <class R>
 }
 
 template <class R>
-[[gnu::always_inline]] inline void draw_op(const NoiseTables& noise, const SharedLaws& shared, const std::array<Words, 4>& words,
-                                           OpDraws& draws)
+[[gnu::always_inline]] inline void draw_op(const NoiseTables& noise, const SharedDistributions& shared,
+                                           const std::array<Words, 4>& words, OpDraws& draws)
 {
     draw_row<R>(noise.scores, shared.compute, words[0], draws.compute);
     if (shared.communicates) {
@@ -42,21 +43,21 @@ template <class R>
     }
 }
 
-/// Scores become draws of an op's own law; draws of the one law stay.
+/// Scores become draws of an op's own distribution; draws of the one distribution stay.
 template <class Has>
-[[gnu::always_inline]] inline void spread(const StandardLaw* law, typename Has::Float& z)
+[[gnu::always_inline]] inline void spread(const StandardDistribution* distribution, typename Has::Float& z)
 {
-    if constexpr (!Has::one_law) {
-        standard_draw<typename Has::R>(*law, z);
+    if constexpr (!Has::one_distribution) {
+        standard_draw<typename Has::R>(*distribution, z);
     }
 }
 
 /// What the ops of a window have, so that the loop over them asks for nothing that is not there.
-template <class Registers, bool OneLaw, bool Communication, bool Factors, bool Microbatch>
+template <class Registers, bool OneDistribution, bool Communication, bool Factors, bool Microbatch>
 struct Have {
     using R = Registers;
     using Float = typename R::Float;
-    static constexpr bool one_law = OneLaw;
+    static constexpr bool one_distribution = OneDistribution;
     static constexpr bool communication = Communication;
     static constexpr bool factors = Factors;
     static constexpr bool microbatch = Microbatch;
@@ -72,8 +73,9 @@ struct Run {
 template <class Has>
 struct PlanOp {
     [[gnu::always_inline]] PlanOp(const ProgramOp& op, Run& run)
-        : law(run.plan.law[op.law]), compute_s(law.compute_s), compute_spread_s(law.compute_spread_s), transfer_s(law.transfer_s),
-          input(&run.plan.slot[op.in]), before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
+        : distribution(run.plan.distribution[op.distribution]), compute_s(distribution.compute_s),
+          compute_spread_s(distribution.compute_spread_s), transfer_s(distribution.transfer_s), input(&run.plan.slot[op.in]),
+          before(&run.plan.slot[op.before]), output(&run.plan.slot[op.out])
     {
         if (op.first_of_chunk && run.plan.gathered != nullptr) {
             run.gathered = run.plan.gathered[op.part];
@@ -81,12 +83,12 @@ struct PlanOp {
             before = &run.gathered;
         }
         if constexpr (Has::communication) {
-            communication_s = law.communication_s;
-            communication_spread_s = law.communication_spread_s;
+            communication_s = distribution.communication_s;
+            communication_spread_s = distribution.communication_spread_s;
         }
         if constexpr (Has::factors) {
             const int rows = run.plan.factor_rows;
-            transfer_factor = run.plan.transfer_factor + law.transfer_tier;
+            transfer_factor = run.plan.transfer_factor + distribution.transfer_tier;
             factor = run.plan.compute_factor + op.stage * rows + (rows > 1 ? op.microbatch : 0);
             communication_factor = run.plan.communication_factor;
         }
@@ -95,7 +97,7 @@ struct PlanOp {
         }
     }
 
-    const OpSpread& law;
+    const OpSpread& distribution;
     float compute_s;
     float compute_spread_s;
     float transfer_s;
@@ -125,7 +127,7 @@ template <class Has>
     using R = typename Has::R;
     using Float = typename R::Float;
     Float compute = draw.compute;
-    spread<Has>(op.law.compute_law, compute);
+    spread<Has>(op.distribution.compute_distribution, compute);
     R::multiply_add(op.compute_spread_s, compute, op.compute_s, compute);
     Float arrival;
     if constexpr (Has::factors) {
@@ -146,7 +148,7 @@ template <class Has>
     }
     if constexpr (Has::communication) {
         Float communication = draw.communication;
-        spread<Has>(op.law.communication_law, communication);
+        spread<Has>(op.distribution.communication_distribution, communication);
         R::multiply_add(op.communication_spread_s, communication, op.communication_s, communication);
         if constexpr (Has::factors) {
             R::multiply_add(communication, R::at(*op.communication_factor, v), time, time);
@@ -198,16 +200,16 @@ template <class Has, class... Runs>
     }
 }
 
-template <class R, bool OneLaw, bool Communication, class... Runs>
+template <class R, bool OneDistribution, bool Communication, class... Runs>
 [[gnu::always_inline]] inline void run_kind(std::span<const ProgramOp> ops, const OpDraws* draws, const PipelineRun& kind,
                                             Runs&... runs)
 {
     if (kind.microbatch != nullptr) {
-        run_ops<Have<R, OneLaw, Communication, true, true>>(ops, draws, runs...);
+        run_ops<Have<R, OneDistribution, Communication, true, true>>(ops, draws, runs...);
     } else if (kind.compute_factor != nullptr) {
-        run_ops<Have<R, OneLaw, Communication, true, false>>(ops, draws, runs...);
+        run_ops<Have<R, OneDistribution, Communication, true, false>>(ops, draws, runs...);
     } else {
-        run_ops<Have<R, OneLaw, Communication, false, false>>(ops, draws, runs...);
+        run_ops<Have<R, OneDistribution, Communication, false, false>>(ops, draws, runs...);
     }
 }
 
@@ -217,16 +219,17 @@ bool same_kind(const PipelineRun& a, const PipelineRun& b)
            (a.compute_factor == nullptr) == (b.compute_factor == nullptr);
 }
 
-template <class R, bool OneLaw, class... Runs>
+template <class R, bool OneDistribution, class... Runs>
 [[gnu::always_inline]] inline void run_plans(std::span<const ProgramOp> ops, const OpDraws* draws, bool communicates,
                                              const PipelineRun& kind, Runs&&... runs)
 {
-    communicates ? run_kind<R, OneLaw, true>(ops, draws, kind, runs...) : run_kind<R, OneLaw, false>(ops, draws, kind, runs...);
+    communicates ? run_kind<R, OneDistribution, true>(ops, draws, kind, runs...)
+                 : run_kind<R, OneDistribution, false>(ops, draws, kind, runs...);
 }
 
 }  // namespace
 
-void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedDistributions& shared,
                 OpDraws* draws)
 {
     on_registers([&](auto registers) PRISMOPT_INLINE {
@@ -240,12 +243,12 @@ void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const Nois
     });
 }
 
-void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out)
+void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits, Floats& out)
 {
-    on_registers([&](auto registers) PRISMOPT_INLINE { draw_row<decltype(registers)>(scores, &law, bits, out); });
+    on_registers([&](auto registers) PRISMOPT_INLINE { draw_row<decltype(registers)>(scores, &distribution, bits, out); });
 }
 
-void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedDistributions& shared,
                 std::span<const PipelineRun* const> plans)
 {
     on_registers([&](auto registers) PRISMOPT_INLINE {
@@ -253,11 +256,11 @@ void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const Shar
         static_assert(plans_together == 4);
         for (std::size_t i = 0; i < plans.size(); ++i) {
             const PipelineRun& plan = *plans[i];
-            if (!shared.one_law()) {
+            if (!shared.one_distribution()) {
                 run_plans<R, false>(ops, draws, shared.communicates, plan, Run{plan, {}});
             } else if (i + plans_together <= plans.size() && same_kind(plan, *plans[i + 1]) && same_kind(plan, *plans[i + 2]) &&
                        same_kind(plan, *plans[i + 3])) {
-                // Looking up laws takes more than reading draws does: only plans that share one go together.
+                // Looking up distributions takes more than reading draws does: only plans that share one go together.
                 run_plans<R, true>(ops, draws, shared.communicates, plan, Run{plan, {}}, Run{*plans[i + 1], {}},
                                    Run{*plans[i + 2], {}}, Run{*plans[i + 3], {}});
                 i += plans_together - 1;

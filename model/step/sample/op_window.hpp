@@ -33,16 +33,16 @@ struct DrawKeys {
 
 /// Common properties of the plans of a window. `compute`, `communication`: the standard distributions of all their ops; both or
 /// neither.
-struct SharedLaws {
-    const StandardLaw* compute = nullptr;
-    const StandardLaw* communication = nullptr;
+struct SharedDistributions {
+    const StandardDistribution* compute = nullptr;
+    const StandardDistribution* communication = nullptr;
     bool communicates = true;  // some op has collectives inside
 
-    bool one_law() const { return compute != nullptr; }
+    bool one_distribution() const { return compute != nullptr; }
 };
 
 /// Fills draws[i] for ops[i].
-void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedLaws& shared,
+void fill_draws(std::span<const ProgramOp> ops, const DrawKeys& keys, const NoiseTables& noise, const SharedDistributions& shared,
                 OpDraws* draws);
 
 /// Durations of an op for run_window(): means and spreads in seconds, and standard distributions.
@@ -52,15 +52,15 @@ struct OpSpread {
     float communication_s = 0.0F;
     float communication_spread_s = 0.0F;
     float transfer_s = 0.0F;
-    const StandardLaw* compute_law = nullptr;
-    const StandardLaw* communication_law = nullptr;
+    const StandardDistribution* compute_distribution = nullptr;
+    const StandardDistribution* communication_distribution = nullptr;
     int transfer_tier = 0;
 };
 
 /// One plan's pipeline in the middle of a step. Rows hold 64 draws.
 struct PipelineRun {
-    bool overlapped = true;         // gradient collectives run beside compute
-    const OpSpread* law = nullptr;  // [part * passes + pass]
+    bool overlapped = true;                  // gradient collectives run beside compute
+    const OpSpread* distribution = nullptr;  // [part * passes + pass]
     // All null if no factor varies:
     const Floats* compute_factor = nullptr;  // [stage * factor_rows], + microbatch if factor_rows is not one
     const Floats* communication_factor = nullptr;
@@ -76,10 +76,10 @@ struct PipelineRun {
 /// Number of plans that go through a window together if ops share a distribution: each draw is read once for all of them.
 inline constexpr std::size_t plans_together = 4;
 /// Runs the window's ops in each of the plans.
-void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedLaws& shared,
+void run_window(std::span<const ProgramOp> ops, const OpDraws* draws, const SharedDistributions& shared,
                 std::span<const PipelineRun* const> plans);
 
 /// out = draws of the distribution at these words.
-void standard_draws(const NormalScores& scores, const StandardLaw& law, const Words& bits, Floats& out);
+void standard_draws(const NormalScores& scores, const StandardDistribution& distribution, const Words& bits, Floats& out);
 
 }  // namespace prismopt

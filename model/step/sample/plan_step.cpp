@@ -12,15 +12,16 @@ bool any(const std::vector<Exchange>& exchanges)
     return std::any_of(exchanges.begin(), exchanges.end(), [](const Exchange& e) { return e.seconds > 0.0F; });
 }
 
-const StandardLaw* law_of_all(const std::vector<OpSpread>& spread, const StandardLaw* OpSpread::*law)
+const StandardDistribution* distribution_of_all(const std::vector<OpSpread>& spread,
+                                                const StandardDistribution* OpSpread::*distribution)
 {
-    const StandardLaw* one = nullptr;
+    const StandardDistribution* one = nullptr;
     for (const OpSpread& op : spread) {
         if (op.compute_s > 0.0F || op.communication_s > 0.0F) {
-            if (one != nullptr && op.*law != one) {
+            if (one != nullptr && op.*distribution != one) {
                 return nullptr;
             }
-            one = op.*law;
+            one = op.*distribution;
         }
     }
     return one;
@@ -35,16 +36,17 @@ BoundPlan::BoundPlan(const ExecutionGraph& bound, int replicas_simulated)
 {
     assert(!graph.shapes.empty());  // compiled for sampling
     assert(graph.placement.replicas % graph.placement.coupled == 0);
-    spread.reserve(graph.law.size());
-    const auto shape = [&](const DurationLaw& law) { return graph.shapes[law.shape].get(); };
-    for (const OpLaw& law : graph.law) {
-        spread.push_back({law.compute.mean_s, law.compute.mean_s * law.compute.cv, law.communication.mean_s,
-                          law.communication.mean_s * law.communication.cv, law.transfer_s, shape(law.compute),
-                          shape(law.communication), law.transfer_tier});
+    spread.reserve(graph.distribution.size());
+    const auto shape = [&](const DurationDistribution& distribution) { return graph.shapes[distribution.shape].get(); };
+    for (const OpDistribution& distribution : graph.distribution) {
+        spread.push_back({distribution.compute.mean_s, distribution.compute.mean_s * distribution.compute.cv,
+                          distribution.communication.mean_s, distribution.communication.mean_s * distribution.communication.cv,
+                          distribution.transfer_s, shape(distribution.compute), shape(distribution.communication),
+                          distribution.transfer_tier});
     }
     communicates = std::any_of(spread.begin(), spread.end(), [](const OpSpread& op) { return op.communication_s > 0.0F; });
-    compute_law = law_of_all(spread, &OpSpread::compute_law);
-    communication_law = law_of_all(spread, &OpSpread::communication_law);
+    compute_distribution = distribution_of_all(spread, &OpSpread::compute_distribution);
+    communication_distribution = distribution_of_all(spread, &OpSpread::communication_distribution);
 }
 
 int BoundPlan::nodes() const
@@ -85,7 +87,7 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
       microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
 {
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
-    run_.law = plan_.spread.data();
+    run_.distribution = plan_.spread.data();
     if (exchanges()) {
         gathered_.resize(graph_.gathering.size());
         reduce_.resize(graph_.reduction.size());
@@ -176,8 +178,8 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
 
 Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
 {
-    const Placement::Seat seat = graph_.placement.seat(group);
-    return factor(factors, seat.replica, seat.stage);
+    const Placement::Position position = graph_.placement.position(group);
+    return factor(factors, position.replica, position.stage);
 }
 
 /// A group on one node takes the node's factor; one that spans several takes the largest. A known one stands for its GPUs, too.
@@ -248,7 +250,7 @@ void PlanStep::take_collectives(const BlockStep& at)
 }
 
 /// path_[replica]: longest critical path; chosen_: the replicas with the longest, by lane, and an ordinary one, so that the
-/// residual law is not learnt from extremes alone.
+/// residual distribution is not learnt from extremes alone.
 void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int slow = plan_.simulated - 1;
@@ -371,11 +373,11 @@ void PlanStep::end_replica(int k)
     }
 }
 
-/// Replicas that were not simulated: path length plus a residual with the law of the simulated ones.
+/// Replicas that were not simulated: path length plus a residual with the distribution of the simulated ones.
 void PlanStep::wait_for_others(const BlockStep& at)
 {
-    const ReplicaResidualLaw law = fit_replica_residuals(residuals_);
-    const StandardLaw& standard = at.noise.standard[NoiseTables::standard_index(law.skewness)];
+    const ReplicaResidualDistribution distribution = fit_replica_residuals(residuals_);
+    const StandardDistribution& standard = at.noise.standard[NoiseTables::standard_index(distribution.skewness)];
     std::array<Words, 4> words;
     Floats z;
     for (int replica = 0; replica < replicas_; ++replica) {
@@ -389,7 +391,7 @@ void PlanStep::wait_for_others(const BlockStep& at)
                 known = known || chosen_[k].at[l] == replica;
             }
             const float path = path_[replica].at[l];
-            const float time = path + (law.at_zero.at[l] + law.slope * path) + law.deviation * z.at[l];
+            const float time = path + (distribution.at_zero.at[l] + distribution.slope * path) + distribution.deviation * z.at[l];
             slowest_.at[l] = !known && time > slowest_.at[l] ? time : slowest_.at[l];
         }
     }

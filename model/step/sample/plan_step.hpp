@@ -36,8 +36,8 @@ struct BoundPlan {
     std::vector<OpSpread> spread;     // [part * passes + pass]
     bool communicates = false;        // some op has collectives inside
     // The common standard distribution of all ops that take time, or null:
-    const StandardLaw* compute_law = nullptr;
-    const StandardLaw* communication_law = nullptr;
+    const StandardDistribution* compute_distribution = nullptr;
+    const StandardDistribution* communication_distribution = nullptr;
 };
 
 /// Returns the extents that a plan needs of a BlockStep.

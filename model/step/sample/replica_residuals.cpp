@@ -5,7 +5,7 @@
 
 namespace prismopt {
 
-ReplicaResidualLaw fit_replica_residuals(std::span<const ReplicaResidual> residuals)
+ReplicaResidualDistribution fit_replica_residuals(std::span<const ReplicaResidual> residuals)
 {
     const auto replicas = static_cast<int>(residuals.size()) / lanes;
     const double n = replicas;
@@ -44,14 +44,14 @@ ReplicaResidualLaw fit_replica_residuals(std::span<const ReplicaResidual> residu
         level_variance += d * d / (lanes - 1);
     }
     const double real = level_variance > 0.0 ? std::max(0.0, 1.0 - second / n / level_variance) : 0.0;
-    ReplicaResidualLaw law{};
+    ReplicaResidualDistribution distribution{};
     for (int l = 0; l < lanes; ++l) {
-        law.at_zero.at[l] = static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
+        distribution.at_zero.at[l] = static_cast<float>(level + real * (beyond.at[l] - slope * path.at[l] - level));
     }
-    law.slope = static_cast<float>(slope);
-    law.deviation = static_cast<float>(std::sqrt(second));
-    law.skewness = second > 0.0 ? std::clamp(third / (second * std::sqrt(second)), 0.0, 2.0) : 0.0;
-    return law;
+    distribution.slope = static_cast<float>(slope);
+    distribution.deviation = static_cast<float>(std::sqrt(second));
+    distribution.skewness = second > 0.0 ? std::clamp(third / (second * std::sqrt(second)), 0.0, 2.0) : 0.0;
+    return distribution;
 }
 
 }  // namespace prismopt

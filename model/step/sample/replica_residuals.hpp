@@ -15,7 +15,7 @@ struct ReplicaResidual {
     double beyond;  // simulated time beyond the path
 };
 /// Distribution of the time beyond the path: at_zero + slope * path + deviation * Z.
-struct ReplicaResidualLaw {
+struct ReplicaResidualDistribution {
     Lanes<float> at_zero;  // by lane: level that the replicas of a draw share
     float slope;
     float deviation;
@@ -26,6 +26,6 @@ struct ReplicaResidualLaw {
 /// replicas, shrunk towards that of all draws by the share of its scatter that is real: the best linear predictor of a random
 /// effect (Robinson, Stat. Sci. 6 (1991) 15-32). Sums in a fixed order. `residuals`: the same number of replicas (two or more) in
 /// each lane, [replica * lanes + lane].
-ReplicaResidualLaw fit_replica_residuals(std::span<const ReplicaResidual> residuals);
+ReplicaResidualDistribution fit_replica_residuals(std::span<const ReplicaResidual> residuals);
 
 }  // namespace prismopt

@@ -31,7 +31,7 @@ struct Lot {
     std::vector<std::size_t> plans;
     int simulated = 0;  // most replicas that one of them simulates
     std::size_t coupled_rows = 0;
-    SharedLaws shared;
+    SharedDistributions shared;
     LotExtent extent;
 };
 
@@ -40,12 +40,13 @@ bool same_keys(const ExecutionGraph& a, const ExecutionGraph& b)
     return a.program == b.program && a.first_slot == b.first_slot;
 }
 
-/// What all plans of a lot have as `law`, or null.
-const StandardLaw* law_of_lot(const std::vector<BoundPlan>& plans, const Lot& lot, const StandardLaw* BoundPlan::*law)
+/// What all plans of a lot have as `distribution`, or null.
+const StandardDistribution* distribution_of_lot(const std::vector<BoundPlan>& plans, const Lot& lot,
+                                                const StandardDistribution* BoundPlan::*distribution)
 {
-    const StandardLaw* first = plans[lot.plans.front()].*law;
+    const StandardDistribution* first = plans[lot.plans.front()].*distribution;
     const bool same =
-        std::all_of(lot.plans.begin(), lot.plans.end(), [&](std::size_t plan) { return plans[plan].*law == first; });
+        std::all_of(lot.plans.begin(), lot.plans.end(), [&](std::size_t plan) { return plans[plan].*distribution == first; });
     return same ? first : nullptr;
 }
 
@@ -58,8 +59,8 @@ void complete(Lot& lot, const std::vector<BoundPlan>& plans)
         lot.extent.cover(extent_of(plan));
         lot.shared.communicates = lot.shared.communicates || plan.communicates;
     }
-    const StandardLaw* compute = law_of_lot(plans, lot, &BoundPlan::compute_law);
-    const StandardLaw* communication = law_of_lot(plans, lot, &BoundPlan::communication_law);
+    const StandardDistribution* compute = distribution_of_lot(plans, lot, &BoundPlan::compute_distribution);
+    const StandardDistribution* communication = distribution_of_lot(plans, lot, &BoundPlan::communication_distribution);
     if (compute != nullptr && (communication != nullptr || !lot.shared.communicates)) {
         lot.shared.compute = compute;
         lot.shared.communication = communication;

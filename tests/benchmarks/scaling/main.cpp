@@ -1,7 +1,7 @@
-/// scaling_study: measures the crew and the items of a study, and simulates teams that this machine does not have.
+/// scaling_study: measures the scheduler and the items of a study, and simulates teams that this machine does not have.
 ///   mpirun -n 2 scaling_study SCENARIO [FILE]
 
-#include "tests/benchmarks/scaling/simulated_crew.hpp"
+#include "tests/benchmarks/scaling/simulated_scheduler.hpp"
 
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -34,28 +34,28 @@ double service(Communicator& team, std::size_t bytes)
     constexpr int items = 20'000;
     constexpr double work_s = 20e-6;  // long beside a message, so that the workers get their share
     team.broadcast({});
-    Crew crew(team, [](const Message& item) {
+    WorkScheduler scheduler(team, [](const Message& item) {
         const auto start = Clock::now();
         while (seconds_since(start) < work_s) {
         }
         return item;
     });
     if (team.rank() != 0) {
-        crew.serve();
+        scheduler.serve();
         return 0.0;
     }
     const Message item(bytes);
     const auto start = Clock::now();
     constexpr int ahead = 64;
-    for (int i = 0; i < ahead; ++i) crew.submit(item);
+    for (int i = 0; i < ahead; ++i) scheduler.submit(item);
     for (int i = ahead; i < items; ++i) {
-        crew.next();
-        crew.submit(item);
+        scheduler.next();
+        scheduler.submit(item);
     }
-    for (int i = 0; i < ahead; ++i) crew.next();
+    for (int i = 0; i < ahead; ++i) scheduler.next();
     const double wall_s = seconds_since(start);
-    const Crew::Account own = crew.accounts().front();
-    crew.release();
+    const WorkScheduler::Account own = scheduler.accounts().front();
+    scheduler.release();
     return (wall_s - own.busy_s - own.idle_s) / static_cast<double>(items - own.items);
 }
 
@@ -85,14 +85,14 @@ ItemTimes measure_items(const Scenario& scenario)
     ItemTimes times;
     std::vector<double>* list = &times.sweep_s;
     Communicator alone;
-    Crew crew(alone, [&](const Message& item) {
+    WorkScheduler scheduler(alone, [&](const Message& item) {
         const auto start = Clock::now();
         Message result = worker(item);
         list->push_back(seconds_since(start));
         return result;
     });
     const StudyPlan plan = plan_study(model);
-    Evaluator evaluator(model, crew, plan.rungs);
+    Evaluator evaluator(model, scheduler, plan.rungs);
     const auto started = Clock::now();
     for (int batch = 0; batch < 40 && seconds_since(started) < 40.0; ++batch) {
         const auto requests = plan.chosen.strategy->ask();
@@ -123,7 +123,7 @@ double variation(const std::vector<double>& values)
 
 std::string report(const Scenario& scenario, int ranks, const Coordination& small, double large_s, const ItemTimes& items)
 {
-    const CrewCosts costs{small.service_s, small.latency_s};
+    const SchedulerCosts costs{small.service_s, small.latency_s};
     std::string text = fmt::format(
         "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. Where "
         "other "
@@ -147,10 +147,10 @@ std::string report(const Scenario& scenario, int ranks, const Coordination& smal
         std::vector<double> tasks;
         // A stride without a common divisor mixes the measured times alike for all team sizes.
         for (std::size_t i = 0; i < 200 * workers; ++i) tasks.push_back(items.draw_s[i * 7919 % items.draw_s.size()]);
-        const SimulatedCrew crew = simulate_crew(tasks, workers, costs);
-        const double efficiency = (1.0 - crew.idle_share) * static_cast<double>(workers) / static_cast<double>(team);
-        text += fmt::format("| {} | {:.2f} % | {:.1f} % | {:.1f} % |\n", team, 100.0 * crew.idle_share, 100.0 * crew.coordinator,
-                            100.0 * efficiency);
+        const SimulatedScheduler scheduler = simulate_scheduler(tasks, workers, costs);
+        const double efficiency = (1.0 - scheduler.idle_share) * static_cast<double>(workers) / static_cast<double>(team);
+        text += fmt::format("| {} | {:.2f} % | {:.1f} % | {:.1f} % |\n", team, 100.0 * scheduler.idle_share,
+                            100.0 * scheduler.coordinator, 100.0 * efficiency);
         plot += fmt::format("{:>5} {} {:.0f} %\n", team, std::string(static_cast<std::size_t>(50.0 * efficiency), '#'),
                             100.0 * efficiency);
     }

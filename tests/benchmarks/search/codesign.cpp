@@ -31,10 +31,19 @@ struct Tradeoff {
     double base = 2.0, a = 0.05, b = 0.02;
 
     double k() const { return std::sqrt(a * work) + std::sqrt(b * bytes); }
-    double time(std::span<const double> knobs) const { return fixed + work / knobs[0] + bytes / knobs[1]; }
-    double spent(std::span<const double> knobs) const { return a * knobs[0] + b * knobs[1]; }
+    double time(std::span<const double> hardware_parameters) const
+    {
+        return fixed + work / hardware_parameters[0] + bytes / hardware_parameters[1];
+    }
+    double spent(std::span<const double> hardware_parameters) const
+    {
+        return a * hardware_parameters[0] + b * hardware_parameters[1];
+    }
     double least_time(double s) const { return fixed + k() * k() / s; }
-    std::vector<double> best_knobs(double s) const { return {std::sqrt(work / a) * s / k(), std::sqrt(bytes / b) * s / k()}; }
+    std::vector<double> best_parameters(double s) const
+    {
+        return {std::sqrt(work / a) * s / k(), std::sqrt(bytes / b) * s / k()};
+    }
 };
 
 /// Time times price is least where d/ds (fixed + k^2 / s) (base + s) = 0: s = k sqrt(base / fixed).
@@ -42,7 +51,7 @@ std::string known_optimum()
 {
     const Tradeoff problem;
     const double best_s = problem.k() * std::sqrt(problem.base / problem.fixed);
-    const std::vector<double> best = problem.best_knobs(best_s);
+    const std::vector<double> best = problem.best_parameters(best_s);
     const double least = problem.least_time(best_s) * (problem.base + best_s);
     const Box box{{1.0, 2.0}, {60.0, 120.0}};
     const std::vector<double> start = box.low;
@@ -97,9 +106,9 @@ DrawnFront exact_front(Scenario scenario)
     const auto start = Clock::now();
     const StudyModel model(scenario);
     Communicator alone;
-    Crew crew(alone, Worker(model));
+    WorkScheduler scheduler(alone, Worker(model));
     StudyPlan plan = plan_study(model);
-    Evaluator evaluator(model, crew, plan.rungs);
+    Evaluator evaluator(model, scheduler, plan.rungs);
     Archive archive;
     while (const auto requests = plan.chosen.strategy->ask()) {
         if (!requests->empty() && std::holds_alternative<PointRequest>(requests->front())) {
@@ -119,20 +128,20 @@ DrawnFront exact_front(Scenario scenario)
         const Point point = model.designs.space().point(index);
         const std::size_t kind = model.designs.hardware(point);
         front.gpus.push_back(model.designs.plan(point).gpus());
-        front.hardware.push_back(hardware_text(scenario.knobs, scenario.hardware[kind]));
+        front.hardware.push_back(hardware_text(scenario.hardware_parameters, scenario.hardware[kind]));
     }
     return front;
 }
 
-/// The scenario with so many levels of each continuous knob.
+/// The scenario with so many levels of each continuous hardware parameter.
 Scenario with_levels(Scenario scenario, int levels)
 {
-    for (Knob& knob : scenario.knobs) {
-        if (!knob.continuous) continue;
-        const double low = knob.levels.front();
-        const double high = knob.levels.back();
-        knob.levels.clear();
-        for (int i = 0; i < levels; ++i) knob.levels.push_back(low + (high - low) * i / (levels - 1));
+    for (HardwareParameter& parameter : scenario.hardware_parameters) {
+        if (!parameter.continuous) continue;
+        const double low = parameter.levels.front();
+        const double high = parameter.levels.back();
+        parameter.levels.clear();
+        for (int i = 0; i < levels; ++i) parameter.levels.push_back(low + (high - low) * i / (levels - 1));
     }
     scenario.hardware = hardware_grid(scenario);
     return scenario;
@@ -184,7 +193,8 @@ std::string domain_size()
         "### Which NVLink domain size and inter-node bandwidth for Llama 3 405B under a price\n\n`{}`: GPUs with their share of "
         "the network at most {:.2f} USD an hour; p99 training time and cost. Beside the levels of the scenario and the hardware "
         "that strategy nlopt adds to them, a grid of {} bandwidths; each searched by the exact strategy with the same draws. "
-        "Hypervolume: as above, in the box of the fine grid's front, which is no upper limit: tuned knobs may lie between its "
+        "Hypervolume: as above, in the box of the fine grid's front, which is no upper limit: tuned hardware parameters may lie "
+        "between its "
         "levels. The tuning took {} evaluations of {:.2f} ms.\n\n"
         "| hardware | kinds | combinations of values | feasible | drawn | front | hypervolume | time "
         "|\n|---|---|---|---|---|---|---|---|\n",

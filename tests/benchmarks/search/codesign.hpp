@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the tuning of continuous knobs finds, beside a closed form and beside a fine grid of the same knobs.
+/// What the tuning of continuous hardware parameters finds, beside a closed form and beside a fine grid of the same hardware parameters.
 
 #include <string>
 

@@ -39,8 +39,8 @@ std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::v
 {
     const StudyModel model(scenario);
     Communicator alone;
-    Crew crew(alone, Worker(model));
-    Evaluator evaluator(model, crew, {{fleets, 1}});
+    WorkScheduler scheduler(alone, Worker(model));
+    Evaluator evaluator(model, scheduler, {{fleets, 1}});
     std::vector<Request> requests;
     requests.reserve(points.size());
     for (const std::uint64_t index : points) requests.emplace_back(PointRequest{index, 1});
@@ -71,9 +71,9 @@ Raced race_of(const StudyModel& model, const std::vector<std::uint64_t>& chosen)
 {
     const std::vector<Rung> rungs = doublings(64, 4096);
     Communicator alone;
-    Crew crew(alone, Worker(model));
+    WorkScheduler scheduler(alone, Worker(model));
     Race race({.top_rung = static_cast<int>(rungs.size())});
-    Evaluator evaluator(model, crew, rungs);
+    Evaluator evaluator(model, scheduler, rungs);
     std::map<std::uint64_t, Evaluation> last;
     const auto run = [&](const std::vector<Request>& requests) {
         evaluator.submit(requests);

@@ -29,8 +29,8 @@ TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> r
         all.emplace_back(PointRequest{bound.index, 1});
     }
     Communicator alone;
-    Crew crew(alone, Worker(model_));
-    Evaluator evaluator(model_, crew, rungs_);
+    WorkScheduler scheduler(alone, Worker(model_));
+    Evaluator evaluator(model_, scheduler, rungs_);
     evaluator.compare_at_once(all.size());
     for (int rung = 1; rung <= static_cast<int>(rungs_.size()); ++rung) {
         for (Request& request : all) {

@@ -552,12 +552,12 @@ TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
     Launch launch = llama();
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("hardware")));
     EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"].is_null());
-    launch.knobs.resize(2);
-    launch.knobs[0].target = KnobTarget::group;
-    launch.knobs[0].name = "domain.group";
-    launch.knobs[1].target = KnobTarget::bandwidth;
-    launch.knobs[1].name = "cluster.bandwidth";
-    launch.knob_values = {16.0, 65.5e9};
+    launch.hardware_parameters.resize(2);
+    launch.hardware_parameters[0].target = HardwareTarget::group;
+    launch.hardware_parameters[0].name = "domain.group";
+    launch.hardware_parameters[1].target = HardwareTarget::bandwidth;
+    launch.hardware_parameters[1].name = "cluster.bandwidth";
+    launch.hardware_values = {16.0, 65.5e9};
     const std::string line = "# Predicted for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));

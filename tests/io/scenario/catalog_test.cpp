@@ -109,10 +109,10 @@ TEST(Catalog, VariabilityProfile)
     EXPECT_DOUBLE_EQ(hpc.gpu.slow.probability, 0.0128);
     EXPECT_DOUBLE_EQ(hpc.gpu.slow.excess, 0.089);
     EXPECT_TRUE(std::holds_alternative<Constant>(hpc.site.family));
-    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(hpc, KernelClass::p2p).family).cv, 0.30);
-    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(hpc, KernelClass::gemm).family).cv, 0.02);
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_distribution(hpc, KernelClass::p2p).family).cv, 0.30);
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_distribution(hpc, KernelClass::gemm).family).cv, 0.02);
     for (const KernelClassRow& row : kernel_class_rows) {
-        EXPECT_FALSE(residual_law(hpc, row.kernel).source.empty()) << row.name;
+        EXPECT_FALSE(residual_distribution(hpc, row.kernel).source.empty()) << row.name;
     }
     EXPECT_THAT(hpc.gpu.source, HasSubstr("Longhorn"));
 }

@@ -49,9 +49,9 @@ TEST(GpuPrice, SaysWhatTheHardwareAdds)
     dearer.gpu_price.si += 0.25 / 3600.0;
     EXPECT_EQ(gpu_price_text(scenario, scenario.cluster), "3.60 USD per GPU-hour (given)");
     EXPECT_EQ(gpu_price_text(scenario, dearer), "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
-    scenario.knobs.resize(1);
-    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");  // a knob without a price
-    scenario.knobs[0].price_per_unit.si = 1e-15;
+    scenario.hardware_parameters.resize(1);
+    EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");  // a hardware parameter without a price
+    scenario.hardware_parameters[0].price_per_unit.si = 1e-15;
     EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");
 }
 

@@ -1,5 +1,5 @@
-/// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al., arXiv 2310.02784; figures from the
-/// notebook of facebookresearch/ScaleExplorer, madmax): its constants, and where its counts are not ours, why.
+/// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al., arXiv 2310.02784; figures
+/// from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and where its counts are not ours, why.
 
 #include "io/scenario/scenario.hpp"
 #include "model/hardware/collective.hpp"
@@ -210,8 +210,8 @@ TEST_P(MadMax, ExchangesCarrySumsAndIndicesHere)
     EXPECT_NEAR(ours(gpus).exchanges, expected, 0.05 * expected);
 }
 
-/// It moves all gradients once, at 60 GB/s (a share of the node's bandwidth and the rest of what leaves it) or at 200 GB/s in a node. Ours takes
-/// each number through rings over all members twice, all of whose channels leave a node by its eight ports together.
+/// It moves all gradients once, at 60 GB/s (a share of the node's bandwidth and the rest of what leaves it) or at 200 GB/s in a node. Ours
+/// takes each number through rings over all members twice, all of whose channels leave a node by its eight ports together.
 TEST_P(MadMax, GradientsGoRoundRingsHere)
 {
     const int gpus = GetParam().gpus;
@@ -227,8 +227,8 @@ TEST_P(MadMax, ItsPartsOverlapInTwoStreams)
     EXPECT_NEAR(in_two_streams(theirs, 0.5 * theirs.exchanges), GetParam().iteration, 2e-5);
 }
 
-/// Ours: passes run their parts one after the other; only the reduction of gradients is beside the backward pass, its exchange included, but
-/// for the last bucket. And the dense parameters are updated, and activation functions run.
+/// Ours: passes run their parts one after the other; only the reduction of gradients is beside the backward pass, its exchange included,
+/// but for the last bucket. And the dense parameters are updated, and activation functions run.
 TEST_P(MadMax, PartsFollowEachOtherHere)
 {
     const int gpus = GetParam().gpus;

@@ -234,9 +234,9 @@ TEST(NetworkKeys, PrecisionsAreRefusedAtTheirKey)
 TEST(NetworkKeys, ImbalanceVariesWhereItIsAboveOne)
 {
     const std::string experts = R"({ block = "experts", count = 8, active = 2, inner = 512, imbalance = 1.3 })";
-    const std::string law =
+    const std::string distribution =
         "expert_imbalance = { family = \"gamma\", cv = 0.4, source = \"ours\" }\nexpert_imbalance_correlation = 0.25";
-    const std::string varied = with("profile = \"hpc-2024\"", "profile = \"hpc-2024\"\n" + law);
+    const std::string varied = with("profile = \"hpc-2024\"", "profile = \"hpc-2024\"\n" + distribution);
     const auto with_network = [&varied](const std::string& lines) {
         std::string text = varied;
         return text.replace(text.find("model = \"gpt-22b\""), std::string("model = \"gpt-22b\"").size(), lines);

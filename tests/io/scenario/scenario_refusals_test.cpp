@@ -109,12 +109,12 @@ TEST(ScenarioRefuses, NumbersAreShownAsTheyAreWritten)
 TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
 {
     const std::string limit = "[search]\ngpu_price_limit = \"4 USD/h\"";
-    const std::string knob = "[[knob]]\nof = \"memory\"\nvalues = [\"80 GB\", \"160 GB\"]\n";
+    const std::string parameter = "[[knob]]\nof = \"memory\"\nvalues = [\"80 GB\", \"160 GB\"]\n";
     EXPECT_THAT(refusal("[search]", limit, 1), HasSubstr("has no effect (it excludes hardware variants by price"));
     EXPECT_THAT(refusal("[search]", limit + "\n", 1), HasSubstr("no [[knob]])"));
     const std::string price = "price = { per = \"1 GB\", cost = \"0.01 USD/h\" }\n";
-    EXPECT_THAT(refusal("[search]", knob + limit, 4), HasSubstr("no [[knob]] has a price"));
-    EXPECT_EQ(refusal("[search]", knob + price + limit), "accepted");
+    EXPECT_THAT(refusal("[search]", parameter + limit, 4), HasSubstr("no [[knob]] has a price"));
+    EXPECT_EQ(refusal("[search]", parameter + price + limit), "accepted");
 }
 
 TEST(ScenarioRefuses, NumbersOutOfRange)
@@ -282,7 +282,7 @@ TEST(ScenarioRefuses, AcceleratorsWithoutMemory)
               "memory_reserved or raise memory");
 }
 
-TEST(ScenarioRefuses, BadLaws)
+TEST(ScenarioRefuses, BadDistributions)
 {
     EXPECT_EQ(refusal("family = \"gamma\"", "family = \"gama\""),
               "family = \"gama\" is not one of constant, normal, lognormal, gamma, weibull, shifted-gamma, student-t, gev, "
@@ -311,39 +311,39 @@ TEST(ScenarioRefuses, BadLaws)
               "cap = 1 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
 }
 
-/// What is said to the law of a node with these keys.
-std::string law_refusal(const std::string& law)
+/// What is said to the distribution of a node with these keys.
+std::string distribution_refusal(const std::string& distribution)
 {
     return refusal(
         "node = { family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\" "
         "}",
-        "node = { " + law + " }");
+        "node = { " + distribution + " }");
 }
 
 TEST(ScenarioRefuses, BadParametersOfFamilies)
 {
     const std::string student = "family = \"student-t\", scale = 0.1, degrees_of_freedom = ";
-    EXPECT_EQ(law_refusal(student + "1.5"), "accepted");
-    EXPECT_EQ(law_refusal(student + "0.75"),
+    EXPECT_EQ(distribution_refusal(student + "1.5"), "accepted");
+    EXPECT_EQ(distribution_refusal(student + "0.75"),
               "degrees_of_freedom = 0.75 is not in [1, 1000000] (degrees of freedom, not necessarily an integer); write for "
               "example 1.5");
     EXPECT_EQ(
-        law_refusal(student + "2, cv = 0.5"),
+        distribution_refusal(student + "2, cv = 0.5"),
         "cv = 0.5 does not belong to the family \"student-t\" ('cv' is for normal, lognormal, gamma, weibull and shifted-gamma); "
         "remove it or change the family");
-    EXPECT_EQ(law_refusal("family = \"student-t\", scale = 0.1"),
+    EXPECT_EQ(distribution_refusal("family = \"student-t\", scale = 0.1"),
               "[node] has no 'degrees_of_freedom' (this key is required); add degrees_of_freedom = 1.5");
-    EXPECT_EQ(law_refusal("family = \"gev\", shape = 0.1, scale = -0.5"),
+    EXPECT_EQ(distribution_refusal("family = \"gev\", shape = 0.1, scale = -0.5"),
               "scale = -0.5 is not in (0, 10] (scale of the distribution over its median); write for example 0.02");
-    EXPECT_EQ(law_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
+    EXPECT_EQ(distribution_refusal("family = \"gev\", shape = 2.5, scale = 0.1"),
               "shape = 2.5 is not in [-1, 2] (zero: exponential tail; positive: tail as x^(-1/shape); negative: bounded tail); "
               "write for example 0.2");
-    EXPECT_EQ(law_refusal("family = \"shifted-gamma\", cv = 0.1, shift = 1.0"),
+    EXPECT_EQ(distribution_refusal("family = \"shifted-gamma\", cv = 0.1, shift = 1.0"),
               "shift = 1.0 is not in [0, 1) (shortest duration over the mean); write for example 0.9");
-    EXPECT_EQ(law_refusal("family = \"gamma\", cv = 0.1, shift = 0.5"),
+    EXPECT_EQ(distribution_refusal("family = \"gamma\", cv = 0.1, shift = 0.5"),
               "shift = 0.5 does not belong to the family \"gamma\" ('shift' is for shifted-gamma); remove it or write family = "
               "\"shifted-gamma\"");
-    EXPECT_EQ(law_refusal("family = \"weibull\", cv = nan"),
+    EXPECT_EQ(distribution_refusal("family = \"weibull\", cv = nan"),
               "cv = nan is not in [0, 3] (standard deviation over mean); write for example 0.02");
 }
 
@@ -351,18 +351,18 @@ TEST(ScenarioRefuses, BadTails)
 {
     const std::string tail = "family = \"pareto-tail\", shape = 0.4, tail_scale = 0.05, ";
     const std::string core = "core = { family = \"lognormal\", cv = 0.02 }, ";
-    EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.05"), "accepted");
-    EXPECT_EQ(law_refusal(tail + core + "tail_probability = 0.75"),
+    EXPECT_EQ(distribution_refusal(tail + core + "tail_probability = 0.05"), "accepted");
+    EXPECT_EQ(distribution_refusal(tail + core + "tail_probability = 0.75"),
               "tail_probability = 0.75 is not in (0, 0.5] (probability of the tail); write for example 0.05");
-    EXPECT_EQ(law_refusal(tail + "tail_probability = 0.05"),
+    EXPECT_EQ(distribution_refusal(tail + "tail_probability = 0.05"),
               "[node] has no 'core' (this key is required); add core = { family = \"lognormal\", cv = 0.02 }");
-    EXPECT_EQ(law_refusal(tail + "core = { family = \"lognormal\", cv = 0.02, cap = 3 }, tail_probability = 0.05"),
+    EXPECT_EQ(distribution_refusal(tail + "core = { family = \"lognormal\", cv = 0.02, cap = 3 }, tail_probability = 0.05"),
               "unknown key 'cap' (did you mean 'cv'?)");
 }
 
 TEST(ScenarioRefuses, BadMixtures)
 {
-    const auto mixture = [](const std::string& parts) { return law_refusal("family = \"mixture\", parts = " + parts); };
+    const auto mixture = [](const std::string& parts) { return distribution_refusal("family = \"mixture\", parts = " + parts); };
     const std::string most = "{ weight = 0.9, family = \"normal\", cv = 0.02 }";
     EXPECT_EQ(mixture("[" + most + ", { weight = 0.1, at = 1.5, family = \"constant\" }]"), "accepted");
     EXPECT_THAT(mixture("[" + most + ", { weight = 0.2, family = \"constant\" }]"),
@@ -382,17 +382,18 @@ TEST(ScenarioRefuses, CapsThatCutAModeOrTheMedian)
     const std::string modes =
         "family = \"mixture\", parts = [{ weight = 0.9, family = \"constant\" }, { weight = 0.1, at = 30, family = \"constant\" "
         "}]";
-    EXPECT_EQ(law_refusal(modes),
+    EXPECT_EQ(distribution_refusal(modes),
               "[node] needs a cap above the default of 20 (the slowest mode is at 30); write for example cap = 60");
-    EXPECT_EQ(law_refusal(modes + ", cap = 25"),
+    EXPECT_EQ(distribution_refusal(modes + ", cap = 25"),
               "cap = 25 cuts off too much (the slowest mode is at 30); write for example cap = 60");
-    EXPECT_EQ(law_refusal(modes + ", cap = 60"), "accepted");
-    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.1, slow_excess = 4.5, cap = 5"),
+    EXPECT_EQ(distribution_refusal(modes + ", cap = 60"), "accepted");
+    EXPECT_EQ(distribution_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.1, slow_excess = 4.5, cap = 5"),
               "cap = 5 cuts off too much (the slowest mode is at 5.5); write for example cap = 12");
-    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.8, slow_excess = 1.0, cap = 2"), "accepted");
-    EXPECT_EQ(law_refusal("family = \"normal\", cv = 0.1, cap = 0.75"),
+    EXPECT_EQ(distribution_refusal("family = \"normal\", cv = 0.1, slow_probability = 0.8, slow_excess = 1.0, cap = 2"),
+              "accepted");
+    EXPECT_EQ(distribution_refusal("family = \"normal\", cv = 0.1, cap = 0.75"),
               "cap = 0.75 is not in (1, 1000000] (largest factor, over the family's mean or median); write for example 20");
-    EXPECT_EQ(law_refusal("family = \"empirical\", values = [0.001, 1, 1, 1], cap = 1.2"),
+    EXPECT_EQ(distribution_refusal("family = \"empirical\", values = [0.001, 1, 1, 1], cap = 1.2"),
               "cap = 1.2 cuts off too much (65 % of the distribution lies beyond it); write for example cap = 2");
 }
 

@@ -80,7 +80,7 @@ TEST(Scenario, ReadsTheSpaceInOrder)
     EXPECT_THAT(space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));  // names stay as written
 }
 
-TEST(Scenario, LawsChangeTheProfile)
+TEST(Scenario, DistributionsChangeTheProfile)
 {
     const Variability variability = parse_scenario(good, "x.toml").variability;
     EXPECT_DOUBLE_EQ(std::get<Normal>(variability.gpu.family).cv, 0.016);  // the profile's
@@ -89,25 +89,26 @@ TEST(Scenario, LawsChangeTheProfile)
     EXPECT_DOUBLE_EQ(variability.node.slow.excess, 0.5);
     EXPECT_DOUBLE_EQ(variability.node.cap, 5.0);
     EXPECT_EQ(variability.node.source, "our cluster");
-    const Law& p2p = residual_law(variability, KernelClass::p2p);
+    const Distribution& p2p = residual_distribution(variability, KernelClass::p2p);
     EXPECT_THAT(std::get<Empirical>(p2p.family).values, ElementsAre(1.0, 2.0, 3.5));
     EXPECT_EQ(p2p.source, "scenario");
-    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_law(variability, KernelClass::gemm).family).cv, 0.02);  // the profile's
+    EXPECT_DOUBLE_EQ(std::get<LogNormal>(residual_distribution(variability, KernelClass::gemm).family).cv,
+                     0.02);  // the profile's
 }
 
-/// The good scenario's laws of kernels, with these in place of its own.
-Variability with_residual(const std::string& laws)
+/// The good scenario's distributions of kernels, with these in place of its own.
+Variability with_residual(const std::string& distributions)
 {
-    return parse_scenario(with("p2p = { family = \"empirical\", values = [1.0, 2, 3.5] }", laws), "x.toml").variability;
+    return parse_scenario(with("p2p = { family = \"empirical\", values = [1.0, 2, 3.5] }", distributions), "x.toml").variability;
 }
 
 double cv_of(const Variability& variability, KernelClass kernel)
 {
-    return std::get<LogNormal>(residual_law(variability, kernel).family).cv;
+    return std::get<LogNormal>(residual_distribution(variability, kernel).family).cv;
 }
 
-/// Each class of kernels is a key, whose law is that of all within it and of no other class.
-TEST(Scenario, ReadsALawOfEachClassOfKernels)
+/// Each class of kernels is a key, whose distribution is that of all within it and of no other class.
+TEST(Scenario, ReadsADistributionOfEachClassOfKernels)
 {
     const Variability usual = with_residual("");
     for (const KernelClassRow& row : kernel_class_rows) {
@@ -140,11 +141,12 @@ sharded_collective = { family = "lognormal", cv = 0.3 })");
     }
 }
 
-/// The law of nodes, read from these keys.
-Family node_family(const std::string& law)
+/// The distribution of nodes, read from these keys.
+Family node_family(const std::string& distribution)
 {
-    const std::string text = with(
-        "family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\"", law);
+    const std::string text =
+        with("family = \"gamma\", cv = 0.01, slow_probability = 0.001, slow_excess = 0.5, cap = 5, source = \"our cluster\"",
+             distribution);
     return parse_scenario(text, "x.toml").variability.node.family;
 }
 

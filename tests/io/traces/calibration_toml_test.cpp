@@ -8,15 +8,15 @@
 namespace prismopt {
 namespace {
 
-Law read_back(const std::string& text)
+Distribution read_back(const std::string& text)
 {
     const TomlFile file = parse_toml("law = " + text, "written.toml");
     Table table(file.root, file);
-    return read_law(table.at("law", ""), "");
+    return read_distribution(table.at("law", ""), "");
 }
 
 /// Every family comes back with the quantiles that it had, to the digits that are written.
-TEST(LawToml, reads_back)
+TEST(DistributionToml, reads_back)
 {
     const Family families[] = {Constant{},
                                Normal{0.031},
@@ -31,16 +31,16 @@ TEST(LawToml, reads_back)
                                ParetoTail{Mixture{{{1.0, 1.0, LogNormal{0.05}}}}, 0.05, 0.5, 0.1},
                                ParetoTail{Mixture{{{0.5, 1.0, LogNormal{0.05}}, {0.5, 1.1, Normal{0.05}}}}, 0.05, 0.5, 0.1}};
     for (const Family& family : families) {
-        Law law;
-        law.family = family;
-        law.cap = 33.0;
-        law.source = "a \"quoted\"\nname";
-        const Law back = read_back(law_toml(law));
+        Distribution distribution;
+        distribution.family = family;
+        distribution.cap = 33.0;
+        distribution.source = "a \"quoted\"\nname";
+        const Distribution back = read_back(distribution_toml(distribution));
         EXPECT_EQ(back.family.index(), family.index());
-        const LawQuantile expected(law);
-        const LawQuantile found(back);
+        const DistributionQuantile expected(distribution);
+        const DistributionQuantile found(back);
         for (const double p : {0.01, 0.5, 0.99}) {
-            EXPECT_NEAR(found(p, false), expected(p, false), 1e-4 * expected(p, false)) << law_toml(law);
+            EXPECT_NEAR(found(p, false), expected(p, false), 1e-4 * expected(p, false)) << distribution_toml(distribution);
         }
     }
 }
@@ -59,21 +59,23 @@ TEST(VariabilityToml, a_scenario_takes_it_as_it_is)
     const Variability variability = read_variability(root.section("variability", ""));
     root.refuse_unknown_keys();
     EXPECT_NE(variability.microbatch.source.find("synthetic"), std::string::npos);
-    // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps, and the noise of a step's mean, as large.
-    EXPECT_NEAR(LawQuantile(variability.microbatch).moments().cv(), 0.1, 0.1 * 4.0 * std::sqrt(0.5 / 3200.0) + 0.002);
-    EXPECT_NEAR(LawQuantile(variability.common_compute).moments().cv(), 0.02, 0.02 * 4.0 * 2.0 * std::sqrt(0.5 / 200.0) + 0.002);
-    EXPECT_NE(residual_law(variability, KernelClass::p2p).source.find("synthetic"), std::string::npos);
-    EXPECT_EQ(residual_law(variability, KernelClass::attention).source.find("synthetic"), std::string::npos);
+    // Variance of the square is 2/n of itself: four standard errors for 200 x 16 microbatches and 200 steps, and the noise of a step's
+    // mean, as large.
+    EXPECT_NEAR(DistributionQuantile(variability.microbatch).moments().cv(), 0.1, 0.1 * 4.0 * std::sqrt(0.5 / 3200.0) + 0.002);
+    EXPECT_NEAR(DistributionQuantile(variability.common_compute).moments().cv(), 0.02,
+                0.02 * 4.0 * 2.0 * std::sqrt(0.5 / 200.0) + 0.002);
+    EXPECT_NE(residual_distribution(variability, KernelClass::p2p).source.find("synthetic"), std::string::npos);
+    EXPECT_EQ(residual_distribution(variability, KernelClass::attention).source.find("synthetic"), std::string::npos);
 }
 
 /// FSDP's gathers are collectives between replicas for a trace, and inside layers for the model.
 TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
 {
     Calibration calibration;
-    CalibratedLaw& law = calibration.laws.emplace_back();
-    law.key = "residual.dp_collective";
-    law.fit.law.family = LogNormal{0.07};
-    const std::string line = "sharded_collective = " + law_toml(law.fit.law);
+    CalibratedDistribution& distribution = calibration.distributions.emplace_back();
+    distribution.key = "residual.dp_collective";
+    distribution.fit.distribution.family = LogNormal{0.07};
+    const std::string line = "sharded_collective = " + distribution_toml(distribution.fit.distribution);
     EXPECT_NE(variability_toml(calibration, "hpc-2024").find("\n# " + line), std::string::npos);
 }
 
@@ -106,7 +108,7 @@ TEST(ReliabilityToml, clusters_are_of_the_nodes_that_were_watched)
     const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
     const TomlFile file = parse_toml(reliability_toml(fit, {}, "list.csv"), "written.toml");
     Table root(file.root, file);
-    const GapLaw gaps = read_reliability(root.section("reliability", ""), Cluster{}).causes.front().gaps;
+    const GapDistribution gaps = read_reliability(root.section("reliability", ""), Cluster{}).causes.front().gaps;
     EXPECT_EQ(gaps.family, GapFamily::gamma);
     EXPECT_NEAR(gaps.cv, fit.causes.front().gap_cv, 0.01 * gaps.cv);
     EXPECT_EQ(gaps.nodes, 100);

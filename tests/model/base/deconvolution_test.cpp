@@ -27,7 +27,7 @@ double quantile(const std::vector<double>& ascending, double probability)
     return ascending[static_cast<std::size_t>(probability * count)];
 }
 
-TEST(Deconvolution, WithoutNoiseTheLawIsTheSums)
+TEST(Deconvolution, WithoutNoiseTheDistributionIsTheSums)
 {
     std::vector<double> sums = normals(1.0, 1);
     std::sort(sums.begin(), sums.end());
@@ -59,7 +59,7 @@ TEST(Deconvolution, FindsModesThatNoiseHides)
     EXPECT_GT(quantile(found, 0.93), 0.55 * distance);
 }
 
-/// Where noise is nearly all, the sums cannot tell the start from another law.
+/// Where noise is nearly all, the sums cannot tell the start from another distribution.
 TEST(Deconvolution, StaysNearTheStartUnderMuchNoise)
 {
     const std::vector<double> start = normals(0.3, 7);

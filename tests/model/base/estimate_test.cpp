@@ -2,8 +2,8 @@
 
 #include "model/base/random.hpp"
 #include "model/distribution/noise_tables.hpp"
+#include "tests/support/distribution_cases.hpp"
 #include "tests/support/draw_statistics.hpp"
-#include "tests/support/law_cases.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/math/distributions/normal.hpp>
@@ -122,7 +122,7 @@ const double margin = 4.0 * std::sqrt(0.95 * 0.05 / repeats);  // four standard 
 
 struct Level {
     double probability;
-    double quantile;  // of the standard normal law
+    double quantile;  // of the standard normal distribution
 };
 constexpr std::array<Level, 3> levels{{{0.50, 0.0}, {0.95, 1.6448536269514722}, {0.99, 2.3263478740408408}}};
 
@@ -170,7 +170,7 @@ TEST(MeanEstimate, CoversAsPromised)
 /// 1, 2, 3, 4: mean 2.5, standard error sqrt(5/3 / 4) = 0.6455, t(3, 97.5 %) = 3.1824.
 /// Exponential draws, whose skewness is 2: from the stated number on, the upper limit at 99.9 % lies below the mean in at most twice
 /// the promised share of samples, one in 2,000; with a sixteenth of it far more often. 4 standard errors of the counts.
-TEST(MeanEstimate, NeedsMoreDrawsOfSkewedLaws)
+TEST(MeanEstimate, NeedsMoreDrawsOfSkewedDistributions)
 {
     constexpr double level = 0.999;
     const double enough = clusters_for_mean_limits(2.0, level);
@@ -298,7 +298,7 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
     std::mt19937_64 random(5);
     std::normal_distribution<double> normal;
     for (const double sigma_c : {0.03, 0.001}) {
-        std::vector<LawNode> factor;
+        std::vector<DistributionNode> factor;
         for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
             const double z = normal_quantile(node.p, node.upper);
             factor.push_back({node.below(), std::exp(sigma_c * z - 0.5 * sigma_c * sigma_c)});
@@ -336,9 +336,10 @@ TEST(ScaledQuantileEstimate, MatchesTheProductOfLognormals)
 /// Where nothing else varies the quantile is the factor's own, to the ends of its tails: a slow mode of one step in 10,000 too.
 TEST(ScaledQuantileEstimate, IsTheFactorsOwnWhereNothingElseVaries)
 {
-    for (const Law& law : {Law{LogNormal{1.0}, {}, 1000.0, "test"}, Law{Normal{0.01}, {1e-4, 3.0}, 100.0, "test"}}) {
-        const LawQuantile truth(law);
-        std::vector<LawNode> factor;
+    for (const Distribution& distribution :
+         {Distribution{LogNormal{1.0}, {}, 1000.0, "test"}, Distribution{Normal{0.01}, {1e-4, 3.0}, 100.0, "test"}}) {
+        const DistributionQuantile truth(distribution);
+        std::vector<DistributionNode> factor;
         for (const TailProbability& node : NoiseTables::step_node_probabilities()) {
             factor.push_back({node.below(), truth(node.p, node.upper)});
         }
@@ -353,7 +354,7 @@ TEST(ScaledQuantileEstimate, IsTheFactorsOwnWhereNothingElseVaries)
 /// A factor that hardly varies adds no knowledge: 64 draws still bound no p99 from above.
 TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 {
-    const std::vector<LawNode> factor{{0.0, 0.999999}, {0.5, 1.0}, {1.0, 1.000001}};
+    const std::vector<DistributionNode> factor{{0.0, 0.999999}, {0.5, 1.0}, {1.0, 1.000001}};
     EXPECT_EQ(scaled_quantile_estimate(counted(64), {}, factor, 0.99, {}).high, infinite);
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).high, infinite);  // nor do 15 draws bound anything
     EXPECT_EQ(scaled_quantile_estimate(counted(15), {}, factor, 0.5, {}).low, -infinite);
@@ -362,7 +363,7 @@ TEST(ScaledQuantileEstimate, LimitsThatTheDrawsCannotSupportAreInfinite)
 TEST(Quantiles, AreThoseOfTheEstimates)
 {
     const auto draws = counted(1000);
-    const std::vector<LawNode> factor{{0.0, 0.9}, {0.5, 1.0}, {1.0, 1.1}};
+    const std::vector<DistributionNode> factor{{0.0, 0.9}, {0.5, 1.0}, {1.0, 1.1}};
     const std::array probabilities{0.5, 0.99};
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
         EXPECT_EQ(quantiles(draws, {}, probabilities)[i], quantile_estimate(draws, {}, probabilities[i], {}).value);

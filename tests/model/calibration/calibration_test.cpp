@@ -20,9 +20,9 @@
 namespace prismopt {
 namespace {
 
-const CalibratedLaw* law(const Calibration& calibration, const std::string& key)
+const CalibratedDistribution* distribution(const Calibration& calibration, const std::string& key)
 {
-    for (const CalibratedLaw& found : calibration.laws) {
+    for (const CalibratedDistribution& found : calibration.distributions) {
         if (found.key == key) {
             return &found;
         }
@@ -131,7 +131,7 @@ TEST(Waiting, exponential_waits_are_parted_from_transfers)
     }
 }
 
-/// Skewed laws of one kind, and transfers of two sizes, wait for nobody.
+/// Skewed distributions of one kind, and transfers of two sizes, wait for nobody.
 TEST(Waiting, a_tail_is_no_waiting)
 {
     std::mt19937_64 generator(7);
@@ -187,13 +187,14 @@ TEST(GpuEffects, of_profiles_of_several_ranks)
     EXPECT_EQ(calibration.slow[0].name, "GPU of rank 5");
     // 200 kernels of each kind: four standard errors of the mean that gemms dominate.
     EXPECT_NEAR(calibration.slow[0].excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
-    ASSERT_NE(law(calibration, "gpu"), nullptr);
-    EXPECT_EQ(law(calibration, "gpu")->fit.law.slow.probability, 1.0 / 8.0);
-    EXPECT_NEAR(law(calibration, "gpu")->fit.law.slow.excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
+    ASSERT_NE(distribution(calibration, "gpu"), nullptr);
+    EXPECT_EQ(distribution(calibration, "gpu")->fit.distribution.slow.probability, 1.0 / 8.0);
+    EXPECT_NEAR(distribution(calibration, "gpu")->fit.distribution.slow.excess, 0.2, 4.0 * 1.2 * 0.02 / std::sqrt(200.0));
     // One of eight is 0.2 longer: a cv of 0.2 sqrt(7 / 64) over the mean of 1.025, and no more.
-    EXPECT_NEAR(LawQuantile(law(calibration, "gpu")->fit.law).moments().cv(), 0.2 * std::sqrt(7.0 / 64.0) / 1.025, 0.003);
-    ASSERT_NE(law(calibration, "residual.gemm"), nullptr);
-    const LawQuantile rest(law(calibration, "residual.gemm")->fit.law);
+    EXPECT_NEAR(DistributionQuantile(distribution(calibration, "gpu")->fit.distribution).moments().cv(),
+                0.2 * std::sqrt(7.0 / 64.0) / 1.025, 0.003);
+    ASSERT_NE(distribution(calibration, "residual.gemm"), nullptr);
+    const DistributionQuantile rest(distribution(calibration, "residual.gemm")->fit.distribution);
     EXPECT_NEAR(rest.moments().cv(), 0.02, 4.0 * 0.02 / std::sqrt(2.0 * 1600.0));  // the slow GPU is not in it
 }
 
@@ -297,7 +298,7 @@ TEST(Collectives, times_of_absurd_length_are_named)
     EXPECT_NE(faults[0].reason.find("all_reduce, 256 bytes"), std::string::npos) << faults[0].reason;
     const Calibration calibration = calibrate_collectives(times, "test");
     // Of 2,000 times: four standard errors of a standard deviation, sd / sqrt(2 n).
-    EXPECT_NEAR(LawQuantile(law(calibration, "residual.dp_collective")->fit.law).moments().cv(), 0.1,
+    EXPECT_NEAR(DistributionQuantile(distribution(calibration, "residual.dp_collective")->fit.distribution).moments().cv(), 0.1,
                 4.0 * 0.1 / std::sqrt(4000.0));
 }
 
@@ -424,8 +425,8 @@ TEST(GpuRuns, spread_between_and_within)
         }
     }
     const Calibration calibration = calibrate_gpu_runs(runs, "test");
-    ASSERT_NE(law(calibration, "gpu"), nullptr);
-    const LawQuantile quantile(law(calibration, "gpu")->fit.law);
+    ASSERT_NE(distribution(calibration, "gpu"), nullptr);
+    const DistributionQuantile quantile(distribution(calibration, "gpu")->fit.distribution);
     // Of 400 GPUs: four standard errors of a quantile near one standard deviation, 1.4 sd / sqrt(n).
     EXPECT_NEAR(quantile(0.84, false) - quantile(0.5, false), 0.02, 4.0 * 1.4 * 0.02 / 20.0);
     ASSERT_EQ(calibration.slow.size(), 1U);
@@ -450,21 +451,21 @@ std::vector<GpuRun> cluster_runs(double node_spread, double gpu_spread, unsigned
     }
     return runs;
 }
-double spread_of(const CalibratedLaw& law)
+double spread_of(const CalibratedDistribution& distribution)
 {
-    const LawQuantile quantile(law.fit.law);
+    const DistributionQuantile quantile(distribution.fit.distribution);
     return 0.5 * (quantile(0.8413, false) - quantile(0.1587, false));
 }
 
 TEST(GpuRuns, numbers_of_gpus_are_their_nodes)
 {
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
-    ASSERT_NE(law(calibration, "gpu"), nullptr);
-    EXPECT_EQ(law(calibration, "gpu")->fit.values, 400U);
+    ASSERT_NE(distribution(calibration, "gpu"), nullptr);
+    EXPECT_EQ(distribution(calibration, "gpu")->fit.values, 400U);
     // Of 400 GPUs: four standard errors, sd / sqrt(2 n), and as much again for quantiles near one standard deviation.
-    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.015, 4.0 * 1.4 * 0.015 / std::sqrt(800.0));
-    ASSERT_NE(law(calibration, "node"), nullptr);
-    EXPECT_EQ(law(calibration, "node")->fit.family, "constant");
+    EXPECT_NEAR(spread_of(*distribution(calibration, "gpu")), 0.015, 4.0 * 1.4 * 0.015 / std::sqrt(800.0));
+    ASSERT_NE(distribution(calibration, "node"), nullptr);
+    EXPECT_EQ(distribution(calibration, "node")->fit.family, "constant");
     ASSERT_EQ(calibration.slow.size(), 1U);
     EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
     EXPECT_NEAR(calibration.slow[0].excess, 0.25, 4.0 * 0.015);
@@ -473,23 +474,23 @@ TEST(GpuRuns, numbers_of_gpus_are_their_nodes)
 TEST(GpuRuns, nodes_take_what_their_gpus_share)
 {
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.03, 0.01, 3), "test");
-    ASSERT_NE(law(calibration, "node"), nullptr);
-    EXPECT_NEAR(spread_of(*law(calibration, "node")), 0.03, 4.0 * 1.4 * 0.03 / std::sqrt(100.0));
-    EXPECT_NEAR(spread_of(*law(calibration, "gpu")), 0.01, 4.0 * 1.4 * 0.01 / std::sqrt(800.0));
+    ASSERT_NE(distribution(calibration, "node"), nullptr);
+    EXPECT_NEAR(spread_of(*distribution(calibration, "node")), 0.03, 4.0 * 1.4 * 0.03 / std::sqrt(100.0));
+    EXPECT_NEAR(spread_of(*distribution(calibration, "gpu")), 0.01, 4.0 * 1.4 * 0.01 / std::sqrt(800.0));
     ASSERT_EQ(calibration.slow.size(), 1U);
     EXPECT_EQ(calibration.slow[0].name, "GPU 3 of node n17");
 }
 
-/// Of 400 GPUs one is 25 % slower: the law's usual part has none of it, and its slow mode has it as often.
+/// Of 400 GPUs one is 25 % slower: the distribution's usual part has none of it, and its slow mode has it as often.
 TEST(GpuRuns, slow_ones_are_a_rare_mode)
 {
     const Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
-    const Law gpu = law(calibration, "gpu")->fit.law;
+    const Distribution gpu = distribution(calibration, "gpu")->fit.distribution;
     EXPECT_EQ(gpu.slow.probability, 1.0 / 400.0);
     EXPECT_NEAR(gpu.slow.excess, 0.25, 4.0 * 0.015);
-    Law usual = gpu;
+    Distribution usual = gpu;
     usual.slow = {};
-    EXPECT_NEAR(LawQuantile(usual).moments().cv(), 0.015, 4.0 * 0.015 / std::sqrt(800.0));
+    EXPECT_NEAR(DistributionQuantile(usual).moments().cv(), 0.015, 4.0 * 0.015 / std::sqrt(800.0));
     ASSERT_EQ(calibration.notes.size(), 1U);
     EXPECT_NE(calibration.notes[0].find("slow_nodes = [{ node = 0, factor = 1.2"), std::string::npos) << calibration.notes[0];
 }
@@ -498,14 +499,14 @@ TEST(GpuRuns, slow_ones_are_a_rare_mode)
 TEST(GpuRuns, tell_nothing_of_kernels)
 {
     Calibration calibration = calibrate_gpu_runs(cluster_runs(0.0, 0.015, 2), "test");
-    EXPECT_EQ(law(calibration, "residual.gemm"), nullptr);
+    EXPECT_EQ(distribution(calibration, "residual.gemm"), nullptr);
     ASSERT_EQ(calibration.left.size(), 1U);
     EXPECT_EQ(calibration.left[0].key, "residual.gemm");
     // About the median of five, of variance 0.287 and covariance 1/5 with each: sqrt(1 + 0.287 - 2 / 5) = 0.94 of 0.2 %.
     EXPECT_NE(calibration.left[0].reason.find("vary by 0.19"), std::string::npos) << calibration.left[0].reason;
     Calibration kernels;
-    LawFit measured = constant_law("kernels");
-    kernels.laws.push_back({"residual.gemm", measured});
+    DistributionFit measured = constant_distribution("kernels");
+    kernels.distributions.push_back({"residual.gemm", measured});
     merge(kernels, calibration);
     EXPECT_TRUE(kernels.left.empty());
 }
@@ -518,7 +519,8 @@ TEST(Collectives, means_of_iterations_say_so)
     for (int i = 0; i < 50; ++i) {
         times.push_back({"all_reduce", 1e-3 * std::exp(0.02 * normal(generator)), 20});
     }
-    const std::string source = law(calibrate_collectives(times, "test"), "residual.dp_collective")->fit.law.source;
+    const std::string source =
+        distribution(calibrate_collectives(times, "test"), "residual.dp_collective")->fit.distribution.source;
     EXPECT_NE(source.find("means of 20 iterations"), std::string::npos) << source;
     EXPECT_NE(source.find("at most 4.5 times"), std::string::npos) << source;
 }

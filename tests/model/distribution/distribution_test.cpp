@@ -18,11 +18,11 @@
 namespace prismopt {
 namespace {
 
-TEST(LawQuantile, OfFamiliesMatchesBoost)
+TEST(DistributionQuantile, OfFamiliesMatchesBoost)
 {
-    const LawQuantile normal({Normal{0.1}, {}, 20.0, ""});
-    const LawQuantile lognormal({LogNormal{0.3}, {}, 20.0, ""});
-    const LawQuantile gamma({Gamma{0.5}, {}, 20.0, ""});
+    const DistributionQuantile normal({Normal{0.1}, {}, 20.0, ""});
+    const DistributionQuantile lognormal({LogNormal{0.3}, {}, 20.0, ""});
+    const DistributionQuantile gamma({Gamma{0.5}, {}, 20.0, ""});
     const double log_variance = std::log(1.0 + 0.09);
     const boost::math::normal n(1.0, 0.1);
     const boost::math::lognormal l(-0.5 * log_variance, std::sqrt(log_variance));
@@ -37,19 +37,19 @@ TEST(LawQuantile, OfFamiliesMatchesBoost)
     }
 }
 
-/// With cv = 1 the gamma law is exponential: Q = -log(1 - p), but for factors below the smallest, 1e-3.
-TEST(LawQuantile, GammaOfCvOneIsExponential)
+/// With cv = 1 the gamma distribution is exponential: Q = -log(1 - p), but for factors below the smallest, 1e-3.
+TEST(DistributionQuantile, GammaOfCvOneIsExponential)
 {
-    const LawQuantile q({Gamma{1.0}, {}, 1000.0, ""});
+    const DistributionQuantile q({Gamma{1.0}, {}, 1000.0, ""});
     for (const double p : {1e-9, 1e-4, 0.01, 0.3}) {
         EXPECT_NEAR(q(p, true), -std::log(p), 2e-5);
     }
 }
 
-TEST(LawQuantile, OfAPoolGoesThroughItsSortedRatios)
+TEST(DistributionQuantile, OfAPoolGoesThroughItsSortedRatios)
 {
     const std::vector<double> sorted{1.0, 2.0, 4.0, 9.0};  // mean 4
-    const LawQuantile q({Empirical{{9.0, 2.0, 1.0, 4.0}}, {}, 20.0, ""});
+    const DistributionQuantile q({Empirical{{9.0, 2.0, 1.0, 4.0}}, {}, 20.0, ""});
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         const double p = (static_cast<double>(i) + 0.5) / 4.0;
         EXPECT_NEAR(q(p, false), sorted[i] / 4.0, 1e-4);
@@ -60,10 +60,10 @@ TEST(LawQuantile, OfAPoolGoesThroughItsSortedRatios)
 }
 
 /// The survival function of the mixture (1 - q) X + q (1 + excess) X, at its quantile, is the probability again.
-TEST(LawQuantile, OfAMixtureInvertsItsSurvival)
+TEST(DistributionQuantile, OfAMixtureInvertsItsSurvival)
 {
     const SlowMode slow{0.05, 0.5};
-    const LawQuantile q({LogNormal{0.1}, slow, 20.0, ""});
+    const DistributionQuantile q({LogNormal{0.1}, slow, 20.0, ""});
     const double log_variance = std::log(1.01);
     const boost::math::lognormal core(-0.5 * log_variance, std::sqrt(log_variance));
     const double mean = 1.0 + slow.probability * slow.excess;
@@ -75,33 +75,33 @@ TEST(LawQuantile, OfAMixtureInvertsItsSurvival)
     }
 }
 
-TEST(LawQuantile, OfTwoPointsHasTheirProbabilities)
+TEST(DistributionQuantile, OfTwoPointsHasTheirProbabilities)
 {
-    const LawQuantile q({Constant{}, {0.2, 1.0}, 20.0, ""});
+    const DistributionQuantile q({Constant{}, {0.2, 1.0}, 20.0, ""});
     EXPECT_NEAR(q(0.199, true), 2.0 / 1.2, 1e-9);
     EXPECT_NEAR(q(0.201, true), 1.0 / 1.2, 1e-9);
     EXPECT_NEAR(q(0.001, false), 1.0 / 1.2, 1e-9);
 }
 
-TEST(LawQuantile, WithoutSpreadIsAConstant)
+TEST(DistributionQuantile, WithoutSpreadIsAConstant)
 {
     const std::vector<Family> families{Constant{}, Normal{0.0}, LogNormal{0.0}, Gamma{0.0}, Empirical{{7.0}}};
     for (const Family& family : families) {
-        const LawQuantile q({family, {}, 20.0, ""});
+        const DistributionQuantile q({family, {}, 20.0, ""});
         EXPECT_TRUE(q.constant());
         for (const double p : {1e-9, 0.1, 0.5, 0.999}) {
             EXPECT_EQ(q(p, false), 1.0);
             EXPECT_EQ(q(p, true), 1.0);
         }
-        EXPECT_FALSE(LawQuantile({family, {0.1, 0.5}, 20.0, ""}).constant());
+        EXPECT_FALSE(DistributionQuantile({family, {0.1, 0.5}, 20.0, ""}).constant());
     }
 }
 
 /// Ratios to the median do not depend on the normalisation.
-template <class Distribution>
-void expect_ratios(const Law& law, const Distribution& d, double scale = 1.0, double shift = 0.0)
+template <class Reference>
+void expect_ratios(const Distribution& distribution, const Reference& d, double scale = 1.0, double shift = 0.0)
 {
-    const LawQuantile q(law);
+    const DistributionQuantile q(distribution);
     const double median = shift + scale * quantile(d, 0.5);
     for (const double p : {1e-12, 1e-9, 1e-4, 0.01, 0.3}) {
         const double low = shift + scale * quantile(d, p);
@@ -111,7 +111,7 @@ void expect_ratios(const Law& law, const Distribution& d, double scale = 1.0, do
     }
 }
 
-TEST(LawQuantile, OfMoreFamiliesMatchesBoost)
+TEST(DistributionQuantile, OfMoreFamiliesMatchesBoost)
 {
     expect_ratios({Weibull{1.0}, {}, 1e3, ""}, boost::math::weibull(1.0));
     // Shape 2 (Rayleigh): cv^2 = 4 / pi - 1, mean sqrt(pi) / 2.
@@ -124,9 +124,9 @@ TEST(LawQuantile, OfMoreFamiliesMatchesBoost)
                   1.0 - 0.02 * median);
 }
 
-/// Student's t of one degree of freedom is Cauchy's law: F = 1/2 + atan((x - 1) / s) / pi, and the integral of x dF is
+/// Student's t of one degree of freedom is Cauchy's distribution: F = 1/2 + atan((x - 1) / s) / pi, and the integral of x dF is
 /// F + s / (2 pi) log(1 + ((x - 1) / s)^2). Cut to (0, cap], factors below 1e-3 raised.
-TEST(LawQuantile, OfCauchysLawHasItsMeanAfterTruncation)
+TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
 {
     const double pi = std::acos(-1.0);
     for (const double s : {0.003, 0.02, 0.5}) {
@@ -136,7 +136,7 @@ TEST(LawQuantile, OfCauchysLawHasItsMeanAfterTruncation)
             constexpr double floor = 1e-3;
             const double share = below(cap) - below(0.0);
             const double mean = (part(cap) - part(floor) + floor * (below(floor) - below(0.0))) / share;
-            const LawQuantile q({StudentT{1.0, s}, {}, cap, ""});
+            const DistributionQuantile q({StudentT{1.0, s}, {}, cap, ""});
             EXPECT_NEAR(q.longest(), cap / mean, 1e-10 * cap / mean) << s << " " << cap;
             EXPECT_NEAR(q.probability(1.0, true), (below(cap) - below(mean)) / share, 1e-10) << s << " " << cap;
         }
@@ -145,7 +145,7 @@ TEST(LawQuantile, OfCauchysLawHasItsMeanAfterTruncation)
 
 /// X = 1 with probability 1 - q, else Pareto from 1 (with shape a: P(X > x) = x^-a), which is generalized Pareto with shape and
 /// scale 1 / a. Cut at c: mean (1 - q + q a (1 - c^(1 - a)) / (a - 1)) / (1 - q c^-a), and for a = 1 (1 - q + q log c) / (1 - q / c).
-TEST(LawQuantile, OfAParetoTailHasItsMeanAfterTruncation)
+TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
 {
     const Mixture core{{{1.0, 1.0, Constant{}}}};
     const double q = 0.1;
@@ -153,23 +153,23 @@ TEST(LawQuantile, OfAParetoTailHasItsMeanAfterTruncation)
         for (const double cap : {2.0, 20.0, 1e4}) {
             const double tail = a == 1.0 ? std::log(cap) : a * (1.0 - std::pow(cap, 1.0 - a)) / (a - 1.0);
             const double mean = (1.0 - q + q * tail) / (1.0 - q * std::pow(cap, -a));
-            const LawQuantile law({ParetoTail{core, q, 1.0 / a, 1.0 / a}, {}, cap, ""});
-            EXPECT_NEAR(law.longest(), cap / mean, 1e-10 * cap / mean) << a << " " << cap;
+            const DistributionQuantile distribution({ParetoTail{core, q, 1.0 / a, 1.0 / a}, {}, cap, ""});
+            EXPECT_NEAR(distribution.longest(), cap / mean, 1e-10 * cap / mean) << a << " " << cap;
             if (cap == 1e4) {
                 const boost::math::pareto d(1.0, a);
                 const double beyond = cdf(complement(d, cap));
                 for (const double p : {1e-9, 1e-4, 0.05}) {
-                    const double untruncated = (q * beyond + p * (1.0 - q * beyond)) / q;  // of the Pareto law
-                    EXPECT_NEAR(law(p, true) * mean, quantile(complement(d, untruncated)), 1e-8 * cap) << a << " " << p;
+                    const double untruncated = (q * beyond + p * (1.0 - q * beyond)) / q;  // of the Pareto distribution
+                    EXPECT_NEAR(distribution(p, true) * mean, quantile(complement(d, untruncated)), 1e-8 * cap) << a << " " << p;
                 }
             }
         }
     }
 }
 
-TEST(LawQuantile, OfTwoModesHasTheMomentsOfBoth)
+TEST(DistributionQuantile, OfTwoModesHasTheMomentsOfBoth)
 {
-    const LawQuantile q({Mixture{{{0.75, 1.0, Normal{0.02}}, {0.25, 1.4, Normal{0.05}}}}, {}, 20.0, ""});
+    const DistributionQuantile q({Mixture{{{0.75, 1.0, Normal{0.02}}, {0.25, 1.4, Normal{0.05}}}}, {}, 20.0, ""});
     const double mean = 0.75 + 0.25 * 1.4;
     const double second = 0.75 * (1.0 + 0.0004) + 0.25 * 1.96 * (1.0 + 0.0025);
     EXPECT_NEAR(q.longest(), 20.0 / mean, 1e-10);
@@ -179,9 +179,9 @@ TEST(LawQuantile, OfTwoModesHasTheMomentsOfBoth)
 }
 
 /// Truncation is conditional: nothing is set to the cap, and what remains keeps its proportions.
-TEST(LawQuantile, IsTruncatedOnCondition)
+TEST(DistributionQuantile, IsTruncatedOnCondition)
 {
-    const LawQuantile cut({Gamma{1.0}, {}, 2.0, ""});  // exponential
+    const DistributionQuantile cut({Gamma{1.0}, {}, 2.0, ""});  // exponential
     const double mass = -std::expm1(-2.0);
     const double scale = 2.0 / cut.longest();
     for (const double p : {1e-9, 1e-3, 0.1, 0.5, 0.9}) {
@@ -190,7 +190,7 @@ TEST(LawQuantile, IsTruncatedOnCondition)
     EXPECT_LT(cut(1e-3, true), cut(1e-6, true));
 }
 
-TEST(LawQuantile, RefusesImpossibleParameters)
+TEST(DistributionQuantile, RefusesImpossibleParameters)
 {
     const Mixture core{{{1.0, 1.0, LogNormal{0.05}}}};
     const std::vector<Family> impossible{Weibull{-0.1},
@@ -210,9 +210,9 @@ TEST(LawQuantile, RefusesImpossibleParameters)
                                          LogNormal{-0.1},
                                          Gamma{-0.1}};
     for (std::size_t i = 0; i < impossible.size(); ++i) {
-        EXPECT_THROW(LawQuantile({impossible[i], {}, 20.0, ""}), std::domain_error) << i;
+        EXPECT_THROW(DistributionQuantile({impossible[i], {}, 20.0, ""}), std::domain_error) << i;
     }
-    EXPECT_THROW(LawQuantile({Normal{0.01}, {}, 0.5, ""}), std::domain_error);
+    EXPECT_THROW(DistributionQuantile({Normal{0.01}, {}, 0.5, ""}), std::domain_error);
 }
 
 }  // namespace

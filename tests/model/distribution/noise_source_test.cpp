@@ -23,25 +23,26 @@ Variability all_vary()
     v.common_step = {Normal{0.01}, {}, 20.0, "test"};
     v.operation = {LogNormal{0.05}, {}, 20.0, "test"};
     v.expert_imbalance = {LogNormal{0.4}, {}, 20.0, "test"};
-    v.tier = {Law{}, {LogNormal{0.2}, {}, 20.0, "test"}, {LogNormal{0.3}, {}, 20.0, "test"}};
+    v.tier = {Distribution{}, {LogNormal{0.2}, {}, 20.0, "test"}, {LogNormal{0.3}, {}, 20.0, "test"}};
     return v;
 }
 
-/// The same laws with one constant, by building everything again.
+/// The same distributions with one constant, by building everything again.
 NoiseTables rebuilt(const NoiseSource& source)
 {
     Variability v = all_vary();
     for (const KernelClassRow& row : kernel_class_rows) {
         if (source.kind == NoiseKind::residual && is_within(row.kernel, static_cast<KernelClass>(source.index))) {
-            v.residual[static_cast<std::size_t>(row.kernel)] = Law{};
+            v.residual[static_cast<std::size_t>(row.kernel)] = Distribution{};
         }
     }
-    const Law* removed = &law_of(source, v);
-    std::vector<Law*> laws{&v.gpu,   &v.node,       &v.site,      &v.common_step,      &v.common_compute, &v.common_communication,
-                           &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &v.tier[1],        &v.tier[2]};
-    for (Law* law : laws) {
-        if (law == removed) {
-            *law = Law{};
+    const Distribution* removed = &distribution_of(source, v);
+    std::vector<Distribution*> distributions{
+        &v.gpu,   &v.node,       &v.site,      &v.common_step,      &v.common_compute, &v.common_communication,
+        &v.stage, &v.microbatch, &v.operation, &v.expert_imbalance, &v.tier[1],        &v.tier[2]};
+    for (Distribution* distribution : distributions) {
+        if (distribution == removed) {
+            *distribution = Distribution{};
         }
     }
     return build_noise_tables(v, widths);
@@ -71,7 +72,7 @@ TEST(NoiseSource, EqualGpusHaveNoFactor)
     const NoiseSource gpus{NoiseKind::gpu, 0, "gpu"};
     NoiseTables fewer = without(build_noise_tables(all_vary(), widths), gpus);
     NoiseTables again = rebuilt(gpus);
-    for (int i = 0; i < NoiseTables::group_laws; ++i) {
+    for (int i = 0; i < NoiseTables::group_distributions; ++i) {
         for (const std::uint32_t bits : {0U, 1U << 20, 1U << 31, ~0U}) {
             EXPECT_EQ(fewer.group.at(2)[i](bits), 1.0F);
             EXPECT_NEAR(again.group.at(2)[i](bits), 1.0F, 1e-6F);

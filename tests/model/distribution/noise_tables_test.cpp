@@ -1,6 +1,6 @@
 #include "model/distribution/noise_tables.hpp"
 
-#include "model/distribution/group_law.hpp"
+#include "model/distribution/group_distribution.hpp"
 #include "tests/support/example_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Shape {
     double deviation = 0.0;
     double skewness = 0.0;
 };
-Shape shape_of(const StandardLaw& law)
+Shape shape_of(const StandardDistribution& distribution)
 {
     constexpr std::uint32_t step = 1U << 14;
     constexpr double count = 0x1p32 / step;
@@ -35,7 +35,7 @@ Shape shape_of(const StandardLaw& law)
     double second = 0.0;
     double third = 0.0;
     for (std::uint64_t bits = step / 2; bits < (1ULL << 32); bits += step) {
-        const double x = law(tables().scores(static_cast<std::uint32_t>(bits)));
+        const double x = distribution(tables().scores(static_cast<std::uint32_t>(bits)));
         s.mean += x / count;
         second += x * x / count;
         third += x * x * x / count;
@@ -46,9 +46,9 @@ Shape shape_of(const StandardLaw& law)
     return s;
 }
 
-TEST(StandardLaws, HaveMeanZeroDeviationOneAndTheirSkewness)
+TEST(StandardDistributions, HaveMeanZeroDeviationOneAndTheirSkewness)
 {
-    for (int i = 0; i < NoiseTables::standard_laws; i += 4) {
+    for (int i = 0; i < NoiseTables::standard_distributions; i += 4) {
         const Shape s = shape_of(tables().standard[i]);
         const double skewness = static_cast<double>(i) / NoiseTables::per_unit_skewness;
         EXPECT_NEAR(s.mean, 0.0, 5e-4) << i;
@@ -57,23 +57,23 @@ TEST(StandardLaws, HaveMeanZeroDeviationOneAndTheirSkewness)
     }
 }
 
-TEST(StandardLaws, AreChosenByTheNearestSkewness)
+TEST(StandardDistributions, AreChosenByTheNearestSkewness)
 {
     EXPECT_EQ(NoiseTables::standard_index(0.0), 0);
     EXPECT_EQ(NoiseTables::standard_index(-1.0), 0);
     EXPECT_EQ(NoiseTables::standard_index(0.04), 0);
     EXPECT_EQ(NoiseTables::standard_index(0.09), 1);
     EXPECT_EQ(NoiseTables::standard_index(1.0), 8);
-    EXPECT_EQ(NoiseTables::standard_index(100.0), NoiseTables::standard_laws - 1);
+    EXPECT_EQ(NoiseTables::standard_index(100.0), NoiseTables::standard_distributions - 1);
 }
 
-TEST(GroupFactor, LiesOnTheLawItIsMadeFrom)
+TEST(GroupFactor, LiesOnTheDistributionItIsMadeFrom)
 {
-    const LawQuantile gpu(lively_variability().gpu);
+    const DistributionQuantile gpu(lively_variability().gpu);
     const Quantile member = [&gpu](double p, bool upper) { return gpu(p, upper); };
     for (const double cv : {0.0, 1e-3, 0.0123, 0.05, 0.3, 1.024}) {
         const QuantileTable found = tables().group_factor(8, cv);
-        const Quantile exact = GroupLaw(member, cv).factor(8);
+        const Quantile exact = GroupDistribution(member, cv).factor(8);
         for (const std::uint32_t bits : {1000U, 1U << 20, 1U << 28, 0x7FFFFFFFU, 0xE0000000U, 0xFFF00000U, 0xFFFFFF00U}) {
             const bool upper = bits >> 31 != 0;
             const double p = (static_cast<double>(upper ? ~bits : bits) + 0.5) * 0x1p-32;

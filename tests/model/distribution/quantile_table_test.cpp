@@ -1,6 +1,6 @@
 #include "model/distribution/quantile_table.hpp"
 
-#include "tests/support/law_cases.hpp"
+#include "tests/support/distribution_cases.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/math/distributions/lognormal.hpp>
@@ -51,8 +51,8 @@ double largest_error(const Quantile& quantile)
 }
 
 /// A piece with the segment's mean and the chord's rise errs by at most h^2 / 12 |Q''| (at its ends) with h <= p / 32 between
-/// knots: (1/32)^2 / 12 = 8.1e-5 times the largest p^2 |Q''|, which is 0.43 for the normal law (near p = 0.18) and 1 for the
-/// exponential law (its whole upper tail). Tails end at 2^-33 on both sides, so the same bound holds there. Single precision adds
+/// knots: (1/32)^2 / 12 = 8.1e-5 times the largest p^2 |Q''|, which is 0.43 for the normal distribution (near p = 0.18) and 1 for the
+/// exponential distribution (its whole upper tail). Tails end at 2^-33 on both sides, so the same bound holds there. Single precision adds
 /// 4e-7 of a value of at most 23; the next term of the expansion is a thirty-second part.
 TEST(QuantileTable, ErrsLessThanItsPiecesMay)
 {
@@ -111,7 +111,7 @@ TEST(QuantileTable, RisesWithItsBits)
     }
 }
 
-TEST(QuantileTable, MeanIsTheMeanOfTheLaw)
+TEST(QuantileTable, MeanIsTheMeanOfTheDistribution)
 {
     EXPECT_NEAR(QuantileTable(normal_quantile).mean(), 0.0, 1e-7);
     EXPECT_NEAR(QuantileTable(exponential).mean(), 1.0, 1e-7);
@@ -128,7 +128,7 @@ TEST(QuantileTable, BetweenTwoTablesIsTheirMixtureOfQuantiles)
     }
 }
 
-/// A barrier of 4,096 members, each drawn: harmonic numbers for the exponential law, numerical integration for the normal.
+/// A barrier of 4,096 members, each drawn: harmonic numbers for the exponential distribution, numerical integration for the normal.
 struct Largest {
     double mean;
     double deviation;
@@ -200,9 +200,9 @@ double mean_of(const std::vector<double>& values)
 
 TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 {
-    for (const auto& [law, truth] :
+    for (const auto& [distribution, truth] :
          {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
-        const std::vector<double> largest = drawn_barriers(QuantileTable(law));
+        const std::vector<double> largest = drawn_barriers(QuantileTable(distribution));
         EXPECT_NEAR(mean_of(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
         // Ranks 4 binomial deviations either side of the median and of p99.
         EXPECT_GT(truth.median, largest[1000 - 4 * 23]);
@@ -214,9 +214,9 @@ TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
 
 TEST(LargestOfMany, FromOneDrawMatchesTheClosedForm)
 {
-    for (const auto& [law, truth] :
+    for (const auto& [distribution, truth] :
          {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
-        const Quantile largest = largest_of(law, members);
+        const Quantile largest = largest_of(distribution, members);
         const Moments m = moments(largest);
         EXPECT_NEAR(m.mean, truth.mean, 1e-5);
         EXPECT_NEAR(std::sqrt(m.variance), truth.deviation, 1e-4);

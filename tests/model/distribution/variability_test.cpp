@@ -19,7 +19,7 @@ TEST(Variability, SaysWhetherAQuantileReachesTheMean)
     EXPECT_FALSE(quantiles_reach_means(rare, 0.99));
     EXPECT_TRUE(quantiles_reach_means(rare, 0.999));
     Variability kernel = lively_variability();
-    kernel.residual[0] = Law{Normal{0.01}, {0.02, 50.0}, 100.0, "test"};
+    kernel.residual[0] = Distribution{Normal{0.01}, {0.02, 50.0}, 100.0, "test"};
     EXPECT_TRUE(quantiles_reach_means(kernel, 0.99));
     EXPECT_FALSE(quantiles_reach_means(kernel, 0.95));
 }

@@ -2,7 +2,7 @@
 
 #include "tests/support/degenerate_values.hpp"
 
-#include "model/calibration/fit/fit_law.hpp"
+#include "model/calibration/fit/fit_distribution.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 namespace prismopt {
 namespace {
 
-TEST(DegenerateValuesLong, a_law_is_chosen_whatever_they_are)
+TEST(DegenerateValuesLong, a_distribution_is_chosen_whatever_they_are)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 100; seed < 250; ++seed) {
-            const LawFit fit = fit_law(degenerate_values(kind, seed).values, "test");
-            EXPECT_NEAR(LawQuantile(fit.law).moments().mean, 1.0, 1e-6) << kind << ' ' << seed;
+            const DistributionFit fit = fit_distribution(degenerate_values(kind, seed).values, "test");
+            EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().mean, 1.0, 1e-6) << kind << ' ' << seed;
             EXPECT_TRUE(std::isfinite(fit.ks)) << kind << ' ' << seed;
         }
     }

@@ -226,8 +226,8 @@ TEST(Blocks, ExpertsByHand)
     EXPECT_EQ(forward_flops(kind, shape_of()), sequence * (2.0 * hidden * 16.0 + 4.0 * 6.0 * hidden * 512.0));
 }
 
-/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h (2 d + 2 g
-/// N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
+/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h (2 d + 2
+/// g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
 TEST(Blocks, Mamba2ByHand)
 {
     const LayerKind& kind = block("mamba2");
@@ -242,8 +242,8 @@ TEST(Blocks, Mamba2ByHand)
               sequence * (2.0 * hidden + (2.0 * d + 2.0 * 8.0 * 128.0 + 32.0) + 3.0 * d));
 }
 
-/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K + W, 2 H, norm of
-/// a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
+/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K + W, 2 H,
+/// norm of a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
 TEST(Blocks, GatedDeltaByHand)
 {
     const LayerKind& kind = block("gated delta");

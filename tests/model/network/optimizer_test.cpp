@@ -7,9 +7,9 @@
 namespace prismopt {
 namespace {
 
-/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW and 32-bit
-/// gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et al., arXiv 2502.16982
-/// (half of AdamW's moments).
+/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW and
+/// 32-bit gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et al., arXiv
+/// 2502.16982 (half of AdamW's moments).
 TEST(Optimizer, HoldsThePublishedBytes)
 {
     const OptimizerSettings adamw;

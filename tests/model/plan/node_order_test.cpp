@@ -132,7 +132,7 @@ TEST(NodeOrder, OneListedNodeLeavesTheOthersDrawn)
 TEST(NodeOrder, AHotNodeNeedsNoMoreSimulatedReplicas)
 {
     Variability variability;
-    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = Law{LogNormal{0.1}, {}, 20.0, "test"};
+    variability.residual[static_cast<std::size_t>(KernelClass::gemm)] = Distribution{LogNormal{0.1}, {}, 20.0, "test"};
     Problem problem = example_problem(variability, 256, widths);
     problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
     problem.cluster.node_factors[3] = 2.0;
@@ -162,8 +162,8 @@ TEST(NodeOrder, WithoutNoiseTheBoundIsTheStep)
     }
 }
 
-/// 512 nodes of 8 normal GPUs: the mean of a largest of 8 is 1.4236 deviations above the law's.
-TEST(NodeOrder, DrawnNodesHaveTheSpatialLaw)
+/// 512 nodes of 8 normal GPUs: the mean of a largest of 8 is 1.4236 deviations above the distribution's.
+TEST(NodeOrder, DrawnNodesHaveTheSpatialDistribution)
 {
     Variability variability;
     const double cv = 0.02;

@@ -35,7 +35,7 @@ ParallelPlan crossing(ParallelPlan plan, Crossing what, PlacementOrder order = P
     return plan;
 }
 
-TEST(Placement, SeatIsTheInverseOfGroup)
+TEST(Placement, PositionIsTheInverseOfGroup)
 {
     const Cluster cluster = buildings({}).cluster;
     for (const Crossing what : {Crossing::by_order, Crossing::dp, Crossing::pp, Crossing::pp_interleaved}) {
@@ -46,9 +46,9 @@ TEST(Placement, SeatIsTheInverseOfGroup)
                 std::set<int> gpus;
                 for (int replica = 0; replica < dp; ++replica) {
                     for (int stage = 0; stage < pp; ++stage) {
-                        const Placement::Seat seat = at.seat(at.group(replica, stage));
-                        EXPECT_EQ(seat.replica, replica);
-                        EXPECT_EQ(seat.stage, stage);
+                        const Placement::Position position = at.position(at.group(replica, stage));
+                        EXPECT_EQ(position.replica, replica);
+                        EXPECT_EQ(position.stage, stage);
                         gpus.insert(at.gpu(replica, stage));
                     }
                 }
@@ -101,7 +101,8 @@ TEST(Placement, StagesInRunsCrossLessOften)
     const Problem problem = buildings({});
     const auto crossings = [&](Crossing what) {
         const ExecutionGraph graph = graph_of(problem, crossing(plan_of(8, 4, 4), what));
-        return std::count_if(graph.law.begin(), graph.law.end(), [](const OpLaw& law) { return law.transfer_s >= 1e-3F; });
+        return std::count_if(graph.distribution.begin(), graph.distribution.end(),
+                             [](const OpDistribution& distribution) { return distribution.transfer_s >= 1e-3F; });
     };
     EXPECT_EQ(crossings(Crossing::pp), 2);
     EXPECT_EQ(crossings(Crossing::pp_interleaved), 6);
@@ -136,7 +137,7 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
     plan.sharding = Sharding::none;
     const ExecutionGraph graph = graph_of(problem, plan);
     const double mean = noise_free_step(graph).step_s;
-    const double transfer = static_cast<double>(graph.law[graph.law_at(1, Pass::forward)].transfer_s);
+    const double transfer = static_cast<double>(graph.distribution[graph.distribution_at(1, Pass::forward)].transfer_s);
     ASSERT_GT(transfer, 1e-3);
     auto draws = sample_steps(graph, problem.noise, {0, 4096, 1}, {1, Purpose::search, 8});
     std::sort(draws.begin(), draws.end());

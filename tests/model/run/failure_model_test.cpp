@@ -391,8 +391,9 @@ TEST(TrainingTime, LeastMeanNeverExceedsTheMean)
             EXPECT_GE(least_mean_training_time(productive, m), productive) << what << ' ' << productive;
         }
     };
-    for (const GapLaw law : {GapLaw{GapFamily::gamma, 2.0}, GapLaw{GapFamily::weibull, 3.0}, GapLaw{GapFamily::weibull, 0.5}}) {
-        model.sources[0].gaps = law;
+    for (const GapDistribution distribution : {GapDistribution{GapFamily::gamma, 2.0}, GapDistribution{GapFamily::weibull, 3.0},
+                                               GapDistribution{GapFamily::weibull, 0.5}}) {
+        model.sources[0].gaps = distribution;
         check(model, "gaps");
     }
     model.sources.push_back(model.sources[0]);

@@ -42,8 +42,8 @@ TEST(FirstGaps, AreWhatIsLeftOfGaps)
 TEST(FirstGaps, AreTheGapsThemselvesOfPoissonProcessesAndTimetables)
 {
     FailureTables tables(exponential_gaps());
-    for (const GapLaw law : {GapLaw{}, GapLaw{GapFamily::constant, 0.0}}) {
-        EXPECT_EQ(&tables.first_gaps(law), &tables.gaps(law));
+    for (const GapDistribution distribution : {GapDistribution{}, GapDistribution{GapFamily::constant, 0.0}}) {
+        EXPECT_EQ(&tables.first_gaps(distribution), &tables.gaps(distribution));
     }
 }
 

@@ -179,9 +179,9 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
     const double shape = 0.5;  // cv^2 = gamma(5) / gamma(3)^2 - 1 = 5
     const boost::math::weibull weibull(shape, mean * weibull_scale(shape));
     const boost::math::gamma_distribution<> gamma(1.0 / 4.0, 4.0 * mean);  // cv 2
-    const auto check = [&](const GapLaw& law, double lag, const std::function<double(double)>& survival) {
+    const auto check = [&](const GapDistribution& distribution, double lag, const std::function<double(double)>& survival) {
         FailureModel model = poisson(1.0 / mean, 12 * minute, 0.5 * hour, 3 * minute);
-        model.sources[0].gaps = law;
+        model.sources[0].gaps = distribution;
         model.sources[0].detection_s = 5 * minute;
         model.lag_s = lag;
         double saved = 0.0;
@@ -197,7 +197,7 @@ TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
             saved_first += model.interval_s * rest / mean;
         }
         const double ratio = saved / (mean + model.sources[0].detection_s);
-        const double first = 0.5 * mean * (1.0 + law.cv * law.cv) + model.sources[0].detection_s;
+        const double first = 0.5 * mean * (1.0 + distribution.cv * distribution.cv) + model.sources[0].detection_s;
         const double productive = 1000.0 * saved;
         const double expected = first + (productive - saved_first) / ratio;
         const Simulated s = simulate(productive, model, 1024);
@@ -219,18 +219,18 @@ TEST(ClusteredFailures, AreAsManyInShortRunsAsInLongOnes)
         double productive_s;
         int histories;
     };
-    for (const GapLaw law :
-         {GapLaw{GapFamily::gamma, 2.95}, GapLaw{GapFamily::weibull, 3.0}, GapLaw{GapFamily::weibull, 0.5}, GapLaw{}}) {
+    for (const GapDistribution distribution : {GapDistribution{GapFamily::gamma, 2.95}, GapDistribution{GapFamily::weibull, 3.0},
+                                               GapDistribution{GapFamily::weibull, 0.5}, GapDistribution{}}) {
         for (const Run run : {Run{1.6 * hour, 400'000}, Run{6.3 * day, 100'000}, Run{628 * day, 4000}}) {
             FailureModel model = poisson(rate, 0.0, std::numeric_limits<double>::infinity(), 0.0);
             model.sources[0].detection_s = 1.0;
             model.sources[0].planned = true;
-            model.sources[0].gaps = law;
+            model.sources[0].gaps = distribution;
             const Simulated s = simulate(run.productive_s, model, run.histories);
             const double expected = rate * run.productive_s;
-            EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error) << law.cv << ' ' << run.productive_s;
+            EXPECT_NEAR(s.mean - run.productive_s, expected, 4.0 * s.error) << distribution.cv << ' ' << run.productive_s;
             EXPECT_NEAR(least_mean_training_time(run.productive_s, model), s.mean, 4.0 * s.error);
-            EXPECT_LT(s.error, 0.25 * expected) << law.cv << ' ' << run.productive_s;
+            EXPECT_LT(s.error, 0.25 * expected) << distribution.cv << ' ' << run.productive_s;
         }
     }
 }

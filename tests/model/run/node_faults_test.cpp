@@ -116,10 +116,10 @@ Moments2 moments_of(const std::vector<double>& values)
     return m;
 }
 
-/// As far apart as two samples of one law are by chance in one of twenty cases, one of them very large (Kolmogorov's limit).
+/// As far apart as two samples of one distribution are by chance in one of twenty cases, one of them very large (Kolmogorov's limit).
 double chance_distance(std::size_t size) { return 1.36 / std::sqrt(static_cast<double>(size)); }
 
-/// Outages of 400 servers in 176.5 days: laws fitted by moments; gaps and counts of simulated histories against the measured.
+/// Outages of 400 servers in 176.5 days: distributions fitted by moments; gaps and counts of simulated histories against the measured.
 TEST(NodeFaults, AreSimulatedAsMeasured)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");
@@ -137,9 +137,9 @@ TEST(NodeFaults, AreSimulatedAsMeasured)
     EXPECT_GT(gap_cv, 1.0);
     FailureTables tables(exponential_gaps());
     constexpr std::uint32_t histories = 400;
-    const auto gap_distance = [&](const char* name, const GapLaw& law) {
+    const auto gap_distance = [&](const char* name, const GapDistribution& distribution) {
         FailureModel model = poisson(1.0 / (gaps.mean * hour), 0.0, minute, 0.0);
-        model.sources[0].gaps = law;
+        model.sources[0].gaps = distribution;
         const std::vector<RunPart> run{{model, outage_nodes, std::vector<double>(histories, outage_days * day)}};
         std::vector<double> simulated;
         for (std::uint32_t h = 0; h < histories; ++h) {

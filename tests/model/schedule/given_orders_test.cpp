@@ -69,9 +69,10 @@ TEST(GivenOrders, AreRunInsteadOfTheSchedule)
     double passes = 0.0;
     for (int stage = 0; stage < plan.pp; ++stage) {
         for (const Pass pass : {Pass::forward, Pass::backward}) {
-            const OpLaw& law = graph.law[graph.law_at(stage, pass)];
+            const OpDistribution& distribution = graph.distribution[graph.distribution_at(stage, pass)];
             const bool arrives = is_forward(pass) ? stage > 0 : stage + 1 < plan.pp;
-            passes += static_cast<double>(law.compute_s) + law.communication_s + (arrives ? law.transfer_s : 0.0);
+            passes += static_cast<double>(distribution.compute_s) + distribution.communication_s +
+                      (arrives ? distribution.transfer_s : 0.0);
         }
     }
     EXPECT_GT(serial, 1.2 * flushed);

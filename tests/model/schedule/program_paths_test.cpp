@@ -56,8 +56,8 @@ TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
     for (const ScheduleShape& shape : shapes()) {
         ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
         constexpr std::array seconds{1.0F, 2.0F, 1.0F, 1.0F, 0.0F, 3.0F};
-        for (std::size_t i = 0; i < graph.law.size(); ++i) {
-            graph.law[i].compute_s = seconds[i % static_cast<std::size_t>(graph.passes())];
+        for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+            graph.distribution[i].compute_s = seconds[i % static_cast<std::size_t>(graph.passes())];
         }
         const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
         EXPECT_NEAR(longest, replayed(graph), 1e-9) << name(shape.schedule);
@@ -70,14 +70,14 @@ TEST(ProgramPaths, StayInTheirStages)
     for (const ScheduleShape& shape : shapes()) {
         const auto compiled = compiled_program(shape);
         const Program& program = *std::get<std::shared_ptr<const Program>>(compiled);
-        const std::uint32_t laws_of_stage = static_cast<std::uint32_t>(shape.chunks * program.passes);
+        const std::uint32_t distributions_of_stage = static_cast<std::uint32_t>(shape.chunks * program.passes);
         const std::vector<ProgramPath> paths = program_paths(program, 4).paths;
         EXPECT_EQ(paths.front().stage, 0);
         EXPECT_EQ(paths.back().stage, paths.size() > 1 ? shape.stages - 1 : 0);
         for (const ProgramPath& path : paths) {
             std::uint32_t own = 0;
             for (const ProgramPath::Count& count : path.own) {
-                EXPECT_EQ(static_cast<int>(count.law / laws_of_stage), path.stage);
+                EXPECT_EQ(static_cast<int>(count.distribution / distributions_of_stage), path.stage);
                 own += count.ops;
             }
             const auto of_stage = std::count_if(program.ops.begin(), program.ops.end(),

@@ -229,7 +229,7 @@ TEST(Schedules, HoldNoMoreThanTheyPromise)
     EXPECT_EQ(held(Schedule::v_min, 2), 4);
 }
 
-/// Every seat has the neighbours that its part of the network has.
+/// Every position has the neighbours that its part of the network has.
 TEST(Schedules, DealOutTheNetworkWhole)
 {
     for (const ScheduleShape& shape : {ScheduleShape{Schedule::interleaved, 4, 8, 3}, ScheduleShape{Schedule::zb_v, 5, 10, 2},
@@ -245,7 +245,7 @@ TEST(Schedules, DealOutTheNetworkWhole)
                     ASSERT_EQ(next.has_value(), part + step >= 0 && part + step < parts) << text(shape);
                     if (next) {
                         EXPECT_EQ(part_of_network(shape, *next), part + step) << text(shape);
-                        EXPECT_EQ(neighbour(shape, *next, -step), (Seat{stage, chunk})) << text(shape);
+                        EXPECT_EQ(neighbour(shape, *next, -step), (StageChunk{stage, chunk})) << text(shape);
                     }
                 }
             }

@@ -22,10 +22,10 @@ Variability written_by(const Trace& trace, int stages)
     const TomlFile file = parse_toml(variability_toml(calibrate(trace), "hpc-2024"), "written.toml");
     Table root(file.root, file);
     Variability v = read_variability(root.section("variability", ""));
-    v.node = Law{};  // the profile's, of clusters: the trace is of one job on its GPUs
-    v.site = Law{};
+    v.node = Distribution{};  // the profile's, of clusters: the trace is of one job on its GPUs
+    v.site = Distribution{};
     if (stages == 1) {
-        v.common_communication = Law{};  // one collective a step does not tell: all of it is in dp_collective
+        v.common_communication = Distribution{};  // one collective a step does not tell: all of it is in dp_collective
     }
     return v;
 }
@@ -40,7 +40,7 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
     graph.placement.replicas = job.replicas;
     graph.placement.replica_stride = job.stages;
     graph.group = tables.group_factor(1, 0.0);
-    ChainLaws chains(tables.residual, tables.node_probability, tables.operation);
+    ChainDistributions chains(tables.residual, tables.node_probability, tables.operation);
     std::map<Pass, PassCost> costs;
     for (const auto& [pass, seconds] : {std::pair{Pass::forward, 0.05}, {Pass::backward, 0.1}}) {
         costs[pass].segments = {Segment(kernels, Kernel{KernelClass::gemm, seconds / kernels})};
@@ -50,12 +50,12 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
         for (const auto& [pass, cost] : costs) {
             const ComposedDuration& duration = chains.compose({cost, 1}, 1).compute;
             graph.shapes.push_back(duration.shape);
-            OpLaw& law = graph.law[graph.law_at(part, pass)];
-            law.compute_s = static_cast<float>(cost.compute_s);
-            law.compute = {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv),
-                           static_cast<int>(graph.shapes.size()) - 1};
+            OpDistribution& distribution = graph.distribution[graph.distribution_at(part, pass)];
+            distribution.compute_s = static_cast<float>(cost.compute_s);
+            distribution.compute = {static_cast<float>(duration.mean_s), static_cast<float>(duration.cv),
+                                    static_cast<int>(graph.shapes.size()) - 1};
             const bool fed = pass == Pass::forward ? part > 0 : part + 1 < job.stages;
-            law.transfer_s = fed ? 0.002F : 0.0F;
+            distribution.transfer_s = fed ? 0.002F : 0.0F;
         }
         graph.first_slot[part] = static_cast<std::uint16_t>(part);
         graph.reduction[part] = {0.05F};
@@ -73,9 +73,9 @@ std::vector<double> measured(const Trace& trace)
     return sorted(std::move(seconds));
 }
 
-/// How far the quantiles lie above the median, which is what laws say of a step. Before operations had a law of their own, what they
-/// vary by was written as that of each kernel, of which a hundred average out: a tenth of this.
-TEST(WrittenLaws, drawn_are_as_wide_as_the_job)
+/// How far the quantiles lie above the median, which is what distributions say of a step. Before operations had a distribution of their
+/// own, what they vary by was written as that of each kernel, of which a hundred average out: a tenth of this.
+TEST(WrittenDistributions, drawn_are_as_wide_as_the_job)
 {
     const auto of = [&](const char* part, auto set) {
         SyntheticJob changed;
@@ -90,7 +90,7 @@ TEST(WrittenLaws, drawn_are_as_wide_as_the_job)
                 return sorted_quantile(steps, p) / sorted_quantile(steps, 0.5) - 1.0;
             };
             // Three standard errors of both together. Of 4,000 normal steps the excess of p99 over the median is known to 2.6 % (p95:
-            // 2.4 %), of 32,768 draws to 0.9 %, and the spread of a law of 4,000 steps to 1.1 %: 3 %.
+            // 2.4 %), of 32,768 draws to 0.9 %, and the spread of a distribution of 4,000 steps to 1.1 %: 3 %.
             EXPECT_NEAR(width(found) / width(truth), 1.0, 0.09) << part << ", p " << p;
             RecordProperty(std::string(part) + ", p" + std::to_string(p),
                            std::to_string(width(found)) + " of " + std::to_string(width(truth)));

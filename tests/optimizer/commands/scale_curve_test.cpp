@@ -41,7 +41,7 @@ TEST(ScaleCurve, HasTheSameWorkPerGpuAtEverySize)
 }
 
 /// A factor of the whole step is all that varies: lognormal, so its probabilities are known.
-TEST(ScaleCurve, ProbabilitiesAreThoseOfTheLaw)
+TEST(ScaleCurve, ProbabilitiesAreThoseOfTheDistribution)
 {
     Scenario scenario = quiet();
     const double cv = 0.04;

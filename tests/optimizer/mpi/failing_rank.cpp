@@ -3,7 +3,7 @@
 /// first   rank 0 throws past its communicator while the others serve
 /// caught  rank 0 catches and aborts with code 7
 
-#include "optimizer/parallel/crew.hpp"
+#include "optimizer/parallel/work_scheduler.hpp"
 
 #include <cstdio>
 #include <stdexcept>
@@ -12,27 +12,27 @@
 namespace {
 
 using prismopt::Communicator;
-using prismopt::Crew;
 using prismopt::Message;
+using prismopt::WorkScheduler;
 
 /// Items enough to last until a worker has failed.
 void run(Communicator& team, const std::string& way)
 {
-    Crew crew(team, [&](const Message& item) -> Message {
+    WorkScheduler scheduler(team, [&](const Message& item) -> Message {
         if (way == "worker" && team.rank() != 0) {
             throw std::runtime_error("cannot compute this");
         }
         return item;
     });
     if (team.rank() != 0) {
-        crew.serve();
+        scheduler.serve();
         return;
     }
     while (true) {
         for (int i = 0; i < 100; ++i) {
-            crew.submit({});
+            scheduler.submit({});
         }
-        crew.next();
+        scheduler.next();
         if (way != "worker") {
             throw std::runtime_error("cannot go on");
         }

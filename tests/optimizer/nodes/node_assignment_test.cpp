@@ -3,9 +3,9 @@
 #include "tests/support/example_problem.hpp"
 
 #include "model/base/estimate.hpp"
-#include "optimizer/nodes/seat_bound.hpp"
-#include "optimizer/nodes/seat_guide.hpp"
-#include "optimizer/nodes/seat_nodes.hpp"
+#include "optimizer/nodes/assign_nodes.hpp"
+#include "optimizer/nodes/assignment_bound.hpp"
+#include "optimizer/nodes/assignment_guide.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(NodeAssignment, IsTheBestOfAllOrders)
     EXPECT_DOUBLE_EQ(exact.worst_p99_s, most);
     EXPECT_EQ(std::count(exact.node.begin(), exact.node.end(), 1.4F), 0);  // the slowest is the spare
 
-    SeatingOptions moves;
+    AssignmentOptions moves;
     moves.most_exact = 0;
     const std::vector<std::vector<float>> listed{graph.node};
     const NodeAssignment moved = best_nodes(graph, problem.noise, factors, listed, range, sampler, moves);
@@ -80,7 +80,7 @@ double step_on(const ExecutionGraph& graph, const std::vector<float>& nodes, con
 
 /// Never above the best of all orders, and equal to it where the slow nodes leave no choice: none, one, or a stage's worth of them.
 /// 4 replicas of 2 stages.
-TEST(SeatBound, IsBelowAllOrders)
+TEST(AssignmentBound, IsBelowAllOrders)
 {
     Problem problem = example_problem({}, 32, widths);
     problem.cluster = example_cluster(64);
@@ -104,24 +104,24 @@ TEST(SeatBound, IsBelowAllOrders)
         } while (std::next_permutation(order.begin(), order.end()));
         const std::vector<double> steps = judge(orders);
         const double least = *std::min_element(steps.begin(), steps.end());
-        const double bound = seat_bound(graph.placement, c.factors, judge, 64);
+        const double bound = assignment_bound(graph.placement, c.factors, judge, 64);
         EXPECT_LE(bound, least);
         EXPECT_GE(bound, step_on(graph, std::vector<float>(8, 1.0F), problem.noise));
         if (c.tight) {
             EXPECT_DOUBLE_EQ(bound, least);
         }
-        EXPECT_LE(seat_bound(graph.placement, c.factors, judge, 1), bound);
+        EXPECT_LE(assignment_bound(graph.placement, c.factors, judge, 1), bound);
     }
 }
 
 /// Of replicas one by one, or of all of them; and it ranks where one slow node may sit as the steps do.
-TEST(SeatGuide, RanksSeatsAsTheirSteps)
+TEST(AssignmentGuide, RanksPositionsAsTheirSteps)
 {
     Problem problem = example_problem({}, 32, widths);
     problem.cluster = example_cluster(64);
     problem.cluster.node_factors.assign(8, 1.0);
     const ExecutionGraph graph = graph_of(problem, plan_of(8, 4, 2));
-    SeatGuide guide(graph, 1.0F);
+    AssignmentGuide guide(graph, 1.0F);
     EXPECT_DOUBLE_EQ(guide(std::vector<float>(4, 1.0F)), 1.0);
     EXPECT_DOUBLE_EQ(guide(std::vector<float>(8, 1.0F)), 2.0);
     std::vector<std::pair<double, double>> both;  // step, guide
@@ -138,8 +138,8 @@ TEST(SeatGuide, RanksSeatsAsTheirSteps)
     }
 }
 
-/// The seats name each node once, the slowest stand by, and a cluster listed in their order has the p99 that they promise.
-TEST(SeatNodes, ListsTheClusterInTheOrderFound)
+/// The positions name each node once, the slowest stand by, and a cluster listed in their order has the p99 that they promise.
+TEST(AssignNodes, ListsTheClusterInTheOrderFound)
 {
     Problem problem = example_problem({}, 16, widths);
     problem.cluster.gpus = 48;
@@ -150,28 +150,28 @@ TEST(SeatNodes, ListsTheClusterInTheOrderFound)
     plan.spares = 1;
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
-    const SeatedNodes seated = seat_nodes(problem, plan, range, sampler);
-    EXPECT_TRUE(seated.exact);
+    const AssignedNodes assigned = assign_nodes(problem, plan, range, sampler);
+    EXPECT_TRUE(assigned.exact);
     std::set<int> nodes;
-    for (const NodeSeat& seat : seated.seats) {
-        EXPECT_TRUE(nodes.insert(seat.node).second);
-        EXPECT_EQ(seat.factor, problem.cluster.node_factors[seat.node]);
-        EXPECT_EQ(seat.first_gpu, 16 * seat.replica + 8 * seat.stage);
+    for (const NodePosition& position : assigned.positions) {
+        EXPECT_TRUE(nodes.insert(position.node).second);
+        EXPECT_EQ(position.factor, problem.cluster.node_factors[position.node]);
+        EXPECT_EQ(position.first_gpu, 16 * position.replica + 8 * position.stage);
     }
     EXPECT_EQ(nodes, (std::set{0, 1, 3, 4}));
-    std::vector<double> all = seated.factors;
+    std::vector<double> all = assigned.factors;
     std::sort(all.begin(), all.end());
     EXPECT_EQ(all, (std::vector{1.0, 1.0, 1.1, 1.2, 1.4, 1.4}));
 
-    EXPECT_LT(seated.least_p99_s, seated.given_p99_s);
-    problem.cluster.node_factors = seated.factors;
-    EXPECT_DOUBLE_EQ(sample_steps(graph_of(problem, plan), problem.noise, range, sampler).front(), seated.least_p99_s);
-    EXPECT_EQ(seats_csv({{8, 4, 1.25, 0, 1}}), "first_gpu,node,factor,replica,stage\n8,4,1.25,0,1\n");
+    EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
+    problem.cluster.node_factors = assigned.factors;
+    EXPECT_DOUBLE_EQ(sample_steps(graph_of(problem, plan), problem.noise, range, sampler).front(), assigned.least_p99_s);
+    EXPECT_EQ(assignment_csv({{8, 4, 1.25, 0, 1}}), "first_gpu,node,factor,replica,stage\n8,4,1.25,0,1\n");
 }
 
 /// 16 slow nodes are listed first, 16 others stand idle beside 64: the p99 is that of a job whose 16 slowest are its spares, and nothing is
 /// below it.
-TEST(SeatNodes, LeavesSlowNodesIdleWhereOthersAreFree)
+TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
 {
     Problem problem = example_problem(lively_variability(), 128, widths);
     problem.cluster = example_cluster(640);
@@ -182,19 +182,19 @@ TEST(SeatNodes, LeavesSlowNodesIdleWhereOthersAreFree)
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
     ParallelPlan plan = plan_of(8, 8, 8);
-    const SeatedNodes seated = seat_nodes(problem, plan, range, sampler);
-    for (const NodeSeat& seat : seated.seats) {
-        EXPECT_EQ(seat.factor, 1.0);
+    const AssignedNodes assigned = assign_nodes(problem, plan, range, sampler);
+    for (const NodePosition& position : assigned.positions) {
+        EXPECT_EQ(position.factor, 1.0);
     }
     plan.spares = 16;
     const auto draws = sample_steps(graph_of(problem, plan), problem.noise, range, sampler);
-    EXPECT_DOUBLE_EQ(seated.least_p99_s, quantile_estimate(draws, Clusters{1, block_fleets}, 0.99, Confidence{}).value);
-    EXPECT_DOUBLE_EQ(seated.bound_p99_s, seated.least_p99_s);
-    EXPECT_LT(seated.least_p99_s, seated.given_p99_s);
+    EXPECT_DOUBLE_EQ(assigned.least_p99_s, quantile_estimate(draws, Clusters{1, block_fleets}, 0.99, Confidence{}).value);
+    EXPECT_DOUBLE_EQ(assigned.bound_p99_s, assigned.least_p99_s);
+    EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
 }
 
 /// Twice as many slow nodes as idle ones: the fastest sit, and what is left is near what nothing can be below.
-TEST(SeatNodes, SeatsTheFastestAndSaysHowFarTheBestMayBe)
+TEST(AssignNodes, PositionsTheFastestAndSaysHowFarTheBestMayBe)
 {
     Problem problem = example_problem(lively_variability(), 128, widths);
     problem.cluster = example_cluster(544);
@@ -204,16 +204,16 @@ TEST(SeatNodes, SeatsTheFastestAndSaysHowFarTheBestMayBe)
     }
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
-    const SeatedNodes seated = seat_nodes(problem, plan_of(8, 8, 8), range, sampler);
-    EXPECT_FALSE(seated.exact);
+    const AssignedNodes assigned = assign_nodes(problem, plan_of(8, 8, 8), range, sampler);
+    EXPECT_FALSE(assigned.exact);
     double slowest = 0.0;
-    for (const NodeSeat& seat : seated.seats) {
-        slowest = std::max(slowest, seat.factor);
+    for (const NodePosition& position : assigned.positions) {
+        slowest = std::max(slowest, position.factor);
     }
     EXPECT_DOUBLE_EQ(slowest, 1.05 + 0.02 * 3);
-    EXPECT_LE(seated.bound_p99_s, seated.least_p99_s);
-    EXPECT_LT(seated.least_p99_s, 1.02 * seated.bound_p99_s);
-    EXPECT_LT(seated.least_p99_s, seated.given_p99_s);
+    EXPECT_LE(assigned.bound_p99_s, assigned.least_p99_s);
+    EXPECT_LT(assigned.least_p99_s, 1.02 * assigned.bound_p99_s);
+    EXPECT_LT(assigned.least_p99_s, assigned.given_p99_s);
 }
 
 }  // namespace

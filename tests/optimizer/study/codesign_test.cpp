@@ -25,19 +25,22 @@ using testing::ThrowsMessage;
 
 constexpr const char* plans = "gpus = [8]\ntp = [1, 2]\npp = [1, 2]";
 
-/// `[search]` is the last section of the tiny scenario, so that knobs can follow it.
-Scenario with_knobs(const std::string& search, const std::string& knobs) { return tiny_scenario(plans, search + "\n" + knobs); }
+/// `[search]` is the last section of the tiny scenario, so that hardware parameters can follow it.
+Scenario with_hardware_parameters(const std::string& search, const std::string& hardware_parameters)
+{
+    return tiny_scenario(plans, search + "\n" + hardware_parameters);
+}
 
 constexpr const char* bandwidth =
     "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nrange = [\"5 GB/s\", \"100 GB/s\"]\nlevels = 3\n"
     "price = { per = \"10 GB/s\", cost = \"0.05 USD/h\" }\n";
 constexpr const char* groups = "[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [2, 5, 6]\n";
 
-TEST(Knobs, MakeAGridOfWhatNests)
+TEST(HardwareParameters, MakeAGridOfWhatNests)
 {
-    const Scenario scenario = with_knobs("", std::string(bandwidth) + groups);
+    const Scenario scenario = with_hardware_parameters("", std::string(bandwidth) + groups);
     EXPECT_EQ(scenario.hardware.size(), 3U * 2U);  // nodes of 5 do not divide 24 GPUs
-    EXPECT_EQ(hardware_text(scenario.knobs, scenario.hardware.front()), "cluster.bandwidth=5GB/s node.group=2");
+    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.front()), "cluster.bandwidth=5GB/s node.group=2");
     const Hardware small = variant_at(scenario, std::vector{5e9, 2.0})->hardware;
     EXPECT_EQ(small.cluster.gpus_per_node(), 2);
     EXPECT_DOUBLE_EQ(small.reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si / 3.0);
@@ -45,19 +48,20 @@ TEST(Knobs, MakeAGridOfWhatNests)
     EXPECT_NEAR(small.cluster.gpu_price.si * 3600.0, 1.50 + (5e9 - base) / 1e10 * 0.05, 1e-12);
 }
 
-TEST(Knobs, TurnALink)
+TEST(HardwareParameters, TurnALink)
 {
-    Scenario scenario = with_knobs("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
-    EXPECT_EQ(hardware_text(scenario.knobs, scenario.hardware.back()), "cluster.latency=40000us");
+    Scenario scenario =
+        with_hardware_parameters("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
+    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.back()), "cluster.latency=40000us");
     EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.hardware.back())->hardware.cluster.tiers[1].latency.si, 0.04);
     scenario.cluster.tiers[1].aggregate = BytesPerSecond{1e12};
-    scenario.knobs.front().target = KnobTarget::aggregate;
+    scenario.hardware_parameters.front().target = HardwareTarget::aggregate;
     EXPECT_DOUBLE_EQ(variant_at(scenario, std::vector{2e12})->hardware.cluster.tiers[1].aggregate.si, 2e12);
 }
 
-TEST(Knobs, APowerCapSlowsTheClockByItsCubeRoot)
+TEST(HardwareParameters, APowerCapSlowsTheClockByItsCubeRoot)
 {
-    const Scenario scenario = with_knobs("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
+    const Scenario scenario = with_hardware_parameters("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
     const Accelerator capped = variant_at(scenario, std::vector{200.0})->hardware.cluster.accelerator;
     const Accelerator& whole = scenario.cluster.accelerator;
     ASSERT_DOUBLE_EQ(whole.power.si, 400.0);
@@ -65,9 +69,9 @@ TEST(Knobs, APowerCapSlowsTheClockByItsCubeRoot)
     EXPECT_DOUBLE_EQ(capped.memory_bandwidth.si, whole.memory_bandwidth.si);
 }
 
-TEST(Knobs, AreTheFirstAxisAndRulesFollowTheHardware)
+TEST(HardwareParameters, AreTheFirstAxisAndRulesFollowTheHardware)
 {
-    const Scenario scenario = with_knobs("", groups);
+    const Scenario scenario = with_hardware_parameters("", groups);
     const DesignMap designs(scenario);
     EXPECT_EQ(designs.space().axes().front().name, "hardware");
     for (std::size_t h = 0; h < scenario.hardware.size(); ++h) {
@@ -87,10 +91,10 @@ TEST(Knobs, AreTheFirstAxisAndRulesFollowTheHardware)
     }
 }
 
-TEST(Knobs, RefuseWhatCannotBeTurned)
+TEST(HardwareParameters, RefuseWhatCannotBeTurned)
 {
-    const auto refused = [](const std::string& knobs, const std::string& search = "") {
-        return [=] { with_knobs(search, knobs); };
+    const auto refused = [](const std::string& hardware_parameters, const std::string& search = "") {
+        return [=] { with_hardware_parameters(search, hardware_parameters); };
     };
     EXPECT_THAT(refused("[[knob]]\nof = \"speed\"\nvalues = [1]"), ThrowsMessage<InputError>(HasSubstr("speed")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"cluster\"\nvalues = [6]"),
@@ -102,14 +106,14 @@ TEST(Knobs, RefuseWhatCannotBeTurned)
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [5]"),
                 ThrowsMessage<InputError>(HasSubstr("no combination of [[knob]] values is possible")));
     EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
-    EXPECT_THAT([] { tunes_hardware(with_knobs("strategy = \"nlopt\"", groups)); },
+    EXPECT_THAT([] { tunes_hardware(with_hardware_parameters("strategy = \"nlopt\"", groups)); },
                 ThrowsMessage<InputError>(HasSubstr("nothing to tune")));
 }
 
 /// Tuned hardware widens the grid's front, and a fine grid finds nothing much better.
 TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
 {
-    Scenario scenario = with_knobs("tune_points = 6\ntune_evaluations = 60", bandwidth);
+    Scenario scenario = with_hardware_parameters("tune_points = 6\ntune_evaluations = 60", bandwidth);
     ASSERT_TRUE(tunes_hardware(scenario));
     scenario.objectives = {"training_time_mean", "expected_cost"};
     const TunedHardware tuned = tune_hardware(scenario);
@@ -146,7 +150,7 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
 /// Stopped again and again, each leg knows what those before it learned; what comes out is that of one leg, of drawn costs too.
 TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
 {
-    const Scenario scenario = with_knobs("tune_points = 3\ntune_evaluations = 20\ntune_fleets = 64", bandwidth);
+    const Scenario scenario = with_hardware_parameters("tune_points = 3\ntune_evaluations = 20\ntune_fleets = 64", bandwidth);
     std::vector<std::string> asked;
     TuningLog whole_log;
     whole_log.learn = [&](const std::string& question, const Message&) { asked.push_back(question); };
@@ -184,7 +188,8 @@ TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
 
 TEST(Codesign, StaysUnderThePriceLimit)
 {
-    const Scenario scenario = with_knobs("gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
+    const Scenario scenario =
+        with_hardware_parameters("gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
     for (const auto& values : tune_hardware(scenario).hardware) {
         EXPECT_LE(variant_at(scenario, values)->hardware.cluster.gpu_price.si * 3600.0, 1.60 + 1e-12);
     }

@@ -45,8 +45,8 @@ replicas_simulated = 2
 
     Communicator team_;
     std::function<bool()> stop_ = [] { return false; };
-    Crew crew_{team_, Worker(model()), [this] { return stop_(); }};
-    Evaluator evaluator_{model(), crew_, model().scenario.search.rungs};
+    WorkScheduler scheduler_{team_, Worker(model()), [this] { return stop_(); }};
+    Evaluator evaluator_{model(), scheduler_, model().scenario.search.rungs};
 
     std::vector<Evaluation> ask(const std::vector<Request>& requests)
     {
@@ -75,7 +75,7 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
     EXPECT_EQ(evaluator_.draws_made(), 384U);  // the first 128 were kept
     ask({PointRequest{leaped, 2}});
 
-    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
+    Evaluator fresh(model(), scheduler_, model().scenario.search.rungs);
     fresh.submit(std::vector<Request>{PointRequest{climbed, 2}});
     EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(high));
 }
@@ -88,7 +88,7 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
     }
     const std::vector<Evaluation> forth = ask(requests);
     std::reverse(requests.begin(), requests.end());
-    Evaluator fresh(model(), crew_, model().scenario.search.rungs);
+    Evaluator fresh(model(), scheduler_, model().scenario.search.rungs);
     fresh.submit(requests);
     for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
         EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(*expected)) << expected->index;
@@ -196,7 +196,7 @@ TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
     EXPECT_GT(many.safe_high, few.safe_high);
 }
 
-/// The laws here have a slow mode of one GPU in a hundred: 192 fleets do not tell the mean's limits at the level of many points.
+/// The distributions here have a slow mode of one GPU in a hundred: 192 fleets do not tell the mean's limits at the level of many points.
 TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
 {
     const std::uint64_t point = feasible_points()[3];

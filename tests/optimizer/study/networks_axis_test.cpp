@@ -74,9 +74,9 @@ TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 {
     const Scenario both = parsed(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     ASSERT_EQ(both.hardware.size(), 2U);
-    EXPECT_EQ(hardware_text(both.knobs, both.hardware[1]), "workload=hybrid");
-    EXPECT_THAT(*hardware_values(both.knobs, "workload=hybrid"), ElementsAre(1.0));
-    EXPECT_FALSE(hardware_values(both.knobs, "workload=other").has_value());
+    EXPECT_EQ(hardware_text(both.hardware_parameters, both.hardware[1]), "workload=hybrid");
+    EXPECT_THAT(*hardware_values(both.hardware_parameters, "workload=hybrid"), ElementsAre(1.0));
+    EXPECT_FALSE(hardware_values(both.hardware_parameters, "workload=other").has_value());
     const std::vector<std::string> names{"wide", "hybrid"};
     std::vector<std::size_t> counts;
     for (std::size_t v = 0; v < names.size(); ++v) {
@@ -111,13 +111,13 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
     }
 }
 
-TEST(NetworksAxis, TakesNetworksOfTheCatalogAndKnobsBesides)
+TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 {
     const Scenario scenario =
         parsed(with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
                              "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
     EXPECT_EQ(scenario.hardware.size(), 6U);
-    EXPECT_EQ(hardware_text(scenario.knobs, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
+    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
     EXPECT_EQ(variant_at(scenario, scenario.hardware[1])->workload.layers(), 24);
 }

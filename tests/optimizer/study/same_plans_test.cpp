@@ -31,9 +31,9 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
         all << own.gpus() << ' ' << own.dp << ' ' << own.tp << ' ' << own.cp << ' '
             << (own.gradient_gpus() > 1 ? int(graph.dp_overlap) : 0) << ' ' << memory.total().si << ' ';
         for (const ProgramOp& op : graph.program->ops) {
-            const OpLaw& law = graph.law_of(op);
-            all << op.stage << ' ' << op.chunk << ' ' << op.microbatch << ' ' << int(op.pass) << ' ' << law.compute_s << ' '
-                << law.communication_s << ' ' << law.transfer_s << ' ';
+            const OpDistribution& distribution = graph.distribution_of(op);
+            all << op.stage << ' ' << op.chunk << ' ' << op.microbatch << ' ' << int(op.pass) << ' ' << distribution.compute_s
+                << ' ' << distribution.communication_s << ' ' << distribution.transfer_s << ' ';
         }
         for (const auto* exchanges : {&graph.reduction, &graph.gathering}) {
             for (const Exchange& exchange : *exchanges) {

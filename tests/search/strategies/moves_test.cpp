@@ -19,11 +19,11 @@ Space space()
              {"kind", 3, [number](std::span<const int> p) { return p[2] == 0 || number(p[0]) % 2 == 0; }}}};
 }
 
-TEST(Dice, ThrowsDependOnSeedAndChoiceAlone)
+TEST(SearchRandom, ThrowsDependOnSeedAndChoiceAlone)
 {
-    Dice a(1, 2);
-    Dice b(1, 2);
-    Dice other(1, 3);
+    SearchRandom a(1, 2);
+    SearchRandom b(1, 2);
+    SearchRandom other(1, 3);
     double sum = 0.0;
     constexpr int throws = 4000;
     int differ = 0;
@@ -61,15 +61,15 @@ TEST(Moves, ShiftingAFactorKeepsTheProduct)
     const Moves moves(s);
     std::set<Point> reached;
     for (std::uint32_t choice = 0; choice < 200; ++choice) {
-        Dice dice(1, choice);
+        SearchRandom random(1, choice);
         Point point{1, 4, 0, 0};  // 2 * 6
-        ASSERT_TRUE(moves.shift_factor(point, dice));
+        ASSERT_TRUE(moves.shift_factor(point, random));
         reached.insert(point);
     }
     EXPECT_EQ(reached, (std::set<Point>{{0, 6, 0, 0}, {2, 3, 0, 0}, {3, 2, 0, 0}, {4, 1, 0, 0}, {6, 0, 0, 0}}));
-    Dice dice(1, 0);
+    SearchRandom random(1, 0);
     Point alone{6, 6, 0, 0};  // 12 * 12: no other pair has this product
-    EXPECT_FALSE(moves.shift_factor(alone, dice));
+    EXPECT_FALSE(moves.shift_factor(alone, random));
 }
 
 TEST(Moves, MutationChangesAndCrossingMixes)
@@ -80,13 +80,13 @@ TEST(Moves, MutationChangesAndCrossingMixes)
     const Point b{5, 1, 1, 0};
     int between = 0;
     for (std::uint32_t choice = 0; choice < 300; ++choice) {
-        Dice dice(7, choice);
+        SearchRandom random(7, choice);
         Point mutant = a;
-        moves.mutate(mutant, 0.0, dice);
+        moves.mutate(mutant, 0.0, random);
         int changed = 0;
         for (std::size_t axis = 0; axis < a.size(); ++axis) changed += mutant[axis] == a[axis] ? 0 : 1;
         EXPECT_LE(changed, 1);
-        const Point child = moves.cross(a, b, dice);
+        const Point child = moves.cross(a, b, random);
         EXPECT_EQ(child[1], 1);
         EXPECT_GE(child[0], 0);
         EXPECT_LE(child[0], 5);

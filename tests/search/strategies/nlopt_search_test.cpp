@@ -24,7 +24,7 @@ TEST_P(EachMethod, FindsTheBandwidthAndClockThatAreWorthTheirPrice)
     const double work = 3.0;
     const double bytes = 5.0;
     const double base = 2.0;
-    const double b = 0.1 / bytes;  // equal price for equal effect: by symmetry both knobs stand at the same x
+    const double b = 0.1 / bytes;  // equal price for equal effect: by symmetry both hardware parameters stand at the same x
     const double c = 0.1 / work;
     const auto cost = [=](std::span<const double> k) { return (work / k[0] + bytes / k[1]) * (base + c * k[0] + b * k[1]); };
     // Along f = work x, B = bytes x the cost is 2/x * (base + 0.2 x) = 2 base / x + 0.4: it falls for ever, so the box decides.

@@ -1,6 +1,6 @@
 #include "search/strategies/race.hpp"
 
-#include "search/dice.hpp"
+#include "search/search_random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,9 +26,9 @@ struct Field {
 
     Evaluation evaluate(std::uint64_t index, int rung) const
     {
-        Dice common(seed, 0);
-        Dice mine(seed, static_cast<std::uint32_t>(index + 1));
-        const auto gumbel = [](Dice& dice) { return -std::log(-std::log(std::max(dice.uniform(), 1e-12))); };
+        SearchRandom common(seed, 0);
+        SearchRandom mine(seed, static_cast<std::uint32_t>(index + 1));
+        const auto gumbel = [](SearchRandom& random) { return -std::log(-std::log(std::max(random.uniform(), 1e-12))); };
         std::vector<double> seconds(static_cast<std::size_t>(draws(rung)));
         for (double& s : seconds) s = level(index) * (1.0 + shared * gumbel(common)) * (1.0 + own * gumbel(mine));
         const auto place = seconds.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(seconds.size()));

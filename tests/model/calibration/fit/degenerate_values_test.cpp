@@ -1,11 +1,11 @@
-/// Fits to durations that hardly any law has: each ends, and gives a law or none.
+/// Fits to durations that hardly any distribution has: each ends, and gives a distribution or none.
 
 #include "tests/support/degenerate_values.hpp"
 
 #include "model/base/root.hpp"
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
-#include "model/calibration/fit/fit_law.hpp"
+#include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/likelihoods.hpp"
 #include "model/calibration/fit/samples.hpp"
@@ -21,10 +21,10 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// The law can be drawn from.
-void expect_usable(const LawFit& fit, const std::string& what)
+/// The distribution can be drawn from.
+void expect_usable(const DistributionFit& fit, const std::string& what)
 {
-    const LawQuantile quantile(fit.law);
+    const DistributionQuantile quantile(fit.distribution);
     EXPECT_NEAR(quantile.moments().mean, 1.0, 1e-6) << what;
     EXPECT_TRUE(quantile(0.999, false) >= quantile(0.001, false)) << what;
     EXPECT_TRUE(std::isfinite(fit.ks)) << what;
@@ -45,12 +45,12 @@ TEST(RootBetween, refuses_what_does_not_bracket_a_root)
 }
 
 /// Four of the five folds of the other value hold equal values only.
-TEST(DegenerateValues, of_fifty_equal_values_and_one_other_a_law_is_fitted)
+TEST(DegenerateValues, of_fifty_equal_values_and_one_other_a_distribution_is_fitted)
 {
     for (const std::size_t place : {0U, 25U, 50U}) {
         std::vector<double> values(51, 100e-6);
         values[place] = 101e-6;
-        const LawFit fit = fit_law(values, "test");
+        const DistributionFit fit = fit_distribution(values, "test");
         EXPECT_EQ(fit.values, 51U);
         EXPECT_EQ(fit.family, "empirical");
         expect_usable(fit, "place " + std::to_string(place));
@@ -75,12 +75,12 @@ TEST(DegenerateValues, each_family_is_fitted_or_refused)
     }
 }
 
-TEST(DegenerateValues, a_law_is_chosen_whatever_they_are)
+TEST(DegenerateValues, a_distribution_is_chosen_whatever_they_are)
 {
     for (const std::string& kind : degenerate_kinds()) {
         for (std::uint64_t seed = 1; seed <= 8; ++seed) {
             const std::vector<double> values = degenerate_values(kind, seed).values;
-            expect_usable(fit_law(values, "test"), kind + " " + std::to_string(seed));
+            expect_usable(fit_distribution(values, "test"), kind + " " + std::to_string(seed));
         }
     }
 }
@@ -98,8 +98,8 @@ TEST(DegenerateValues, traces_of_coarse_clocks_are_calibrated)
             op.duration_s = static_cast<float>(tick * std::round(static_cast<double>(op.duration_s) / tick));
         }
         sort_by_start(trace);
-        for (const CalibratedLaw& law : calibrate(trace).laws) {
-            expect_usable(law.fit, law.key + ", ticks of " + std::to_string(tick));
+        for (const CalibratedDistribution& distribution : calibrate(trace).distributions) {
+            expect_usable(distribution.fit, distribution.key + ", ticks of " + std::to_string(tick));
         }
     }
 }
@@ -119,11 +119,11 @@ TEST(DegenerateValues, benchmarks_collectives_and_outages_are_calibrated)
                 times.push_back({i % 3 == 0 ? "all-reduce 1 GB" : "sendrecv 1 MB", values[i], 1, 1});
                 outages.push_back({gpu, i % 2 == 0 ? "gpu" : "nic", 3600.0 * values[i] / values[0], -1.0});
             }
-            for (const CalibratedLaw& law : calibrate_gpu_runs(runs, "test").laws) {
-                expect_usable(law.fit, law.key + " of " + what);
+            for (const CalibratedDistribution& distribution : calibrate_gpu_runs(runs, "test").distributions) {
+                expect_usable(distribution.fit, distribution.key + " of " + what);
             }
-            for (const CalibratedLaw& law : calibrate_collectives(times, "test").laws) {
-                expect_usable(law.fit, law.key + " of " + what);
+            for (const CalibratedDistribution& distribution : calibrate_collectives(times, "test").distributions) {
+                expect_usable(distribution.fit, distribution.key + " of " + what);
             }
             for (const CauseFit& cause : fit_failures(outages, {100, 0.0}).causes) {
                 EXPECT_GE(cause.gap_cv, 0.0) << what;

@@ -9,10 +9,10 @@
 namespace prismopt {
 namespace {
 
-TEST(Goodness, distance_to_a_law)
+TEST(Goodness, distance_to_a_distribution)
 {
     const std::vector<double> rising{0.1, 0.4, 0.7};
-    // Uniform law: largest at 0.7, where 0.3 are above and no value.
+    // Uniform distribution: largest at 0.7, where 0.3 are above and no value.
     EXPECT_NEAR(ks_distance(rising, [](double x) { return x; }), 0.3, 1e-12);
 }
 
@@ -40,8 +40,8 @@ TEST(Otsu, parts_two_groups)
     EXPECT_NEAR(split.low_mean, 1.0125, 1e-9);
 }
 
-/// Uniform law: the middle, with three quarters of the variance between the halves.
-TEST(Otsu, of_a_uniform_law)
+/// Uniform distribution: the middle, with three quarters of the variance between the halves.
+TEST(Otsu, of_a_uniform_distribution)
 {
     std::vector<double> values(10'001);
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -56,11 +56,11 @@ Trace trace_of(const Profile& profile, unsigned seed)
     return trace;
 }
 
-const CalibratedLaw* law(const Calibration& calibration, const std::string& key)
+const CalibratedDistribution* distribution(const Calibration& calibration, const std::string& key)
 {
-    const auto found =
-        std::find_if(calibration.laws.begin(), calibration.laws.end(), [&](const CalibratedLaw& l) { return l.key == key; });
-    return found == calibration.laws.end() ? nullptr : &*found;
+    const auto found = std::find_if(calibration.distributions.begin(), calibration.distributions.end(),
+                                    [&](const CalibratedDistribution& l) { return l.key == key; });
+    return found == calibration.distributions.end() ? nullptr : &*found;
 }
 
 struct Count {
@@ -118,12 +118,15 @@ TEST(Calibrate, profiles_tell_what_a_step_shares)
 {
     Profile profile{2, 100, 0.05, 0.02};
     const Calibration found = calibrate(trace_of(profile, 3));
-    ASSERT_NE(law(found, "common_compute"), nullptr);
-    EXPECT_NEAR(LawQuantile(law(found, "common_compute")->fit.law).moments().cv(), 0.05, 4.0 * 0.05 / std::sqrt(200.0));
-    ASSERT_NE(law(found, "stage"), nullptr);
-    EXPECT_NEAR(LawQuantile(law(found, "stage")->fit.law).moments().cv(), 0.02, 4.0 * 0.02 / std::sqrt(198.0));
-    ASSERT_NE(law(found, "residual.gemm"), nullptr);  // what a gemm has of its own is written beside
-    EXPECT_NEAR(LawQuantile(law(found, "residual.gemm")->fit.law).moments().cv(), std::hypot(0.05, 0.02 / std::sqrt(2.0)), 0.004);
+    ASSERT_NE(distribution(found, "common_compute"), nullptr);
+    EXPECT_NEAR(DistributionQuantile(distribution(found, "common_compute")->fit.distribution).moments().cv(), 0.05,
+                4.0 * 0.05 / std::sqrt(200.0));
+    ASSERT_NE(distribution(found, "stage"), nullptr);
+    EXPECT_NEAR(DistributionQuantile(distribution(found, "stage")->fit.distribution).moments().cv(), 0.02,
+                4.0 * 0.02 / std::sqrt(198.0));
+    ASSERT_NE(distribution(found, "residual.gemm"), nullptr);  // what a gemm has of its own is written beside
+    EXPECT_NEAR(DistributionQuantile(distribution(found, "residual.gemm")->fit.distribution).moments().cv(),
+                std::hypot(0.05, 0.02 / std::sqrt(2.0)), 0.004);
     ASSERT_EQ(found.components.size(), 4U);
     EXPECT_EQ(found.components[0].name, "step");
     EXPECT_EQ(found.components[3].name, "residual");
@@ -133,11 +136,11 @@ TEST(Calibrate, profiles_tell_what_a_step_shares)
 TEST(Calibrate, profiles_invent_no_steps)
 {
     const Calibration many = calibrate(trace_of({1, 200, 0.0, 0.0, 0.0, 0.02}, 4));
-    ASSERT_NE(law(many, "common_compute"), nullptr);
-    EXPECT_EQ(law(many, "common_compute")->fit.family, "constant");
+    ASSERT_NE(distribution(many, "common_compute"), nullptr);
+    EXPECT_EQ(distribution(many, "common_compute")->fit.family, "constant");
     for (const int steps : {1, 3}) {
         const Calibration few = calibrate(trace_of({1, steps, 0.0, 0.0, 0.0, 0.2}, 4));
-        EXPECT_EQ(law(few, "common_compute"), nullptr) << steps;
+        EXPECT_EQ(distribution(few, "common_compute"), nullptr) << steps;
         EXPECT_TRUE(std::any_of(few.left.begin(), few.left.end(), [](const auto& l) { return l.key == "common_compute"; }))
             << steps;
     }
@@ -149,20 +152,23 @@ TEST(Calibrate, one_step_tells_the_spread_of_its_kernels)
     Trace trace = trace_of({1, 1, 0.0, 0.0, 0.0, 0.05}, 5);
     const Calibration found = calibrate(trace);
     for (const char* key : {"residual.gemm", "residual.elementwise"}) {
-        ASSERT_NE(law(found, key), nullptr) << key;
-        EXPECT_NEAR(LawQuantile(law(found, key)->fit.law).moments().cv(), 0.05, 4.0 * 0.05 / std::sqrt(2.0 * 19.0)) << key;
-        EXPECT_NE(law(found, key)->fit.law.source.find("upper limit"), std::string::npos);
+        ASSERT_NE(distribution(found, key), nullptr) << key;
+        EXPECT_NEAR(DistributionQuantile(distribution(found, key)->fit.distribution).moments().cv(), 0.05,
+                    4.0 * 0.05 / std::sqrt(2.0 * 19.0))
+            << key;
+        EXPECT_NE(distribution(found, key)->fit.distribution.source.find("upper limit"), std::string::npos);
     }
     std::erase_if(trace.ops, [](const TraceOp& op) { return op.sequence > 0; });
-    EXPECT_TRUE(calibrate(trace).laws.empty());
+    EXPECT_TRUE(calibrate(trace).distributions.empty());
     // Ranks do the same work: each position is compared with itself, and positions may differ.
     Trace ranks = trace_of({50, 1, 0.0, 0.0, 0.0, 0.05}, 6);
     for (TraceOp& op : ranks.ops) {
         op.duration_s *= 1.0F + static_cast<float>(op.sequence);
     }
     const Calibration of_ranks = calibrate(ranks);
-    ASSERT_NE(law(of_ranks, "residual.gemm"), nullptr);
-    EXPECT_NEAR(LawQuantile(law(of_ranks, "residual.gemm")->fit.law).moments().cv(), 0.05, 4.0 * 0.05 / std::sqrt(2000.0));
+    ASSERT_NE(distribution(of_ranks, "residual.gemm"), nullptr);
+    EXPECT_NEAR(DistributionQuantile(distribution(of_ranks, "residual.gemm")->fit.distribution).moments().cv(), 0.05,
+                4.0 * 0.05 / std::sqrt(2000.0));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "model/calibration/fit/samples.hpp"
-#include "model/calibration/trace/operation_laws.hpp"
+#include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -55,26 +55,26 @@ std::vector<double> factors(double cv, std::size_t count, unsigned seed)
     return values;
 }
 
-TEST(ClassPools, GiveALawToAClassThatDiffers)
+TEST(ClassPools, GiveADistributionToAClassThatDiffers)
 {
     using enum KernelClass;
     ClassPools pools;
     add_to_pools(dp_all_gather, factors(0.05, 500, 1), pools);
     add_to_pools(dp_reduce_scatter, factors(0.05, 500, 2), pools);
-    EXPECT_TRUE(has_own_law(dp_collective, pools));  // as the only one of all three
-    EXPECT_FALSE(has_own_law(dp_all_gather, pools));
-    EXPECT_FALSE(has_own_law(dp_all_reduce, pools));
+    EXPECT_TRUE(has_own_distribution(dp_collective, pools));  // as the only one of all three
+    EXPECT_FALSE(has_own_distribution(dp_all_gather, pools));
+    EXPECT_FALSE(has_own_distribution(dp_all_reduce, pools));
     add_to_pools(dp_all_reduce, factors(0.20, 500, 3), pools);
-    EXPECT_TRUE(has_own_law(dp_all_reduce, pools));
+    EXPECT_TRUE(has_own_distribution(dp_all_reduce, pools));
     EXPECT_EQ(pools[static_cast<std::size_t>(dp_collective)].size(), 1500U);
     add_to_pools(tensor_all_gather, factors(0.1, 500, 4), pools);
-    EXPECT_TRUE(has_own_law(tp_collective, pools));
-    EXPECT_FALSE(has_own_law(tensor_collective, pools));  // all there is of tp_collective
-    EXPECT_FALSE(has_own_law(tensor_all_gather, pools));
+    EXPECT_TRUE(has_own_distribution(tp_collective, pools));
+    EXPECT_FALSE(has_own_distribution(tensor_collective, pools));  // all there is of tp_collective
+    EXPECT_FALSE(has_own_distribution(tensor_all_gather, pools));
 }
 
-/// Benchmarks of collectives: one law for all, and one for the kind that varies more.
-TEST(Collectives, KindsThatDifferHaveLawsOfTheirOwn)
+/// Benchmarks of collectives: one distribution for all, and one for the kind that varies more.
+TEST(Collectives, KindsThatDifferHaveDistributionsOfTheirOwn)
 {
     std::vector<CollectiveRun> times;
     for (const auto& [name, cv, seed] : {std::tuple{"all_gather_perf float, 8 ranks, 1048576 bytes", 0.05, 1U},
@@ -86,11 +86,12 @@ TEST(Collectives, KindsThatDifferHaveLawsOfTheirOwn)
     }
     const Calibration found = calibrate_collectives(times, "test");
     std::vector<std::string> keys;
-    for (const CalibratedLaw& law : found.laws) {
-        keys.push_back(law.key);
-        if (law.key == residual_key(KernelClass::dp_reduce_scatter)) {
+    for (const CalibratedDistribution& distribution : found.distributions) {
+        keys.push_back(distribution.key);
+        if (distribution.key == residual_key(KernelClass::dp_reduce_scatter)) {
             // Of 1,000 times: four standard errors of a standard deviation, sd / sqrt(2 n), and what families differ by.
-            EXPECT_NEAR(LawQuantile(law.fit.law).moments().cv(), 0.25, 4.0 * 0.25 / std::sqrt(2000.0) + 0.01);
+            EXPECT_NEAR(DistributionQuantile(distribution.fit.distribution).moments().cv(), 0.25,
+                        4.0 * 0.25 / std::sqrt(2000.0) + 0.01);
         }
     }
     EXPECT_NE(std::find(keys.begin(), keys.end(), "residual.dp_collective"), keys.end());

@@ -62,8 +62,8 @@ TEST(ExecutionGraph, TransfersCrossTheTierBetweenStages)
     const std::array forward{0.0, inside, outside, inside};
     const std::array backward{inside, outside, inside, 0.0};
     for (std::size_t stage = 0; stage < 4; ++stage) {
-        EXPECT_NEAR(graph.law[2 * stage].transfer_s, forward[stage], 1e-6 * outside);
-        EXPECT_NEAR(graph.law[2 * stage + 1].transfer_s, backward[stage], 1e-6 * outside);
+        EXPECT_NEAR(graph.distribution[2 * stage].transfer_s, forward[stage], 1e-6 * outside);
+        EXPECT_NEAR(graph.distribution[2 * stage + 1].transfer_s, backward[stage], 1e-6 * outside);
     }
 }
 
@@ -74,7 +74,7 @@ TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
     plan.schedule = Schedule::interleaved;
     plan.chunks = 2;
     const ExecutionGraph graph = graph_of(plan);
-    const auto forward = [&](int stage, int chunk) { return graph.law[2 * (stage * 2 + chunk)].transfer_s; };
+    const auto forward = [&](int stage, int chunk) { return graph.distribution[2 * (stage * 2 + chunk)].transfer_s; };
     EXPECT_EQ(forward(0, 0), 0.0F);
     EXPECT_GT(forward(1, 0), 0.0F);
     EXPECT_EQ(forward(0, 1), forward(1, 0));
@@ -93,9 +93,9 @@ TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
     waiting.cluster.stack.waits_for_chunks = true;
     const ExecutionGraph overlapped = graph_of(plan);
     const ExecutionGraph waits = graph_of(waiting, plan);
-    for (std::size_t i = 0; i < overlapped.law.size(); ++i) {
-        const OpLaw& usual = overlapped.law[i];
-        const OpLaw& held = waits.law[i];
+    for (std::size_t i = 0; i < overlapped.distribution.size(); ++i) {
+        const OpDistribution& usual = overlapped.distribution[i];
+        const OpDistribution& held = waits.distribution[i];
         EXPECT_FLOAT_EQ(held.transfer_s, 0.5F * usual.transfer_s);
         EXPECT_FLOAT_EQ(held.communication_s, usual.communication_s + 0.5F * usual.transfer_s);
         EXPECT_FLOAT_EQ(held.communication.mean_s, usual.communication.mean_s + 0.5F * usual.transfer_s);
@@ -105,8 +105,8 @@ TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
         EXPECT_EQ(held.compute_s, usual.compute_s);
     }
     plan.schedule = Schedule::zb_v;
-    EXPECT_EQ(graph_of(waiting, plan).law[0].communication_s, graph_of(plan).law[0].communication_s);
-    EXPECT_EQ(graph_of(waiting, plan).law[3].transfer_s, graph_of(plan).law[3].transfer_s);
+    EXPECT_EQ(graph_of(waiting, plan).distribution[0].communication_s, graph_of(plan).distribution[0].communication_s);
+    EXPECT_EQ(graph_of(waiting, plan).distribution[3].transfer_s, graph_of(plan).distribution[3].transfer_s);
 }
 
 /// The layers' work is split, not changed: sums over all parts do not depend on pp and v.
@@ -114,8 +114,8 @@ TEST(ExecutionGraph, PartsSumToTheNetwork)
 {
     const auto compute = [](const ExecutionGraph& graph) {
         double sum = 0.0;
-        for (const OpLaw& law : graph.law) {
-            sum += static_cast<double>(law.compute_s);
+        for (const OpDistribution& distribution : graph.distribution) {
+            sum += static_cast<double>(distribution.compute_s);
         }
         return sum;
     };
@@ -177,35 +177,35 @@ TEST(PlanCompiler, SaysWhatCannotWork)
 }
 
 /// Members wait for each other, so a group's mean is longer than one member's; alone it is the same. Stages with equal chunks
-/// share their laws: the first, the last and those between have two each for both passes.
-TEST(PlanCompiler, ComposesTheLawsOfOps)
+/// share their distributions: the first, the last and those between have two each for both passes.
+TEST(PlanCompiler, ComposesTheDistributionsOfOps)
 {
     for (const int tp : {1, 8}) {
         const ExecutionGraph graph = graph_of(plan_of(tp, 8, 1));
         EXPECT_LE(graph.shapes.size(), 12U);
-        for (const OpLaw& law : graph.law) {
+        for (const OpDistribution& distribution : graph.distribution) {
             if (tp == 1) {
-                EXPECT_FLOAT_EQ(law.compute.mean_s, law.compute_s);
+                EXPECT_FLOAT_EQ(distribution.compute.mean_s, distribution.compute_s);
             } else {
-                EXPECT_GT(law.compute.mean_s, 1.005F * law.compute_s);
+                EXPECT_GT(distribution.compute.mean_s, 1.005F * distribution.compute_s);
             }
-            EXPECT_FLOAT_EQ(law.communication.mean_s, law.communication_s);
-            EXPECT_GT(law.compute.cv, 0.0F);
-            ASSERT_LT(law.compute.shape, static_cast<int>(graph.shapes.size()));
+            EXPECT_FLOAT_EQ(distribution.communication.mean_s, distribution.communication_s);
+            EXPECT_GT(distribution.compute.cv, 0.0F);
+            ASSERT_LT(distribution.compute.shape, static_cast<int>(graph.shapes.size()));
         }
     }
 }
 
-TEST(PlanCompiler, LeavesLawsOutOfNoiseFreeSteps)
+TEST(PlanCompiler, LeavesDistributionsOutOfNoiseFreeSteps)
 {
     PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
     const auto compiled = compiler.compile(plan_of(8, 4, 1), CompileFor::noise_free_step);
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     EXPECT_TRUE(graph.shapes.empty());
-    const ExecutionGraph with_laws = graph_of(plan_of(8, 4, 1));
-    for (std::size_t i = 0; i < graph.law.size(); ++i) {
-        EXPECT_EQ(graph.law[i].compute_s, with_laws.law[i].compute_s);
-        EXPECT_EQ(graph.law[i].compute.cv, 0.0F);
+    const ExecutionGraph with_distributions = graph_of(plan_of(8, 4, 1));
+    for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+        EXPECT_EQ(graph.distribution[i].compute_s, with_distributions.distribution[i].compute_s);
+        EXPECT_EQ(graph.distribution[i].compute.cv, 0.0F);
     }
 }
 

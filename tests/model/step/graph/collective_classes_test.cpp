@@ -25,7 +25,7 @@ constexpr double cv = 0.1;
 Variability only(KernelClass kernel)
 {
     Variability v;
-    v.residual[static_cast<std::size_t>(kernel)] = Law{LogNormal{cv}, {}, 20.0, "test"};
+    v.residual[static_cast<std::size_t>(kernel)] = Distribution{LogNormal{cv}, {}, 20.0, "test"};
     return v;
 }
 
@@ -119,8 +119,8 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
     }
 }
 
-/// Variance of a pass's communication: of each collective the square of the deviation that its classes with the law have together.
-TEST(CollectiveClasses, VaryByTheirOwnLaws)
+/// Variance of a pass's communication: of each collective the square of the deviation that its classes with the distribution have together.
+TEST(CollectiveClasses, VaryByTheirOwnDistributions)
 {
     for (const Case& c : cases()) {
         const LayerCosts costs = costs_of(problem_of(c, {}), c.plan);
@@ -138,14 +138,15 @@ TEST(CollectiveClasses, VaryByTheirOwnLaws)
                     mean += count * exposed.seconds;
                     variance += count * std::pow(share * exposed.seconds * cv, 2);
                 });
-                const OpLaw& law = graph.law[graph.law_at(0, pass)];
-                const double found = static_cast<double>(law.communication.mean_s) * static_cast<double>(law.communication.cv);
-                // Grids and floats are good to a thousandth; a law that is removed leaves nothing.
+                const OpDistribution& distribution = graph.distribution[graph.distribution_at(0, pass)];
+                const double found =
+                    static_cast<double>(distribution.communication.mean_s) * static_cast<double>(distribution.communication.cv);
+                // Grids and floats are good to a thousandth; a distribution that is removed leaves nothing.
                 EXPECT_NEAR(found, std::sqrt(variance), 1e-3 * std::sqrt(variance)) << c.name << ", " << row.name;
-                EXPECT_NEAR(static_cast<double>(law.communication.mean_s), mean, 1e-5 * mean) << c.name;
+                EXPECT_NEAR(static_cast<double>(distribution.communication.mean_s), mean, 1e-5 * mean) << c.name;
                 const bool computes =
                     outermost(row.kernel) == gemm || outermost(row.kernel) == attention || outermost(row.kernel) == elementwise;
-                EXPECT_TRUE(computes || law.compute.cv == 0.0F) << c.name << ", " << row.name;
+                EXPECT_TRUE(computes || distribution.compute.cv == 0.0F) << c.name << ", " << row.name;
             }
         }
     }
@@ -162,7 +163,7 @@ double deviation(const Problem& problem, const ParallelPlan& plan, KernelClass k
 }
 
 /// Replicas whose exchange nothing hides: the step is a sum with one draw of each collective.
-TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnLaws)
+TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnDistributions)
 {
     const Problem problem = example_problem(Variability{}, 8, widths);
     for (const Sharding sharding : {Sharding::none, Sharding::zero1}) {
@@ -177,7 +178,8 @@ TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnLaws)
             const auto gathered = static_cast<double>(graph.gathering[0].exposed());
             EXPECT_EQ(summed > 0.0, sharding == Sharding::none || shard_gpus > 0);
             const auto expect = [&](KernelClass kernel, double of) {
-                // Four standard errors of a standard deviation of 8,192 draws; of lognormal laws of 10 % somewhat more, and floats.
+                // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of 10 % somewhat more, and
+                // floats.
                 const double margin = 1.2 * 4.0 / std::sqrt(2.0 * 8192.0) * of * cv + 1e-6 * noise_free_step(graph).step_s;
                 EXPECT_NEAR(deviation(problem, plan, kernel), of * cv, margin) << name(kernel) << ' ' << shard_gpus;
             };

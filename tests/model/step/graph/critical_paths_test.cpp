@@ -78,9 +78,9 @@ TEST(CriticalPaths, FollowASlowStage)
         const auto paths = critical_paths(graph);
         for (int slow = 0; slow < shape.stages; ++slow) {
             ExecutionGraph slowed = graph;
-            const int laws = graph.passes() * shape.chunks;  // of a stage
-            for (int law = slow * laws; law < (slow + 1) * laws; ++law) {
-                slowed.law[law].compute_s *= 1.15F;
+            const int distributions = graph.passes() * shape.chunks;  // of a stage
+            for (int distribution = slow * distributions; distribution < (slow + 1) * distributions; ++distribution) {
+                slowed.distribution[distribution].compute_s *= 1.15F;
             }
             std::vector<double> factor(shape.stages, graph.group_mean);
             factor[slow] *= 1.15;
@@ -106,11 +106,11 @@ TEST(CriticalPaths, BoundTheStepFromBelow)
                 for (int stage = 0; stage < shape.stages; ++stage) {
                     const float f = uniform(random);
                     factor.push_back(static_cast<double>(f) * graph.group_mean);
-                    const int laws = graph.passes() * shape.chunks;  // of a stage
-                    for (int law = stage * laws; law < (stage + 1) * laws; ++law) {
-                        drawn.law[law].compute_s *= f;
-                        drawn.law[law].communication_s *= communication;
-                        drawn.law[law].transfer_s *= communication;
+                    const int distributions = graph.passes() * shape.chunks;  // of a stage
+                    for (int distribution = stage * distributions; distribution < (stage + 1) * distributions; ++distribution) {
+                        drawn.distribution[distribution].compute_s *= f;
+                        drawn.distribution[distribution].communication_s *= communication;
+                        drawn.distribution[distribution].transfer_s *= communication;
                     }
                 }
                 for (std::size_t part = 0; part < drawn.gathering.size(); ++part) {

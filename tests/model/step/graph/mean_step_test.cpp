@@ -48,11 +48,15 @@ public:
 
 private:
     int part(int s, const Task& t) const { return s * graph_.chunks() + t.chunk; }
-    const OpLaw& law(int s, const Task& t) const { return graph_.law[graph_.law_at(part(s, t), t.pass)]; }
+    const OpDistribution& distribution(int s, const Task& t) const
+    {
+        return graph_.distribution[graph_.distribution_at(part(s, t), t.pass)];
+    }
 
     double duration(int s, const Task& t) const
     {
-        return static_cast<double>(law(s, t).compute_s) * graph_.group_mean + static_cast<double>(law(s, t).communication_s);
+        return static_cast<double>(distribution(s, t).compute_s) * graph_.group_mean +
+               static_cast<double>(distribution(s, t).communication_s);
     }
 
     double end_of(int s, Pass pass, int chunk, int microbatch) const
@@ -83,8 +87,8 @@ private:
         double start = std::max(own, i > 0 ? end_[s][i - 1] : 0.0);
         const auto from = neighbour(graph_.program->shape, {s, t.chunk}, forward ? -1 : 1);
         if (from && t.pass != Pass::weight_gradient) {
-            start = std::max(start,
-                             end_of(from->stage, t.pass, from->chunk, t.microbatch) + static_cast<double>(law(s, t).transfer_s));
+            start = std::max(start, end_of(from->stage, t.pass, from->chunk, t.microbatch) +
+                                        static_cast<double>(distribution(s, t).transfer_s));
         }
         return start;
     }
@@ -115,9 +119,9 @@ private:
 /// Whether a pass gets its input from another stage.
 bool neighbour_on_another_stage(const ScheduleShape& shape, int part, Pass pass)
 {
-    const Seat seat{part / shape.chunks, part % shape.chunks};
-    const auto from = neighbour(shape, seat, is_forward(pass) ? -1 : 1);
-    return pass != Pass::weight_gradient && from && from->stage != seat.stage;
+    const StageChunk position{part / shape.chunks, part % shape.chunks};
+    const auto from = neighbour(shape, position, is_forward(pass) ? -1 : 1);
+    return pass != Pass::weight_gradient && from && from->stage != position.stage;
 }
 
 /// Equal stages of F = 1 s, B = 2 s: (m + p - 1)(F + B), and what lies before the first and after the last op.
@@ -127,9 +131,9 @@ TEST(NoiseFreeStep, OfEqualStagesHasTheClosedForm)
         for (const int p : {1, 2, 4, 8}) {
             for (const int m : {1, 3, 8, 32}) {
                 ExecutionGraph graph = empty_graph({schedule, p, m, 1}, DataParallelOverlap::on);
-                for (std::size_t i = 0; i < graph.law.size(); ++i) {
-                    graph.law[i].compute_s = i % 2 == 0 ? 0.75F : 1.5F;
-                    graph.law[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
+                for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+                    graph.distribution[i].compute_s = i % 2 == 0 ? 0.75F : 1.5F;
+                    graph.distribution[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
                 }
                 EXPECT_NEAR(noise_free_step(graph).step_s, (m + p - 1) * 3.0, 1e-9) << p << " " << m;
                 graph.gathering[0] = {7.0F};  // the first stage waits for its parameters
@@ -147,9 +151,9 @@ TEST(NoiseFreeStep, OfGpipePaysEachTransferOnceEachWay)
     const int p = 4;
     const int m = 8;
     ExecutionGraph graph = empty_graph({Schedule::gpipe, p, m, 1}, DataParallelOverlap::on);
-    for (std::size_t i = 0; i < graph.law.size(); ++i) {
-        graph.law[i].compute_s = i % 2 == 0 ? 1.0F : 2.0F;
-        graph.law[i].transfer_s = 0.125F;
+    for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+        graph.distribution[i].compute_s = i % 2 == 0 ? 1.0F : 2.0F;
+        graph.distribution[i].transfer_s = 0.125F;
     }
     EXPECT_NEAR(noise_free_step(graph).step_s, (m + p - 1) * 3.0 + 2 * (p - 1) * 0.125, 1e-9);
 }
@@ -173,9 +177,9 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
     const int p = 4;
     const int m = 12;
     ExecutionGraph graph = empty_graph({Schedule::one_f_one_b, p, m, 1}, DataParallelOverlap::on);
-    for (std::size_t i = 0; i < graph.law.size(); ++i) {
-        graph.law[i].compute_s = i % 2 == 0 ? 0.75F : 1.5F;
-        graph.law[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
+    for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+        graph.distribution[i].compute_s = i % 2 == 0 ? 0.75F : 1.5F;
+        graph.distribution[i].communication_s = i % 2 == 0 ? 0.25F : 0.5F;
     }
     const StepShares shares = noise_free_step(graph).shares;
     EXPECT_NEAR(shares.bubble, (p - 1.0) / (m + p - 1.0), 1e-9);                // Narayanan et al., SC21, of the total
@@ -191,7 +195,7 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
     }
 }
 
-/// The program of every schedule, pairs included, against the replay of its orders; laws differ by stage, chunk and pass.
+/// The program of every schedule, pairs included, against the replay of its orders; distributions differ by stage, chunk and pass.
 TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
 {
     std::mt19937_64 random(11);
@@ -203,21 +207,22 @@ TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
             ExecutionGraph graph = empty_graph(also, DataParallelOverlap::on);
             for (int part = 0; part < also.stages * also.chunks; ++part) {
                 for (int pass = 0; pass < graph.passes(); ++pass) {
-                    OpLaw& law = graph.law[graph.law_at(part, static_cast<Pass>(pass))];
-                    law.compute_s = uniform(random);
+                    OpDistribution& distribution = graph.distribution[graph.distribution_at(part, static_cast<Pass>(pass))];
+                    distribution.compute_s = uniform(random);
                     const bool crosses = neighbour_on_another_stage(also, part, static_cast<Pass>(pass));
-                    law.transfer_s = crosses ? transfer : 0.0F;
+                    distribution.transfer_s = crosses ? transfer : 0.0F;
                 }
             }
             const auto seconds = [&](int stage, const Task& t) {
                 // A pair's time is all in its backward.
                 return t.pass == Pass::paired_forward
                            ? 0.0
-                           : static_cast<double>(graph.law[graph.law_at(stage * also.chunks + t.chunk, t.pass)].compute_s);
+                           : static_cast<double>(
+                                 graph.distribution[graph.distribution_at(stage * also.chunks + t.chunk, t.pass)].compute_s);
             };
             for (int part = 0; graph.passes() > static_cast<int>(Pass::paired_forward) && part < also.stages * also.chunks;
                  ++part) {
-                graph.law[graph.law_at(part, Pass::paired_forward)].compute_s = 0.0F;
+                graph.distribution[graph.distribution_at(part, Pass::paired_forward)].compute_s = 0.0F;
             }
             const TaskOrders orders = std::get<TaskOrders>(task_orders(also));
             const Replayed replayed = ScheduleReplay(also, orders).run(seconds, static_cast<double>(transfer));
@@ -233,20 +238,22 @@ TEST(NoiseFreeStep, WithPostValidationIsTheLongestSpan)
     for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::zb_h2}) {
         const ScheduleShape shape{schedule, 4, 12, 1};
         ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
-        for (OpLaw& law : graph.law) {
-            law.compute_s = 1.0F;
+        for (OpDistribution& distribution : graph.distribution) {
+            distribution.compute_s = 1.0F;
         }
         if (schedule == Schedule::one_f_one_b) {
-            graph.law[1].compute_s = 2.0F;
+            graph.distribution[1].compute_s = 2.0F;
         }
         const double together = noise_free_step(graph).step_s;
         graph.ahead_s = idle_before(graph);
         const TaskOrders orders = std::get<TaskOrders>(task_orders(shape));
         const Replayed replayed =
             ScheduleReplay(shape, orders)
-                .run([&](int stage,
-                         const Task& t) { return static_cast<double>(graph.law[graph.law_at(stage, t.pass)].compute_s); },
-                     0.0);
+                .run(
+                    [&](int stage, const Task& t) {
+                        return static_cast<double>(graph.distribution[graph.distribution_at(stage, t.pass)].compute_s);
+                    },
+                    0.0);
         EXPECT_NEAR(together, replayed.last_end, 1e-9) << name(schedule);
         EXPECT_NEAR(noise_free_step(graph).step_s, replayed.longest_span, 1e-9) << name(schedule);
         if (schedule == Schedule::zb_h2) {

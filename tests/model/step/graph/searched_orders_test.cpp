@@ -22,8 +22,8 @@ template <class Seconds>
 ExecutionGraph graph_with(const ScheduleShape& shape, Seconds&& seconds)
 {
     ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
-    for (OpLaw& law : graph.law) {
-        law.compute_s = seconds();
+    for (OpDistribution& distribution : graph.distribution) {
+        distribution.compute_s = seconds();
     }
     return graph;
 }
@@ -116,7 +116,7 @@ TEST(SearchedOrders, UseTheMemoryThatInputGradientsFree)
     constexpr int p = 6;
     ExecutionGraph graph = graph_with({Schedule::zb_h2, p, 24, 1}, [] { return 1.0F; });
     for (int stage = 0; stage < p; ++stage) {
-        graph.law[graph.law_at(stage, Pass::weight_gradient)].compute_s = 0.6F;
+        graph.distribution[graph.distribution_at(stage, Pass::weight_gradient)].compute_s = 0.6F;
     }
     graph.ahead_s = idle_before(graph);
     const TaskOrders whole = search(graph, 2 * p);

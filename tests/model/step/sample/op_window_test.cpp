@@ -15,13 +15,13 @@ namespace {
 constexpr int stages = 3;
 constexpr int microbatches = 4;
 constexpr int slots = 12;
-constexpr int laws = 5;
+constexpr int distributions = 5;
 constexpr int ops_in_window = 40;
 constexpr int plans_together = 6;  // some in fours, some alone
 
 /// Which parts a window has: every loop of run_window() is one of these.
 struct Kind {
-    bool one_law;
+    bool one_distribution;
     bool communicates;
     bool factors;
     bool microbatch;
@@ -29,9 +29,9 @@ struct Kind {
 
 class Windows : public testing::TestWithParam<Kind> {
 protected:
-    /// One plan's laws, factors and ends of ops.
+    /// One plan's distributions, factors and ends of ops.
     struct Plan {
-        std::vector<OpSpread> law;
+        std::vector<OpSpread> distribution;
         std::vector<Floats> compute_factor, transfer_factor, microbatch, slot, gathered, reduce, gradients_end;
         Floats communication_factor;
         bool exchanges = true;
@@ -40,7 +40,7 @@ protected:
         PipelineRun run(const Kind& kind)
         {
             PipelineRun run;
-            run.law = law.data();
+            run.distribution = distribution.data();
             if (kind.factors) {
                 run.compute_factor = compute_factor.data();
                 run.communication_factor = &communication_factor;
@@ -58,13 +58,13 @@ protected:
 
     Windows()
     {
-        standard = {law_of(1.0), law_of(2.0)};
+        standard = {distribution_of(1.0), distribution_of(2.0)};
         for (int i = 0; i < ops_in_window; ++i) {
             ProgramOp op;
             op.stage = static_cast<std::uint16_t>(below(stages));
             op.microbatch = static_cast<std::uint16_t>(below(microbatches));
             op.part = op.stage;
-            op.law = below(laws);
+            op.distribution = below(distributions);
             op.first_of_chunk = below(8) == 0;
             op.last_of_chunk = below(8) == 0;
             op.in = static_cast<std::int32_t>(below(slots));
@@ -103,22 +103,22 @@ protected:
     }
 
     /// What its values are does not matter here.
-    static StandardLaw law_of(double scale)
+    static StandardDistribution distribution_of(double scale)
     {
-        return StandardLaw([=](double p, bool upper) { return scale * (upper ? 1.0 - p : p - 1.0); },
-                           StandardLaw::node_probabilities());
+        return StandardDistribution([=](double p, bool upper) { return scale * (upper ? 1.0 - p : p - 1.0); },
+                                    StandardDistribution::node_probabilities());
     }
 
     Plan random_plan()
     {
         Plan plan;
         std::uniform_real_distribution<float> seconds(0.1F, 1.0F);
-        for (int i = 0; i < laws; ++i) {
-            const StandardLaw* shared = &standard.front();
-            const StandardLaw* own = &standard[below(2)];
-            plan.law.push_back({seconds(random), seconds(random), seconds(random), seconds(random), seconds(random),
-                                GetParam().one_law ? shared : own, GetParam().one_law ? shared : own,
-                                static_cast<int>(below(2))});
+        for (int i = 0; i < distributions; ++i) {
+            const StandardDistribution* shared = &standard.front();
+            const StandardDistribution* own = &standard[below(2)];
+            plan.distribution.push_back({seconds(random), seconds(random), seconds(random), seconds(random), seconds(random),
+                                         GetParam().one_distribution ? shared : own, GetParam().one_distribution ? shared : own,
+                                         static_cast<int>(below(2))});
         }
         plan.compute_factor = rows(stages, 1.0F, 0.1F);
         plan.transfer_factor = rows(2, 1.0F, 0.1F);
@@ -137,24 +137,26 @@ protected:
         const Kind kind = GetParam();
         for (std::size_t i = 0; i < ops.size(); ++i) {
             const ProgramOp& op = ops[i];
-            const OpSpread& law = plan.law[op.law];
-            const auto draw = [&](const StandardLaw* of, float z) { return kind.one_law ? z : (*of)(z); };
-            const float transfer_s =
-                kind.factors ? law.transfer_s * plan.transfer_factor[law.transfer_tier].at[l] : law.transfer_s;
+            const OpSpread& distribution = plan.distribution[op.distribution];
+            const auto draw = [&](const StandardDistribution* of, float z) { return kind.one_distribution ? z : (*of)(z); };
+            const float transfer_s = kind.factors
+                                         ? distribution.transfer_s * plan.transfer_factor[distribution.transfer_tier].at[l]
+                                         : distribution.transfer_s;
             const float arrival = std::fma(transfer_s, draws[i].transfer.at[l], plan.slot[op.in].at[l]);
             float free = plan.slot[op.before].at[l];
             if (op.first_of_chunk && plan.exchanges) {
                 free = std::max(free, plan.gathered[op.part].at[l]);
             }
-            float compute = std::fma(law.compute_spread_s, draw(law.compute_law, draws[i].compute.at[l]), law.compute_s);
+            float compute = std::fma(distribution.compute_spread_s,
+                                     draw(distribution.compute_distribution, draws[i].compute.at[l]), distribution.compute_s);
             if (kind.microbatch) {
                 compute *= plan.microbatch[op.microbatch].at[l];
             }
             float end = std::max(arrival, free);
             end = kind.factors ? std::fma(compute, plan.compute_factor[op.stage].at[l], end) : end + compute;
             if (kind.communicates) {
-                const float z = draw(law.communication_law, draws[i].communication.at[l]);
-                const float communication = std::fma(law.communication_spread_s, z, law.communication_s);
+                const float z = draw(distribution.communication_distribution, draws[i].communication.at[l]);
+                const float communication = std::fma(distribution.communication_spread_s, z, distribution.communication_s);
                 end = kind.factors ? std::fma(communication, plan.communication_factor.at[l], end) : end + communication;
             }
             plan.slot[op.out].at[l] = end;
@@ -166,7 +168,7 @@ protected:
     }
 
     std::mt19937_64 random{7};
-    std::vector<StandardLaw> standard;
+    std::vector<StandardDistribution> standard;
     std::vector<ProgramOp> ops;
     std::vector<OpDraws> draws;
     std::vector<Plan> plans;
@@ -185,7 +187,7 @@ TEST_P(Windows, GiveWhatIsCalculatedByHand)
     for (const PipelineRun& run : runs) {
         running.push_back(&run);
     }
-    const StandardLaw* shared = GetParam().one_law ? &standard.front() : nullptr;
+    const StandardDistribution* shared = GetParam().one_distribution ? &standard.front() : nullptr;
     run_window(ops, draws.data(), {shared, shared, GetParam().communicates}, running);
     for (std::size_t p = 0; p < plans.size(); ++p) {
         for (int l = 0; l < lanes; ++l) {
@@ -210,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Windows,
                                          Kind{false, true, true, false}, Kind{false, true, true, true}),
                          [](const auto& of) {
                              const Kind& kind = of.param;
-                             return std::string(kind.one_law ? "one_law" : "own_laws") +
+                             return std::string(kind.one_distribution ? "one_distribution" : "own_distributions") +
                                     (kind.communicates ? "_communicates" : "") + (kind.factors ? "_factors" : "") +
                                     (kind.microbatch ? "_microbatches" : "");
                          });

@@ -1,11 +1,11 @@
 /// The sampler against brute force: every replica op by op.
 
+#include "tests/support/distribution_cases.hpp"
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/example_problem.hpp"
-#include "tests/support/law_cases.hpp"
 #include "tests/support/reference_sampler.hpp"
 
-#include "model/distribution/chain_law.hpp"
+#include "model/distribution/chain_distribution.hpp"
 #include "model/step/sample/sampler.hpp"
 
 #include <gtest/gtest.h>
@@ -179,8 +179,8 @@ TEST(Sampler, DrawsTheSameForAPlanWhateverIsSampledWithIt)
     }
 }
 
-/// Laws with jumps and far modes, and tails up to the farthest cap: steps keep the mean that they have without noise.
-TEST(Sampler, StepsHaveTheirMeanWhateverTheLaw)
+/// Distributions with jumps and far modes, and tails up to the farthest cap: steps keep the mean that they have without noise.
+TEST(Sampler, StepsHaveTheirMeanWhateverTheDistribution)
 {
     constexpr int fleets = 4096;
     const auto mean_of = [](const std::vector<double>& times) {
@@ -199,23 +199,24 @@ TEST(Sampler, StepsHaveTheirMeanWhateverTheLaw)
             squares += (t - mean) * (t - mean);
         }
         const double deviation = std::sqrt(squares / fleets);
-        // Standard errors; what a standard law's own mean may be off (StandardLaws.HaveMeanZeroAndDeviationOne); and single precision.
+        // Standard errors; what a standard distribution's own mean may be off (StandardDistributions.HaveMeanZeroAndDeviationOne); and
+        // single precision.
         EXPECT_NEAR(mean, truth, (4.5 / std::sqrt(fleets) + 5e-4) * deviation + 1e-6 * truth) << name;
     };
-    for (const LawCase& row : law_cases()) {
-        if (row.steps && row.law.cap <= farthest_cap_of_ops) {
+    for (const DistributionCase& row : distribution_cases()) {
+        if (row.steps && row.distribution.cap <= farthest_cap_of_ops) {
             Variability variability;
-            variability.operation = row.law;
+            variability.operation = row.distribution;
             expect_mean(variability, row.name);
         }
     }
     for (const Family& family : {Family{LogNormal{2.0}}, Family{StudentT{1.0, 0.02}}}) {
-        const Law law{family, {}, farthest_cap_of_ops, ""};
+        const Distribution distribution{family, {}, farthest_cap_of_ops, ""};
         Variability variability;
-        variability.operation = law;
+        variability.operation = distribution;
         expect_mean(variability, "far cap, operation");
         variability = {};
-        variability.residual.fill(law);
+        variability.residual.fill(distribution);
         expect_mean(variability, "far cap, kernels");
     }
 }
@@ -224,7 +225,7 @@ TEST(Sampler, StepsHaveTheirMeanWhateverTheLaw)
 TEST(Sampler, StratifiedDrawsAreUnbiasedAndLessNoisy)
 {
     std::vector<std::pair<const char*, Variability>> cases(5);
-    const Law factor{LogNormal{0.05}, {}, 20.0, "test"};
+    const Distribution factor{LogNormal{0.05}, {}, 20.0, "test"};
     cases[0].first = "site";
     cases[0].second.site = factor;
     cases[1].first = "common compute";

@@ -150,10 +150,10 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
 TEST(SamplerTruth, StrataLeaveTheTailWhereItIs)
 {
     constexpr int blocks = 2048;
-    const PipelineNoise laws{.spatial = 0.02};
-    const NoiseTables noise = pipeline_tables(laws);
+    const PipelineNoise distributions{.spatial = 0.02};
+    const NoiseTables noise = pipeline_tables(distributions);
     for (const int replicas : {1, 64}) {
-        const ExecutionGraph graph = pipeline_graph({Schedule::one_f_one_b, 4, 8, 1}, replicas, laws);
+        const ExecutionGraph graph = pipeline_graph({Schedule::one_f_one_b, 4, 8, 1}, replicas, distributions);
         const auto draws = [&](Sampling sampling) {
             return sample_steps(graph, noise, {0, blocks * block_fleets, 1}, {.seed = 8, .sampling = sampling});
         };

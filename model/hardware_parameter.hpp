@@ -1,0 +1,74 @@
+#pragma once
+
+/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks.
+
+#include "model/base/names.hpp"
+#include "model/hardware/hardware.hpp"
+#include "model/run/reliability.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
+/// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
+/// which the clock and with it the peaks follow). workload: which network is trained; it is not a number and has no name here.
+enum class HardwareTarget {
+    bandwidth,
+    latency,
+    oversubscription,
+    aggregate,
+    group,
+    memory,
+    memory_bandwidth,
+    compute,
+    power,
+    workload
+};
+template <>
+inline constexpr auto names_of<HardwareTarget> =
+    std::to_array<Named<HardwareTarget>>({{HardwareTarget::bandwidth, "bandwidth"},
+                                          {HardwareTarget::latency, "latency"},
+                                          {HardwareTarget::oversubscription, "oversubscription"},
+                                          {HardwareTarget::aggregate, "aggregate"},
+                                          {HardwareTarget::group, "group"},
+                                          {HardwareTarget::memory, "memory"},
+                                          {HardwareTarget::memory_bandwidth, "memory_bandwidth"},
+                                          {HardwareTarget::compute, "compute"},
+                                          {HardwareTarget::power, "power"}});
+
+/// One hardware parameter with the values that a co-design may choose.
+struct HardwareParameter {
+    HardwareTarget target = HardwareTarget::bandwidth;
+    std::size_t tier = 0;                // for parameters of a tier
+    std::string name;                    // "node.bandwidth", "memory"
+    std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of workload: 0, 1, ...
+    bool continuous = false;             // any value from the first to the last level may be tuned
+    DollarsPerSecond price_per_unit{};   // per GPU and SI unit above (or below) the cluster's value
+    std::vector<std::string> choices{};  // of workload: names of the networks, by level
+};
+
+/// Returns the value of the hardware parameter in this cluster, in SI units.
+double value_of(const HardwareParameter& parameter, const Cluster& cluster);
+
+/// A cluster with its reliability.
+struct Hardware {
+    Cluster cluster;
+    Reliability reliability;
+};
+
+/// Returns the hardware with its hardware parameters set to `values`, or nothing if the groups of its tiers would not nest.
+///
+/// A larger first tier is a larger node: its failure rate grows with its GPUs, so that the rate per GPU is unchanged. Power:
+/// dynamic power is proportional to the cube of the clock (frequency times the square of the voltage, which follows it) above an
+/// idle share, and the peaks to the clock; memory and network keep their speed. Source of the cube: Kim, Gupta, Wei, Brooks, HPCA
+/// 2008, section 2.
+std::optional<Hardware> turned(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
+                               std::span<const double> values);
+
+}  // namespace prismopt

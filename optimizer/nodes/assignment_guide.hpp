@@ -1,0 +1,31 @@
+#pragma once
+
+/// Noise-free step times of replicas on known nodes: a cheap guide that ranks many assignments before one is evaluated.
+
+#include "model/step/graph/execution_graph.hpp"
+
+#include <map>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+class AssignmentGuide {
+public:
+    /// `fastest`: the smallest factor.
+    AssignmentGuide(const ExecutionGraph& graph, float fastest);
+
+    /// Sum over the replicas that these first places serve in full of a high power of the step time relative to the fastest
+    /// nodes: a replica that is a few percent slower outweighs many others, as it does in the p99 of the slowest replica.
+    double operator()(std::span<const float> nodes);
+
+private:
+    /// Step time of a replica of graph_, relative to the step on the fastest nodes.
+    double step(int replica);
+
+    ExecutionGraph graph_;
+    double fastest_s_ = 1.0;
+    std::map<std::vector<double>, double> known_;  // factors by stage: the step
+};
+
+}  // namespace prismopt
