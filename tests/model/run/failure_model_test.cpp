@@ -351,9 +351,9 @@ TEST(TrainingTime, LeastQuantileNeverExceedsTheQuantile)
     constexpr double productive = 200.0 * hour;
     int below_the_mean = 0;
     for (const double failures : {0.02, 0.045, 0.08, 0.2, 1.05, 2.0, 30.0}) {
-        const FailureModel plain = poisson(failures / productive, 20 * hour, 2 * hour, 3 * minute);
+        const FailureModel plain = poisson(failures / productive, failures < 1.0 ? 20 * hour : 10 * minute, 2 * hour, 3 * minute);
         FailureModel by_node = plain;
-        by_node.node_cv = 1.5;
+        by_node.node_cv = 0.5;
         FailureModel clusters = plain;
         clusters.sources[0].gaps = {GapFamily::gamma, 3.0};
         clusters.sources[0].detection_s = 10 * hour;
