@@ -23,6 +23,7 @@ public:
     {
         std::string name = section.title();
         std::erase_if(name, [](char c) { return c == '[' || c == ']'; });
+        std::erase_if(name, [](char c) { return c == '=' || c == '"'; });
         std::replace_if(
             name.begin(), name.end(), [](char c) { return c == ' ' || c == '.'; }, '_');  // part of a URI
         if (named_.insert(name).second) {

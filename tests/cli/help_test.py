@@ -81,7 +81,7 @@ class Help(CliTest):
 
     def test_colours_only_where_they_are_wanted(self):
         """A warning on a terminal has them, unless NO_COLOR is set."""
-        toml = self.scenario(rungs="[{ fleets = 64, steps = 2 }]")
+        toml = self.scenario(confirm="{ fleets = 256, steps = 1 }")
         for wish, coloured in ((None, True), ("1", False)):
             end, terminal = pty.openpty()
             environment = support.environment(1, TERM="xterm")
