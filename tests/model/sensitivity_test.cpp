@@ -87,7 +87,7 @@ TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
         const bool varies = sources[s].kind == NoiseKind::residual ? std::any_of(of_plan.begin(), of_plan.end(), is_left)
                                                                    : sources[s].kind != NoiseKind::tier || sources[s].index == 0;
         EXPECT_EQ(at(found[s + 1], Figure::spread) > 1.0 + single_precision, varies) << sources[s].name;
-        EXPECT_EQ(at(found[s + 1], Figure::cv) > single_precision, varies) << sources[s].name;
+        EXPECT_EQ(at(found[s + 1], Figure::cv) > 1e-6, varies) << sources[s].name;
     }
 }
 
@@ -118,7 +118,7 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
     v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = Distribution{LogNormal{0.5}, {}, 20.0, "test"};
     Problem problem = varied(v);
     for (NetworkTier& tier : problem.cluster.tiers) {
-        tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 8.0};
+        tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 64.0};
     }
     ParallelPlan plan = plan_of(1, 1, 8);
     plan.dp_overlap = DataParallelOverlap::on;
@@ -154,7 +154,7 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
         const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers(), kind);
         const double expected = -(1.0 - 1.0 / speed) * seconds;
         EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected, single_precision * step);
-        EXPECT_LT(expected, -0.001 * step);
+        EXPECT_LT(expected, -0.0003 * step);
     }
 }
 
