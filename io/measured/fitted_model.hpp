@@ -34,7 +34,7 @@ struct FittedMixtures {
     int rows = 0;
 };
 
-/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of these.
+/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of the intervals.
 struct FamilyErrors {
     double error = 0.0;
     double inside = 0.0;

@@ -44,7 +44,7 @@ struct MeasuredRuns {
 std::string line_of(const std::string& model);
 
 /// Reads every table of `folder` that model/catalog/measured_tables.toml describes, and those of own runs; other tables are listed among
-/// the skipped rows. Throws InputError when the folder contains none of these, or a table cannot be read.
+/// the skipped rows. Throws InputError when the folder contains no known table, or a table cannot be read.
 MeasuredRuns read_measured_runs(const std::string& folder);
 
 }  // namespace prismopt

@@ -17,7 +17,7 @@ struct SpaceCounts {
     std::uint64_t examined = 0;
     std::uint64_t feasible = 0;    // of these: plans
     std::uint64_t infeasible = 0;  // of these
-    std::uint64_t not_plans = 0;   // of these: duplicate or undefined
+    std::uint64_t not_plans = 0;   // examined combinations that are duplicate or undefined
 
     bool operator==(const SpaceCounts&) const = default;
 };

@@ -250,7 +250,7 @@ void Table::unknown(const TomlNode& child, const std::vector<std::string>& known
     const std::string near = nearest(child.key, known);
     const std::string key =
         fmt::format("unknown key '{}'{}", printable(child.key), subject_.empty() ? "" : fmt::format(" of {}", subject_));
-    file_->refuse(child.line, near.empty() ? fmt::format("{} (known here: {}); remove it or use one of these", key, listed(known))
+    file_->refuse(child.line, near.empty() ? fmt::format("{} (known here: {}); remove it or use a known key", key, listed(known))
                                            : fmt::format("{} (did you mean '{}'?)", key, near));
 }
 

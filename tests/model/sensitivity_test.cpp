@@ -154,7 +154,7 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
         const double seconds = problem.phases.front().global_batch * class_seconds(costs, problem.workload.layers(), kind);
         const double expected = -(1.0 - 1.0 / speed) * seconds;
         EXPECT_NEAR(combined({{1.0, &found[i]}, {-1.0, found.data()}}, Figure::p99).value, expected, single_precision * step);
-        EXPECT_LT(expected, -0.0003 * step);
+        EXPECT_LT(expected, -30.0 * single_precision * step);  // far more than the tolerance above
     }
 }
 

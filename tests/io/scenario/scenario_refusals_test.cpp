@@ -42,7 +42,7 @@ TEST(ScenarioRefuses, UnknownKeys)
     EXPECT_EQ(refusal("link = \"ib-hdr\"", "bandwith = \"25 GB/s\"\nlatency = \"6 us\"\nefficiency = 0.8"),
               "unknown key 'bandwith' (did you mean 'bandwidth'?)");
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = 0.05\ncolour = 3", 1),
-              "unknown key 'colour' (known here: headroom); remove it or use one of these");
+              "unknown key 'colour' (known here: headroom); remove it or use a known key");
     EXPECT_THAT(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncolour = 3"),
                 HasSubstr("(known here: captured, model, name"));
     EXPECT_EQ(refusal("[space]", "[spcae]"), "unknown key 'spcae' (did you mean 'space'?)");
