@@ -264,6 +264,19 @@ double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack
                        {now.memory, before.memory}});
 }
 
+std::vector<double> constants_gradient(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
+{
+    const std::size_t n = model.constants.size();
+    std::vector<double> gradient(n, 0.0);
+    const StepTimes times(setting, plan);
+    for (std::size_t k = 0; times.finite() && k < n; ++k) {
+        if (uses(setting.cluster, model.constants[k])) {
+            gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
+        }
+    }
+    return gradient;
+}
+
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
     const StepTimes times(setting, plan);
@@ -271,12 +284,7 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
         return 0.0;
     }
     const std::size_t n = model.constants.size();
-    std::vector<double> gradient(n, 0.0);
-    for (std::size_t k = 0; k < n; ++k) {
-        if (uses(setting.cluster, model.constants[k])) {
-            gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
-        }
-    }
+    const std::vector<double> gradient = constants_gradient(setting, plan, model);
     double variance = variance_of_tiers(setting.cluster, times);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {

@@ -44,6 +44,10 @@ Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
 /// logarithm of the largest ratio.
 double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack);
 
+/// Gradient of the logarithm of a plan's noise-free step time by the logarithms of the fitted constants, by finite differences; zeros
+/// for infeasible plans.
+std::vector<double> constants_gradient(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
+
 /// Standard deviation of the logarithm of a plan's noise-free step time due to the uncertainty of the fitted constants, by the
 /// delta method: sqrt(g C g) with the gradient g of log(step time) with respect to the logarithms of the constants, by finite
 /// differences. Source: Cox, "Delta method", Encyclopedia of Biostatistics (2005). A tier whose numbers differ from its link, or
