@@ -29,7 +29,8 @@ enum class Stream : std::uint8_t {
     failing_node,    // the node of a failure, by history and failure
     drift,           // of the speed of a whole run, by fleet
     tier,            // per-step factor of a network tier; event: four tiers
-    calibration      // donors of measured durations, by draw and microbatch
+    calibration,     // donors of measured durations, by draw and microbatch
+    posterior        // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
 };
 
 /// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact

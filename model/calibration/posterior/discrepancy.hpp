@@ -1,0 +1,66 @@
+#pragma once
+
+/// How measured step times deviate from predicted ones, beyond the uncertainty of the fitted constants. docs/methods/posterior.md.
+///
+///     log(measured / predicted) = source + g . constants + delta(plan) + repeat
+///
+/// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans. `repeat`: noise of repeated runs.
+
+#include "model/plan/plan.hpp"
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// What of a plan decides how alike its error is to that of another.
+struct PlanTraits {
+    static constexpr std::array<std::string_view, 6> degree_names{"tp", "cp", "pp", "v", "ep", "microbatch"};
+    static constexpr std::array<std::string_view, 3> kind_names{"schedule", "recompute", "sharding"};
+    static constexpr std::size_t count = degree_names.size() + kind_names.size();
+    static constexpr std::string_view name(std::size_t k)
+    {
+        return k < degree_names.size() ? degree_names[k] : kind_names[k - degree_names.size()];
+    }
+
+    std::array<double, degree_names.size()> degrees{};  // logarithms to base 2
+    std::array<int, kind_names.size()> kinds{};
+
+    auto operator<=>(const PlanTraits&) const = default;
+};
+PlanTraits traits_of(const ParallelPlan& plan);
+
+/// Standard deviations are of logarithms.
+struct Discrepancy {
+    double deviation = 0.0;  // of delta
+    double source = 0.0;
+    double repeat = 0.0;
+    double memory = 0.0;                              // of measured over predicted peak memory
+    std::array<double, PlanTraits::count> lengths{};  // of the degrees, in octaves, then of the kinds
+    int groups = 0;                                   // of measured plans that it was fitted to
+};
+
+/// Covariance of delta: deviation^2 exp(-sum over traits of |difference| / length); kinds differ by 0 or 1.
+double covariance(const Discrepancy& discrepancy, const PlanTraits& a, const PlanTraits& b);
+
+/// Measured plans of one job on one cluster.
+struct MeasuredGroup {
+    std::vector<PlanTraits> traits;  // [plan]
+    std::vector<double> log_ratio;   // [plan]: log(measured / predicted)
+    std::vector<double> constants;   // [plan * plans + plan]: covariance of log(predicted) from the fitted constants
+    double weight = 1.0;
+};
+
+/// Deviation of repeated measurements of one plan on one cluster: root of the mean over sources of their pooled variances.
+/// `repeats`: [source][plan][repetition], logarithms. Zero if nothing is repeated.
+double repeat_deviation(const std::vector<std::vector<std::vector<double>>>& repeats);
+
+/// The discrepancy of largest marginal likelihood of the groups (Rasmussen and Williams, "Gaussian Processes for Machine Learning",
+/// MIT Press 2006, section 5.4.1), with lognormal priors: lengths about 4 octaves, `source` about 5 %. `repeat` is given.
+Discrepancy fit_discrepancy(std::span<const MeasuredGroup> groups, double repeat);
+
+}  // namespace prismopt

@@ -1,0 +1,248 @@
+#include "model/calibration/posterior/step_posterior.hpp"
+
+#include "model/base/random.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// What the normal numbers of a draw are of.
+enum class Kind : std::uint32_t { constant, source, delta, repeat, memory };
+
+double normal(std::uint64_t seed, std::size_t draw, Kind kind, std::size_t component)
+{
+    const Counter counter{static_cast<std::uint32_t>(draw), 0, static_cast<std::uint32_t>(component),
+                          use(Stream::posterior, Purpose::search, static_cast<std::uint32_t>(kind))};
+    const double uniform = (philox(seed, counter)[0] + 0.5) / 4294967296.0;  // 2^32
+    return quantile(boost::math::normal(), uniform);
+}
+
+/// [component][draw]
+MatrixXd normals(std::uint64_t seed, std::size_t draws, Kind kind, std::size_t components)
+{
+    MatrixXd result(static_cast<Index>(components), static_cast<Index>(draws));
+    for (std::size_t d = 0; d < draws; ++d) {
+        for (std::size_t k = 0; k < components; ++k) {
+            result(static_cast<Index>(k), static_cast<Index>(d)) = normal(seed, d, kind, k);
+        }
+    }
+    return result;
+}
+
+/// A square root of a covariance, which rounding may have made slightly indefinite.
+MatrixXd root_of(const MatrixXd& covariance)
+{
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(covariance);
+    return solver.eigenvectors() * solver.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+}
+
+const PlanOfPosterior& plan_of(const PlanOfPosterior& plan) { return plan; }
+const PlanOfPosterior& plan_of(const StepObservation& observation) { return observation.plan; }
+
+/// [constant][plan]
+template <class Plans>
+MatrixXd gradients(const Plans& plans, std::size_t constants)
+{
+    MatrixXd result(static_cast<Index>(constants), static_cast<Index>(plans.size()));
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        result.col(static_cast<Index>(i)) =
+            Eigen::Map<const VectorXd>(plan_of(plans[i]).gradient.data(), static_cast<Index>(constants));
+    }
+    return result;
+}
+
+template <class Rows, class Columns>
+MatrixXd covariance_of_delta(const Discrepancy& discrepancy, const Rows& rows, const Columns& columns)
+{
+    MatrixXd result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t j = 0; j < columns.size(); ++j) {
+            result(static_cast<Index>(i), static_cast<Index>(j)) =
+                covariance(discrepancy, plan_of(rows[i]).traits, plan_of(columns[j]).traits);
+        }
+    }
+    return result;
+}
+
+double square(double x) { return x * x; }
+
+}  // namespace
+
+/// The observations as linear functions of what is not known, and the inverse of their covariance.
+struct StepPosterior::Latent {
+    MatrixXd constants;  // covariance
+    MatrixXd gradients;  // [constant][observation]
+    VectorXd ratios;
+    VectorXd noise;  // deviations
+    Eigen::LLT<MatrixXd> factor;
+
+    explicit Latent(const StepPosterior& of)
+    {
+        const auto n = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(of.covariance_.size()))));
+        constants = Eigen::Map<const MatrixXd>(of.covariance_.data(), static_cast<Index>(n), static_cast<Index>(n));
+        gradients = prismopt::gradients(of.observations_, n);
+        ratios.resize(static_cast<Index>(of.observations_.size()));
+        noise.resize(ratios.size());
+        for (Index i = 0; i < ratios.size(); ++i) {
+            const StepObservation& observation = of.observations_[static_cast<std::size_t>(i)];
+            ratios[i] = observation.log_ratio;
+            noise[i] = observation.deviation > 0.0 ? observation.deviation : of.discrepancy_.repeat;
+        }
+        MatrixXd covariance = with(of.observations_, of);
+        covariance.diagonal() += noise.cwiseAbs2();
+        factor.compute(covariance);
+    }
+
+    /// Covariance of the values of plans (rows) with the observed values, without noise.
+    template <class Plans>
+    MatrixXd with(const Plans& plans, const StepPosterior& of) const
+    {
+        MatrixXd result =
+            prismopt::gradients(plans, static_cast<std::size_t>(constants.rows())).transpose() * constants * gradients;
+        result.array() += square(of.discrepancy_.source);
+        return result + covariance_of_delta(of.discrepancy_, plans, of.observations_);
+    }
+};
+
+StepPosterior::StepPosterior(std::vector<double> covariance, Discrepancy discrepancy, std::vector<StepObservation> observations)
+    : covariance_(std::move(covariance)), discrepancy_(discrepancy), observations_(std::move(observations))
+{
+}
+
+std::vector<NormalMarginal> StepPosterior::marginals(std::span<const PlanOfPosterior> plans) const
+{
+    const Latent known(*this);
+    const MatrixXd of_plans = gradients(plans, static_cast<std::size_t>(known.constants.rows()));
+    const MatrixXd with = known.with(plans, *this);
+    const MatrixXd told = known.factor.matrixL().solve(with.transpose());
+    const VectorXd mean = with * known.factor.solve(known.ratios);
+    std::vector<NormalMarginal> result;
+    for (Index i = 0; i < with.rows(); ++i) {
+        const double before =
+            of_plans.col(i).dot(known.constants * of_plans.col(i)) + square(discrepancy_.source) + square(discrepancy_.deviation);
+        result.push_back({mean[i], std::sqrt(std::max(0.0, before - told.col(i).squaredNorm()))});
+    }
+    return result;
+}
+
+std::vector<NormalMarginal> StepPosterior::constants() const
+{
+    const Latent known(*this);
+    const Index n = known.constants.rows();
+    MatrixXd with(n + 1, known.ratios.size());
+    with.topRows(n) = known.constants * known.gradients;
+    with.row(n).setConstant(square(discrepancy_.source));
+    VectorXd before(n + 1);
+    before.head(n) = known.constants.diagonal();
+    before[n] = square(discrepancy_.source);
+    const MatrixXd told = known.factor.matrixL().solve(with.transpose());
+    const VectorXd mean = with * known.factor.solve(known.ratios);
+    std::vector<NormalMarginal> result;
+    for (Index i = 0; i <= n; ++i) {
+        result.push_back({mean[i], std::sqrt(std::max(0.0, before[i] - told.col(i).squaredNorm()))});
+    }
+    return result;
+}
+
+std::vector<double> StepPosterior::surprises() const
+{
+    const Latent known(*this);
+    const Index n = known.ratios.size();
+    const MatrixXd inverse = known.factor.solve(MatrixXd::Identity(n, n));
+    const VectorXd weighted = known.factor.solve(known.ratios);
+    std::vector<double> result;
+    for (Index i = 0; i < n; ++i) {
+        result.push_back(weighted[i] / std::sqrt(inverse(i, i)));
+    }
+    return result;
+}
+
+std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
+                                        Parts parts) const
+{
+    const Latent known(*this);
+    // Plans with equal traits share their delta.
+    std::map<PlanTraits, Index> position;
+    std::vector<PlanOfPosterior> distinct;
+    const auto add = [&](const PlanOfPosterior& plan) {
+        if (position.emplace(plan.traits, static_cast<Index>(distinct.size())).second) {
+            distinct.push_back({plan.traits, {}});
+        }
+    };
+    for (const PlanOfPosterior& plan : plans) {
+        add(plan);
+    }
+    for (const StepObservation& observation : observations_) {
+        add(observation.plan);
+    }
+    MatrixXd of_traits = covariance_of_delta(discrepancy_, distinct, distinct);
+    constexpr double rounding = 1e-9;
+    of_traits.diagonal().array() += rounding * square(discrepancy_.deviation);
+    const auto constants = static_cast<std::size_t>(known.constants.rows());
+    const MatrixXd of_constants = root_of(known.constants) * normals(seed, draws, Kind::constant, constants);
+    const MatrixXd source = discrepancy_.source * normals(seed, draws, Kind::source, 1);
+    const MatrixXd delta = Eigen::LLT<MatrixXd>(of_traits).matrixL() * normals(seed, draws, Kind::delta, distinct.size());
+    const auto value = [&](const auto& of, bool with_delta) {  // [plan][draw]
+        MatrixXd result = (gradients(of, constants).transpose() * of_constants).rowwise() + source.row(0);
+        for (Index i = 0; with_delta && i < result.rows(); ++i) {
+            result.row(i) += delta.row(position.at(plan_of(of[static_cast<std::size_t>(i)]).traits));
+        }
+        return result;
+    };
+    MatrixXd result = value(plans, parts.delta);
+    if (!observations_.empty()) {
+        const MatrixXd noise = known.noise.asDiagonal() * normals(seed, draws, Kind::repeat, observations_.size());
+        const MatrixXd missing = -((value(observations_, true) + noise).colwise() - known.ratios);
+        MatrixXd with = known.with(plans, *this);
+        if (!parts.delta) {
+            with -= covariance_of_delta(discrepancy_, plans, observations_);
+        }
+        result += with * known.factor.solve(missing);
+    }
+    return {result.data(), result.data() + result.size()};  // column by column: [draw][plan]
+}
+
+MemoryError after(const MemoryError& before, double log_ratio, double noise)
+{
+    const double weight = square(before.deviation) / (square(before.deviation) + square(noise));
+    MemoryError result = before;
+    result.mean += weight * (log_ratio - before.mean);
+    result.deviation *= std::sqrt(1.0 - weight);
+    return result;
+}
+
+std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint64_t seed)
+{
+    const boost::math::normal standard;
+    const auto probability = [&](double limit, double none) {
+        return std::isinf(limit) ? none : cdf(standard, (limit - error.mean) / error.deviation);
+    };
+    double low = probability(error.low, 0.0);
+    double high = probability(error.high, 1.0);
+    constexpr double least = 1e-9;
+    if (!(high - low > least)) {
+        low = 0.0;
+        high = 1.0;
+    }
+    std::vector<double> result;
+    for (std::size_t d = 0; d < draws; ++d) {
+        const double share = cdf(standard, normal(seed, d, Kind::memory, 0));
+        result.push_back(error.mean + error.deviation * quantile(standard, low + share * (high - low)));
+    }
+    return result;
+}
+
+}  // namespace prismopt
