@@ -76,22 +76,11 @@ SourceAccuracy summary(const std::string& name, const std::vector<double>& error
     return result;
 }
 
-/// Model, GPUs, precision, batch and software: rows that differ in the last are no choice of plans. Rows whose heads differ are different
-/// models.
-std::string group_name(const CheckedRun& checked)
-{
-    const MeasuredRun& run = checked.run;
-    const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
-    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
-                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
-                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
-}
-
 std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
 {
     std::map<std::string, std::vector<const CheckedRun*>> groups;
     for (const CheckedRun* checked : runs) {
-        groups[group_name(*checked)].push_back(checked);
+        groups[job_of(checked->run)].push_back(checked);
     }
     std::vector<Regret> result;
     for (const auto& group : groups) {
@@ -144,6 +133,14 @@ std::string why_hard(const CheckedRun& checked)
 }
 
 }  // namespace
+
+std::string job_of(const MeasuredRun& run)
+{
+    const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
+    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
+                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
+                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
+}
 
 double SourceAccuracy::largest_regret() const
 {

@@ -8,6 +8,10 @@
 
 namespace prismopt {
 
+/// The job of a run: model, GPUs, precision, batch and software. Runs of one job differ in their plans only; rows that differ in the
+/// software, or in the number of heads, are different jobs.
+std::string job_of(const MeasuredRun& run);
+
 /// Regret of a group of plans with the same model, GPUs and batch: measured time of the plan that the model ranks first over the
 /// best measured time.
 struct Regret {

@@ -1,5 +1,7 @@
 #include "optimizer/accuracy/model_interval.hpp"
 
+#include "optimizer/accuracy/step_gradients.hpp"
+
 #include "model/plan/phase.hpp"
 
 #include "io/scenario/scenario.hpp"
@@ -16,71 +18,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr double difference = 1e-3;  // of a logarithm
-
 bool is(const std::string& text, const char* other) { return text == other; }
-
-void scale_accelerator(Accelerator& a, const std::string& key, double factor)
-{
-    Efficiency& e = a.efficiency;
-    if (is(key, "launch")) {
-        a.launch.si *= factor;
-        return;
-    }
-    (is(key, "gemm")                 ? e.gemm
-     : is(key, "gemm_low")           ? e.gemm_low
-     : is(key, "attention")          ? e.attention
-     : is(key, "attention_backward") ? e.attention_backward
-                                     : e.memory) *= factor;
-}
-
-/// Shares of a stack are part of the accelerator's and of the tiers'.
-void scale_stack(Cluster& cluster, const std::string& key, double factor)
-{
-    Efficiency& e = cluster.accelerator.efficiency;
-    SoftwareStack& s = cluster.stack;
-    if (is(key, "gemm")) {
-        e.gemm *= factor;
-        e.gemm_low *= factor;
-    } else if (is(key, "attention")) {
-        e.attention *= factor;
-        e.attention_backward *= factor;
-    } else if (is(key, "memory")) {
-        e.memory *= factor;
-    } else if (is(key, "network")) {
-        for (NetworkTier& tier : cluster.tiers) {
-            tier = under(tier, SoftwareStack{.network = factor});
-        }
-    } else {
-        (is(key, "routing") ? s.routing
-         : is(key, "host")  ? s.host.si
-         : is(key, "step")  ? s.step.si
-                            : s.communication_share) *= factor;
-    }
-}
-
-/// The link that a tier was made from, or whose numbers it has: a scenario names its tiers as it likes. Empty: of none.
-std::string link_of(const NetworkTier& tier, const SoftwareStack& stack)
-{
-    if (!tier.catalog_entry.empty()) {
-        return tier.catalog_entry;
-    }
-    for (const std::string& link : catalog_links()) {
-        const NetworkTier of_catalog = under(catalog_link(link), stack);
-        if (tier.bandwidth.si == of_catalog.bandwidth.si && tier.efficiency == of_catalog.efficiency &&
-            tier.latency.si == of_catalog.latency.si) {
-            return link;
-        }
-    }
-    return {};
-}
-
-bool has(const FittedConstant& constant, const std::string& entry)
-{
-    return std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end();
-}
-
-double& constant_of(NetworkTier& tier, const std::string& key) { return is(key, "latency") ? tier.latency.si : tier.efficiency; }
 
 /// 0 to 1, as unlike_catalog() says.
 double unlikeness(std::initializer_list<std::pair<double, double>> now_and_before)
@@ -141,62 +79,28 @@ Cluster as_in_catalog(Cluster cluster)
 bool knows(const FittedModel& model, const Accelerator& accelerator)
 {
     return std::any_of(model.constants.begin(), model.constants.end(), [&accelerator](const FittedConstant& constant) {
-        return is(constant.key, "gemm") && has(constant, accelerator.catalog_entry);
+        return is(constant.key, "gemm") &&
+               std::find(constant.entries.begin(), constant.entries.end(), accelerator.catalog_entry) != constant.entries.end();
     });
 }
 
-/// Whether scaling the constant changes the cluster.
-bool uses(const Cluster& cluster, const FittedConstant& constant)
-{
-    return has(constant, cluster.stack.name) || has(constant, cluster.accelerator.catalog_entry) ||
-           std::any_of(cluster.tiers.begin(), cluster.tiers.end(),
-                       [&](const NetworkTier& tier) { return has(constant, link_of(tier, cluster.stack)); });
-}
-
-/// Logarithms of a plan's step time without noise, by cluster.
-class StepTimes {
-public:
-    StepTimes(const Setting& setting, const ParallelPlan& plan) : setting_(setting), plan_(plan), base_(at(setting.cluster)) {}
-
-    bool finite() const { return std::isfinite(base_); }
-    /// By the logarithm of a constant: `moved` has it exp(-difference) times as large.
-    double gradient(const Cluster& moved) const { return -change(moved) / difference; }
-    /// Zero where such a plan cannot run.
-    double change(const Cluster& moved) const
-    {
-        const double there = at(moved);
-        return std::isfinite(there) ? there - base_ : 0.0;
-    }
-
-private:
-    double at(const Cluster& cluster) const
-    {
-        constexpr double no_memory_limit = -1e3;
-        PlanCompiler compiler({setting_.workload, setting_.phase, cluster, setting_.noise, no_memory_limit, setting_.orders});
-        const auto compiled = compiler.compile(plan_, CompileFor::noise_free_step);
-        return std::holds_alternative<Infeasible>(compiled)
-                   ? std::numeric_limits<double>::quiet_NaN()
-                   : std::log(noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s);
-    }
-
-    const Setting& setting_;
-    const ParallelPlan& plan_;
-    double base_;
-};
-
 /// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the step of
 /// a tier that is twice as slow.
-double variance_of_tiers(const Cluster& cluster, const StepTimes& times)
+double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, double log_step)
 {
     constexpr double slower = 2.0;
+    const Cluster& cluster = setting.cluster;
     double variance = 0.0;
     for (const char* key : {"efficiency", "latency"}) {
         for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
             const double share = unlike_link(cluster.tiers[t], key, cluster.stack);
             if (share > 0.0) {
                 Cluster moved = cluster;
-                constant_of(moved.tiers[t], key) *= is(key, "latency") ? slower : 1.0 / slower;
-                variance += std::pow(share * times.change(moved), 2.0);
+                NetworkTier& tier = moved.tiers[t];
+                (is(key, "latency") ? tier.latency.si : tier.efficiency) *= is(key, "latency") ? slower : 1.0 / slower;
+                const auto there = log_noise_free_step(
+                    {setting.workload, setting.phase, moved, setting.noise, setting.memory_headroom, setting.orders}, plan);
+                variance += there ? std::pow(share * (*there - log_step), 2.0) : 0.0;
             }
         }
     }
@@ -219,24 +123,6 @@ double measured_deviation(const Setting& setting, const ParallelPlan& plan, cons
 }  // namespace
 
 ModelInterval interval_of(double deviation) { return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation)}; }
-
-Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
-{
-    if (has(constant, cluster.stack.name)) {
-        scale_stack(cluster, constant.key, factor);
-        return cluster;
-    }
-    if (has(constant, cluster.accelerator.catalog_entry)) {
-        scale_accelerator(cluster.accelerator, constant.key, factor);
-        return cluster;
-    }
-    for (NetworkTier& tier : cluster.tiers) {
-        if (has(constant, link_of(tier, cluster.stack))) {
-            constant_of(tier, constant.key) *= factor;
-        }
-    }
-    return cluster;
-}
 
 double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack)
 {
@@ -264,28 +150,16 @@ double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack
                        {now.memory, before.memory}});
 }
 
-std::vector<double> constants_gradient(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
-{
-    const std::size_t n = model.constants.size();
-    std::vector<double> gradient(n, 0.0);
-    const StepTimes times(setting, plan);
-    for (std::size_t k = 0; times.finite() && k < n; ++k) {
-        if (uses(setting.cluster, model.constants[k])) {
-            gradient[k] = times.gradient(scaled(setting.cluster, model.constants[k], std::exp(-difference)));
-        }
-    }
-    return gradient;
-}
-
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
-    const StepTimes times(setting, plan);
-    if (!times.finite()) {
+    StepGradients steps(setting, model);
+    const auto log_step = steps.log_step(plan);
+    if (!log_step) {
         return 0.0;
     }
     const std::size_t n = model.constants.size();
-    const std::vector<double> gradient = constants_gradient(setting, plan, model);
-    double variance = variance_of_tiers(setting.cluster, times);
+    const std::vector<double> gradient = steps.of(plan);
+    double variance = variance_of_tiers(setting, plan, *log_step);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             variance += gradient[i] * model.covariance[i * n + j] * gradient[j];

@@ -35,18 +35,10 @@ struct ModelInterval {
 /// The interval for a standard deviation of the logarithm.
 ModelInterval interval_of(double deviation);
 
-/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
-/// a tier by its link or its numbers. Otherwise the cluster unchanged.
-Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
-
 /// Distance of the numbers of an accelerator that determine kernel times from its catalog entry: 0 if they are equal; 1 if one of
 /// them differs by a factor of two (as between generations) or more, or if there is no entry. In between, proportional to the
 /// logarithm of the largest ratio.
 double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack);
-
-/// Gradient of the logarithm of a plan's noise-free step time by the logarithms of the fitted constants, by finite differences; zeros
-/// for infeasible plans.
-std::vector<double> constants_gradient(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
 /// Standard deviation of the logarithm of a plan's noise-free step time due to the uncertainty of the fitted constants, by the
 /// delta method: sqrt(g C g) with the gradient g of log(step time) with respect to the logarithms of the constants, by finite

@@ -3,6 +3,7 @@
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "optimizer/accuracy/check_model.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/fit/least_squares.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/space/design_text.hpp"

@@ -1,0 +1,53 @@
+#pragma once
+
+/// How step times depend on the fitted constants.
+
+#include "io/measured/fitted_model.hpp"
+#include "model/step/compile/plan_compiler.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
+/// a tier by its link or its numbers. Otherwise the cluster unchanged.
+Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
+
+/// The link that a tier was made from, or whose numbers it has: a scenario names its tiers as it likes. Empty: of none.
+std::string link_of(const NetworkTier& tier, const SoftwareStack& stack);
+
+/// Logarithm of a plan's noise-free step time in seconds, without a memory limit; nothing if the plan is infeasible.
+std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan);
+
+/// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what they
+/// have in common, as in PlanCompiler; use one per thread.
+class StepGradients {
+public:
+    /// The members that `setting` refers to, and the model, must outlive it.
+    StepGradients(const Setting& setting, const FittedModel& model);
+    StepGradients(const StepGradients&) = delete;
+    StepGradients& operator=(const StepGradients&) = delete;
+    ~StepGradients() = default;
+
+    /// Logarithm of the plan's noise-free step time in seconds; nothing if the plan is infeasible.
+    std::optional<double> log_step(const ParallelPlan& plan);
+    /// Its gradient by the logarithms of the constants, by finite differences; zeros for infeasible plans.
+    std::vector<double> of(const ParallelPlan& plan);
+
+private:
+    /// For a cluster in which one constant is smaller.
+    struct Moved {
+        std::size_t constant;
+        PlanCompiler compiler;
+    };
+
+    std::size_t constants_;
+    PlanCompiler base_;
+    std::deque<Cluster> clusters_;
+    std::vector<Moved> moved_;  // of constants that the cluster uses
+};
+
+}  // namespace prismopt
