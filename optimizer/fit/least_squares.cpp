@@ -308,7 +308,7 @@ void widen(Fit& fit, double widening)
     }
 }
 
-std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
 {
     const std::vector<double> base = predicted_times(rows, fit.constants, noise);
     const auto n = static_cast<Eigen::Index>(fit.constants.size());
@@ -324,10 +324,16 @@ std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, con
         }
     }
     const Eigen::Map<const Eigen::MatrixXd> covariance(fit.covariance.data(), n, n);  // symmetric: the order does not matter
-    const Eigen::VectorXd variance = (gradient * covariance).cwiseProduct(gradient).rowwise().sum();
+    const Eigen::MatrixXd result = gradient * covariance * gradient.transpose();
+    return {result.data(), result.data() + result.size()};
+}
+
+std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
+{
+    const std::vector<double> covariance = constants_covariance(rows, fit, noise);
     std::vector<double> deviations;
-    for (Eigen::Index i = 0; i < variance.size(); ++i) {
-        deviations.push_back(std::sqrt(std::max(0.0, variance[i])));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        deviations.push_back(std::sqrt(std::max(0.0, covariance[i * rows.size() + i])));
     }
     return deviations;
 }

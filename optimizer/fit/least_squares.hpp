@@ -80,8 +80,10 @@ struct LeftOut {
 double widening_of(const std::vector<LeftOut>& left_out);
 void widen(Fit& fit, double widening);
 
-/// Standard deviations of the logarithms of the predicted times due to the uncertainty of the fitted constants, by the delta
-/// method: sqrt(g C g).
+/// Covariance of the logarithms of the predicted times due to the uncertainty of the fitted constants, by the delta method: g C g,
+/// [i * rows + j].
+std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
+/// Its standard deviations.
 std::vector<double> constants_deviations(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
 }  // namespace prismopt

@@ -1,10 +1,14 @@
-/// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]`.
+/// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
+/// [--shortlists results/shortlist.md]`.
 
+#include "io/measured/catalog_discrepancy.hpp"
+#include "io/results/posix_file.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/fit/left_out_families.hpp"
+#include "optimizer/fit/plan_groups.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
@@ -128,7 +132,9 @@ int run(int argc, char** argv)
     options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
                                                        "folder of measured runs")(
         "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write)");
+        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --shortlists)")(
+        "shortlists", po::value<std::string>()->value_name("FILE"),
+        "write what shortlists of measured plans are worth into this page");
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;
@@ -156,14 +162,17 @@ int run(int argc, char** argv)
     const HierarchicalFit full = fit_hierarchy(rows, start, noise, most_steps);
     Fit fit = full.fit;
     const bool write = values.count("write") > 0;
+    const bool shortlists = values.count("shortlists") > 0;
     std::vector<LeftOutErrors> left_out;
+    std::vector<PlanGroup> groups;
     double widening = 1.0;
-    if (write || values["leave-one-out"].as<bool>()) {
+    if (write || shortlists || values["leave-one-out"].as<bool>()) {
         const std::vector<LeftOutFamily> families = left_out_families(rows, full, noise, most_steps);
         widening = widening_of(families);
         widen(fit, widening);
         left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
                                    constants_deviations(rows, fit, noise), widening);
+        groups = plan_groups(rows, families, fit, noise);
     }
     const std::vector<BorrowedShares> borrowed = borrowed_shares(rows, fit, noise);
     fit.unmeasured = unmeasured_deviation(borrowed);
@@ -177,6 +186,23 @@ int run(int argc, char** argv)
         print_left_out(left_out, widening);
     }
     print_borrowed(borrowed, fit.unmeasured);
+    if (write || shortlists) {
+        std::vector<MeasuredGroup> all;
+        for (const PlanGroup& group : groups) {
+            all.push_back(group.errors);
+        }
+        const double repeat = repeat_deviation_of(groups);
+        Discrepancy discrepancy = fit_discrepancy(all, repeat);
+        discrepancy.memory = memory_deviation(checked.runs);
+        fmt::print("\n{}", discrepancy_text(discrepancy, today()));
+        if (shortlists) {
+            replace_file(values["shortlists"].as<std::string>(),
+                         shortlist_page(shortlist_accuracy(groups, repeat), discrepancy, "jobs/fit_constants DIR"));
+        }
+        if (write) {
+            replace_file(values["write"].as<std::string>() + "/discrepancy.toml", discrepancy_text(discrepancy, today()));
+        }
+    }
     if (write) {
         write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, widening, left_out);
     }

@@ -1,0 +1,70 @@
+#include "io/measured/catalog_discrepancy.hpp"
+
+#include "io/scenario/catalog.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* file_name = "discrepancy.toml";
+constexpr Range deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.1"};
+constexpr Range length_range{"a length in octaves", 1e-6, 1e6, "4"};
+constexpr Range groups_range{"a number of groups", 0, 1'000'000, "117"};
+
+Discrepancy read_discrepancy(Table table)
+{
+    const auto deviation = [&table](const char* key) {
+        return table.at(key, std::string(key) + " = 0.1").number(deviation_range);
+    };
+    Discrepancy result{.deviation = deviation("deviation"),
+                       .source = deviation("source"),
+                       .repeat = deviation("repeat"),
+                       .memory = deviation("memory")};
+    result.groups = table.at("groups", "groups = 117").count(groups_range);
+    Table lengths = table.at("lengths", "lengths = { tp = 4 }").table("{ tp = 4 }");
+    for (std::size_t k = 0; k < PlanTraits::count; ++k) {
+        const std::string key(PlanTraits::name(k));
+        result.lengths[k] = lengths.at(key.c_str(), key + " = 4").number(length_range);
+    }
+    return result;
+}
+
+}  // namespace
+
+Discrepancy catalog_discrepancy()
+{
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name == file_name) {
+            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
+            return read_discrepancy(Table(parsed.root, parsed));
+        }
+    }
+    throw InputError("model/catalog/discrepancy.toml is missing from the program; run jobs/fit_constants and rebuild");
+}
+
+std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date)
+{
+    std::string text = fmt::format(
+        "# Written by jobs/fit_constants: by how much measured step times deviate from predicted ones, beyond the uncertainty of "
+        "the\n"
+        "# fitted constants. docs/methods/posterior.md. Standard deviations are of natural logarithms.\n\n"
+        "groups = {}  # of measured plans of one job, left out of the fit of the constants, {}\n"
+        "deviation = {:.4f}  # of the part that differs between plans\n"
+        "source = {:.4f}  # of the part that all plans of a job on a cluster share\n"
+        "repeat = {:.4f}  # of repeated measurements of one plan\n"
+        "memory = {:.4f}  # of measured over predicted peak memory\n"
+        "# How far plans may differ until their errors are independent (by a factor of e): octaves of degrees, changes of "
+        "kinds.\n"
+        "lengths = {{",
+        discrepancy.groups, date, discrepancy.deviation, discrepancy.source, discrepancy.repeat, discrepancy.memory);
+    for (std::size_t k = 0; k < PlanTraits::count; ++k) {
+        text += fmt::format("{} {} = {:.2f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
+    }
+    return text + " }  # of the same fit\n";
+}
+
+}  // namespace prismopt

@@ -1,0 +1,318 @@
+#include "optimizer/fit/plan_groups.hpp"
+
+#include "optimizer/accuracy/model_accuracy.hpp"
+#include "search/shortlist.hpp"
+
+#include <fmt/format.h>
+#include <boost/math/distributions/binomial.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t smallest_fitted = 3;  // plans of a group
+constexpr std::size_t smallest_judged = 8;
+constexpr std::size_t judged_draws = 4096;
+constexpr double wanted_cover = 0.9;
+
+/// The part of a covariance of all rows.
+std::vector<double> part_of(const std::vector<double>& covariance, std::size_t rows, const std::vector<std::size_t>& members)
+{
+    std::vector<double> result;
+    for (const std::size_t i : members) {
+        for (const std::size_t j : members) {
+            result.push_back(covariance[i * rows + j]);
+        }
+    }
+    return result;
+}
+
+/// Draws of the measured times. The group's covariance of the constants is that of as many constants with unit gradients.
+StepPosterior posterior_of(const PlanGroup& group, const Discrepancy& discrepancy, const std::vector<std::size_t>& measured)
+{
+    std::vector<StepObservation> observations;
+    for (const std::size_t i : measured) {
+        std::vector<double> gradient(group.predicted_s.size(), 0.0);
+        gradient[i] = 1.0;
+        observations.push_back({{group.errors.traits[i], std::move(gradient)}, group.errors.log_ratio[i]});
+    }
+    return {group.errors.constants, discrepancy, std::move(observations)};
+}
+
+std::vector<PlanOfPosterior> plans_of(const PlanGroup& group)
+{
+    std::vector<PlanOfPosterior> plans;
+    for (std::size_t i = 0; i < group.predicted_s.size(); ++i) {
+        std::vector<double> gradient(group.predicted_s.size(), 0.0);
+        gradient[i] = 1.0;
+        plans.push_back({group.errors.traits[i], std::move(gradient)});
+    }
+    return plans;
+}
+
+JointDraws draws_of(const PlanGroup& group, const Discrepancy& discrepancy)
+{
+    JointDraws draws{group.predicted_s.size(), posterior_of(group, discrepancy, {}).draw(plans_of(group), judged_draws, 1, {})};
+    for (std::size_t d = 0; d < draws.draws(); ++d) {
+        for (std::size_t i = 0; i < draws.points; ++i) {
+            double& value = draws.values[d * draws.points + i];
+            value = group.predicted_s[i] * std::exp(value);
+        }
+    }
+    return draws;
+}
+
+double best_of(const PlanGroup& group, const std::vector<std::size_t>& plans)
+{
+    double best = group.measured_s[plans.front()];
+    for (const std::size_t i : plans) {
+        best = std::min(best, group.measured_s[i]);
+    }
+    return best;
+}
+
+double beyond_repeats(double regret) { return regret <= repeats_differ ? 0.0 : regret; }
+
+ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrepancy)
+{
+    const std::size_t n = group.predicted_s.size();
+    const double fastest = *std::min_element(group.measured_s.begin(), group.measured_s.end());
+    const auto regret = [&](const std::vector<std::size_t>& plans) { return best_of(group, plans) / fastest - 1.0; };
+    const JointDraws draws = draws_of(group, discrepancy);
+    const std::vector<std::size_t> covered = covering(draws, wanted_cover).points;
+    const std::vector<std::size_t> three = least_regret(draws, 3).points;
+    ShortlistAccuracy result{group.source, group.job, group.one_node, n, covered.size()};
+    result.hit = beyond_repeats(regret(covered)) == 0.0;
+    result.exact = regret(covered) == 0.0;
+    const auto first = std::min_element(group.predicted_s.begin(), group.predicted_s.end()) - group.predicted_s.begin();
+    result.first_regret = beyond_repeats(regret({static_cast<std::size_t>(first)}));
+    result.three_regret = beyond_repeats(regret(three));
+    double choices = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            for (std::size_t k = 0; k < j; ++k) {
+                result.random_regret += beyond_repeats(regret({i, j, k}));
+                choices += 1.0;
+            }
+        }
+    }
+    result.random_regret /= choices;
+    const std::vector<NormalMarginal> after = posterior_of(group, discrepancy, three).marginals(plans_of(group));
+    for (std::size_t i = 0; i < n; ++i) {
+        if (std::find(three.begin(), three.end(), i) == three.end()) {
+            const double others = static_cast<double>(n - three.size());
+            result.error += std::abs(std::expm1(-group.errors.log_ratio[i])) / others;
+            result.error_after += std::abs(std::expm1(after[i].mean - group.errors.log_ratio[i])) / others;
+        }
+    }
+    return result;
+}
+
+double percent(double share) { return 100.0 * share; }
+
+/// Means over the groups of a source, and over all sources, each weighing the same.
+struct Means {
+    double hits = 0.0;
+    double size = 0.0;  // median over groups: of the share of plans
+    double first = 0.0;
+    double three = 0.0;
+    double random = 0.0;
+    double learned = 0.0;  // median over groups: error after over before
+    std::size_t groups = 0;
+};
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
+{
+    Means means;
+    std::vector<double> sizes;
+    std::vector<double> learned;
+    const double n = static_cast<double>(groups.size());
+    for (const ShortlistAccuracy* group : groups) {
+        means.hits += (group->hit ? 1.0 : 0.0) / n;
+        means.first += group->first_regret / n;
+        means.three += group->three_regret / n;
+        means.random += group->random_regret / n;
+        sizes.push_back(static_cast<double>(group->covering) / static_cast<double>(group->plans));
+        learned.push_back(group->error_after / group->error);
+    }
+    means.size = median(sizes);
+    means.learned = median(learned);
+    means.groups = groups.size();
+    return means;
+}
+
+std::string row_of(const std::string& name, const Means& means)
+{
+    const double hits = means.hits * static_cast<double>(means.groups);
+    const double n = static_cast<double>(means.groups);
+    using Binomial = boost::math::binomial_distribution<>;
+    return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} |\n", name,
+                       means.groups, percent(means.hits), percent(Binomial::find_lower_bound_on_p(n, hits, 0.025)),
+                       percent(Binomial::find_upper_bound_on_p(n, hits, 0.025)), means.size, percent(means.first),
+                       percent(means.three), percent(means.random), means.learned);
+}
+
+}  // namespace
+
+std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families, const Fit& fit,
+                                   const NoiseByProfile& noise)
+{
+    const std::vector<double> covariance = constants_covariance(rows, fit, noise);
+    std::map<std::string, std::vector<const LeftOutRow*>> jobs;
+    for (const LeftOutFamily& family : families) {
+        for (const LeftOutRow& row : family.rows) {
+            jobs[job_of(rows[row.row].run)].push_back(&row);
+        }
+    }
+    std::vector<PlanGroup> groups;
+    std::map<std::string, double> of_source;
+    for (const auto& [job, members] : jobs) {
+        if (members.size() < smallest_fitted) {
+            continue;
+        }
+        const MeasuredRun& first = rows[members.front()->row].run;
+        PlanGroup group{first.source, job, first.plan.gpus() <= first.cluster.gpus_per_node(), {}, {}, {}};
+        std::vector<std::size_t> positions;
+        for (const LeftOutRow* row : members) {
+            const MeasuredRun& run = rows[row->row].run;
+            positions.push_back(row->row);
+            group.measured_s.push_back(run.measured_s);
+            group.predicted_s.push_back(run.measured_s * (1.0 + row->error));
+            group.errors.traits.push_back(traits_of(run.plan));
+            group.errors.log_ratio.push_back(-std::log1p(row->error));
+        }
+        group.errors.constants = part_of(covariance, rows.size(), positions);
+        of_source[group.source] += 1.0;
+        groups.push_back(std::move(group));
+    }
+    for (PlanGroup& group : groups) {
+        group.errors.weight = std::pow(of_source[group.source], -0.7);
+    }
+    return groups;
+}
+
+double repeat_deviation_of(const std::vector<PlanGroup>& groups)
+{
+    std::map<std::string, std::vector<std::vector<double>>> sources;
+    for (const PlanGroup& group : groups) {
+        // Plans that the model predicts alike, but for rounding, are one plan.
+        constexpr double digits = 1e9;
+        std::map<std::pair<PlanTraits, long long>, std::vector<double>> plans;
+        for (std::size_t i = 0; i < group.predicted_s.size(); ++i) {
+            plans[{group.errors.traits[i], std::llround(digits * std::log(group.predicted_s[i]))}].push_back(
+                group.errors.log_ratio[i]);
+        }
+        for (const auto& [plan, values] : plans) {
+            sources[group.source].push_back(values);
+        }
+    }
+    std::vector<std::vector<std::vector<double>>> repeats;
+    for (const auto& [source, plans] : sources) {
+        repeats.push_back(plans);
+    }
+    return repeat_deviation(repeats);
+}
+
+double memory_deviation(const std::vector<CheckedRun>& runs)
+{
+    std::map<std::string, std::pair<double, double>> sources;  // sum of squares, rows
+    for (const CheckedRun& checked : runs) {
+        if (checked.run.memory_bytes > 0.0) {
+            auto& [squares, rows] = sources[checked.run.source];
+            squares += std::pow(std::log(checked.run.memory_bytes / checked.memory_bytes), 2.0);
+            rows += 1.0;
+        }
+    }
+    double sum = 0.0;
+    for (const auto& [source, of] : sources) {
+        sum += of.first / of.second / static_cast<double>(sources.size());
+    }
+    return std::sqrt(sum);
+}
+
+std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat)
+{
+    std::map<std::string, Discrepancy> without;
+    std::vector<ShortlistAccuracy> result;
+    for (const PlanGroup& judged : groups) {
+        if (judged.predicted_s.size() < smallest_judged) {
+            continue;
+        }
+        if (!without.contains(judged.source)) {
+            std::vector<MeasuredGroup> others;
+            for (const PlanGroup& group : groups) {
+                if (group.source != judged.source) {
+                    others.push_back(group.errors);
+                }
+            }
+            without[judged.source] = fit_discrepancy(others, repeat);
+        }
+        result.push_back(accuracy_of(judged, without[judged.source]));
+    }
+    return result;
+}
+
+std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy,
+                           const std::string& command)
+{
+    std::string page = fmt::format(
+        "# Shortlists of measured plans\n\nWritten by `{}`.\n\n"
+        "Groups of at least {} measured plans of one job (model, GPUs, batch, software). Their step times are predicted by "
+        "constants that\n"
+        "were fitted without their family, and the discrepancy of plans was fitted to the groups of other sources.\n"
+        "[posterior.md](../docs/methods/posterior.md) states the method.\n\n"
+        "- Hit: the 90 % shortlist holds a plan within {:.0f} % of the best, which is how much repeated measurements of one plan "
+        "differ.\n"
+        "  Limits: 95 % (Clopper and Pearson 1934), as if groups were independent.\n"
+        "- Size: of the 90 % shortlist over the group's plans; median over groups.\n"
+        "- Regrets, mean over groups, in %: of the plan ranked first; of the best of the three plans of least expected regret, "
+        "measured;\n"
+        "  of the best of three plans at random, measured. Regrets within {:.0f} % count as zero.\n"
+        "- Learning: mean error of the group's other plans after these three were measured over that before; median over "
+        "groups.\n\n"
+        "| groups | number | hits, % | 95 % limits | size | first | three | random | learning "
+        "|\n|---|---|---|---|---|---|---|---|---|\n",
+        command, smallest_judged, percent(repeats_differ), percent(repeats_differ));
+    std::map<std::string, std::vector<const ShortlistAccuracy*>> kinds;
+    for (const ShortlistAccuracy& group : groups) {
+        kinds[group.one_node ? "one node" : "several nodes"].push_back(&group);
+        kinds[(group.one_node ? "one node: " : "several nodes: ") + group.source].push_back(&group);
+    }
+    for (const auto& [name, members] : kinds) {
+        page += row_of(name, means_of(members));
+    }
+    page += fmt::format(
+        "\nDiscrepancy of all {} groups of at least {} plans (standard deviations of logarithms): {:.3f} by plan, {:.3f} by job "
+        "and cluster, "
+        "{:.3f} between\nrepeated measurements; lengths of the plan's part, in octaves or per change of kind:",
+        discrepancy.groups, smallest_fitted, discrepancy.deviation, discrepancy.source, discrepancy.repeat);
+    for (std::size_t k = 0; k < PlanTraits::count; ++k) {
+        page += fmt::format("{} {} {:.1f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
+    }
+    page +=
+        ".\n\n| group | plans | 90 % shortlist | hit | has the best | first, % | three, % | random, % | error before, % | after, "
+        "% |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n";
+    for (const ShortlistAccuracy& group : groups) {
+        page += fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", group.job, group.plans,
+                            group.covering, group.hit ? "yes" : "no", group.exact ? "yes" : "no", percent(group.first_regret),
+                            percent(group.three_regret), percent(group.random_regret), percent(group.error),
+                            percent(group.error_after));
+    }
+    return page;
+}
+
+}  // namespace prismopt

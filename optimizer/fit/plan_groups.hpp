@@ -1,0 +1,57 @@
+#pragma once
+
+/// Groups of measured plans of one job, and what shortlists of them would have been worth.
+
+#include "model/calibration/posterior/step_posterior.hpp"
+#include "optimizer/accuracy/check_model.hpp"
+#include "optimizer/fit/left_out_families.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Measured plans of one job, predicted by constants that were fitted without their family.
+struct PlanGroup {
+    std::string source;
+    std::string job;
+    bool one_node = false;
+    std::vector<double> predicted_s;  // [plan]
+    std::vector<double> measured_s;
+    MeasuredGroup errors;
+};
+
+/// Groups of at least three plans. A group weighs n^-0.7 if its source has n of them, as rows do in the fit of the constants.
+std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families, const Fit& fit,
+                                   const NoiseByProfile& noise);
+
+/// Of measurements of the same plan (repeat_deviation()).
+double repeat_deviation_of(const std::vector<PlanGroup>& groups);
+
+/// Deviation of the logarithm of measured over predicted peak memory, sources weighing the same; zero without such rows.
+double memory_deviation(const std::vector<CheckedRun>& runs);
+
+/// What measuring the plans of a shortlist would have brought.
+struct ShortlistAccuracy {
+    std::string source;
+    std::string job;
+    bool one_node = false;
+    std::size_t plans = 0;
+    std::size_t covering = 0;    // plans of the 90 % shortlist
+    bool hit = false;            // it has a plan within repeats_differ of the best
+    bool exact = false;          // it has the best
+    double first_regret = 0.0;   // of the plan ranked first. Regrets within repeats_differ count as zero
+    double three_regret = 0.0;   // after measuring the three of least expected regret
+    double random_regret = 0.0;  // mean over all choices of three plans
+    double error = 0.0;          // mean absolute error of the other plans before these three are measured
+    double error_after = 0.0;    // after
+};
+
+/// Groups of at least eight plans, with a discrepancy that was fitted to the groups of other sources.
+std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat);
+
+/// A page on them, in Markdown. `command`: what writes it.
+std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy,
+                           const std::string& command);
+
+}  // namespace prismopt
