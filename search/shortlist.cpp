@@ -77,7 +77,8 @@ double mean_regret(const Extremes& extremes, const JointDraws& draws, const std:
 class Growing {
 public:
     explicit Growing(const JointDraws& draws)
-        : draws_(draws), extremes_(draws), group_(equivalents(draws)), group_chance_(draws.points, 0.0), best_(draws.draws(), nowhere)
+        : draws_(draws), extremes_(draws), group_(equivalents(draws)), group_chance_(draws.points, 0.0),
+          best_(draws.draws(), nowhere)
     {
         const std::vector<Chance> chance = chances(draws);
         for (std::size_t i = 0; i < draws.points; ++i) {

@@ -10,6 +10,7 @@ namespace {
 
 /// Figures that only some studies or points have.
 constexpr Allowed optional_share{allowed_share.least, allowed_share.most, true};
+constexpr Allowed optional_number{0.0, 1e12, true};
 constexpr Allowed optional_ratio{0.0, 1e3, true};  // measured over predicted; model_error is below 1
 
 }  // namespace
@@ -109,6 +110,16 @@ std::span<const FrontColumn<double>> front_numbers()
             "1: the prediction interval is from the fit to measured runs; 0: no measured run used this hardware as "
             "described, or its model_error sets the interval",
             [](FrontPoint& p) -> double& { return p.model_fitted; }, 2, allowed_share},
+        FrontColumn<double>{"chance_best", "1",
+                            "probability of being the best plan on this number of GPUs, given the error of the model",
+                            [](FrontPoint& p) -> double& { return p.chance_best; }, 5, optional_share},
+        FrontColumn<double>{"chance_fits", "1", "probability of fitting into memory, given the error of the model",
+                            [](FrontPoint& p) -> double& { return p.chance_fits; }, 5, optional_share},
+        FrontColumn<double>{"expected_regret", "1",
+                            "expected excess over the best plan on this number of GPUs, given the error of the model",
+                            [](FrontPoint& p) -> double& { return p.expected_regret; }, 5, optional_number},
+        FrontColumn<double>{"chance_on_front", "1", "probability of being on the front, given the error of the model",
+                            [](FrontPoint& p) -> double& { return p.chance_on_front; }, 5, optional_share},
     };
     return columns;
 }

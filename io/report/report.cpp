@@ -1,5 +1,7 @@
 #include "io/report/report.hpp"
 
+#include "io/report/best_plan.hpp"
+
 #include "io/authoring/completion.hpp"
 #include "io/report/aligned.hpp"
 #include "io/report/deadline_risk.hpp"
@@ -398,7 +400,8 @@ std::string text_report(const Results& results)
                        counted(results.front.size(), "point"), objective_names(results), job,
                        population(results.study.nodes_known),
                        notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price)) +
-           front_section(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
+           front_section(results, notes) + "\n" + best_plan_section(results) + space_section(results) + "\n" +
+           search_section(results);
 }
 
 std::string summary(const Results& results)

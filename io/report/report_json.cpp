@@ -171,6 +171,29 @@ Json head(const char* format, const Results& results, const std::string& file)
             {"search", search(results)}, {"space", space(results)},          {"objectives", objectives(results)}};
 }
 
+/// Null where it was not computed.
+Json posterior(const Results& results)
+{
+    if (results.posterior.plans.empty()) {
+        return nullptr;
+    }
+    Json json{{"linearisation_error", results.posterior.linearisation_error}, {"plans", Json::array()}};
+    for (const PlanChance& plan : results.posterior.plans) {
+        json["plans"].push_back({{"point", plan.index},
+                                 {"gpus", plan.gpus},
+                                 {"objective", results.objectives[static_cast<std::size_t>(plan.objective)].name},
+                                 {"value", plan.value},
+                                 {"drawn", plan.drawn},
+                                 {"best", plan.best},
+                                 {"best_without_discrepancy", plan.best_without_discrepancy},
+                                 {"regret", plan.regret},
+                                 {"fits", plan.fits},
+                                 {"shortlist", plan.shortlist},
+                                 {"cover", plan.cover}});
+    }
+    return json;
+}
+
 }  // namespace
 
 std::string report_json(const Results& results, const std::string& file)
@@ -191,6 +214,7 @@ std::string report_json(const Results& results, const std::string& file)
         json["front"].push_back(front_point(results, results.front[i], notes));
         json["front"].back()["ties_with"] = tied[i];
     }
+    json["posterior"] = posterior(results);
     json["scenario_toml"] = results.study.scenario_text;
     return json.dump(1) + "\n";
 }

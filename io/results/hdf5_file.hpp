@@ -42,7 +42,7 @@ public:
     /// All values of a dataset in the group, row-major.
     template <class T>
     std::vector<T> read(const std::string& name) const;
-    bool has_dataset(const std::string& name) const;
+    bool has_dataset(const std::string& name) const;  // or group
 
     template <class T>
     void set(const std::string& attribute, const T& value) const;

@@ -63,6 +63,32 @@ struct FrontPoint {
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
+    // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
+    double chance_best = std::numeric_limits<double>::quiet_NaN();      // of all plans on as many GPUs
+    double chance_fits = std::numeric_limits<double>::quiet_NaN();      // into memory
+    double expected_regret = std::numeric_limits<double>::quiet_NaN();  // relative to the best on as many GPUs
+    double chance_on_front = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// What draws of the model's error say of a plan that may be the best of its number of GPUs.
+struct PlanChance {
+    std::uint64_t index = 0;
+    int gpus = 0;
+    int objective = 0;   // position
+    double value = 0.0;  // predicted
+    bool drawn = false;  // otherwise the value is estimated from the bound
+    double best = 0.0;   // shares of draws
+    double best_without_discrepancy = 0.0;
+    double regret = 0.0;  // expected, relative
+    double fits = 0.0;    // into memory: share of draws
+    int shortlist = 0;    // place in the 90 % shortlist; 0: not in it
+    double cover = 0.0;   // probability that the best is in the shortlist up to this place
+};
+
+/// Draws of the model's error in a study; no plans: not computed.
+struct Posterior {
+    double linearisation_error = 0.0;  // relative, of step times at drawn constants
+    std::vector<PlanChance> plans;     // by objective, number of GPUs and index
 };
 
 struct ProgressPoint {
@@ -88,7 +114,8 @@ struct Results {
     std::vector<ObjectiveInfo> objectives;
     std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
     std::vector<FrontPoint> front;            // in order of the first objective
-    bool provisional = false;                 // the search was stopped: the front so far, not confirmed
+    Posterior posterior;
+    bool provisional = false;  // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
     int threads = 1;

@@ -248,6 +248,37 @@ void write_front(const Hdf5Object& group, const Results& results)
     }
 }
 
+void write_posterior(const Hdf5Object& group, const Results& results)
+{
+    const std::vector<PlanChance>& plans = results.posterior.plans;
+    group.set("linearisation_error", results.posterior.linearisation_error);
+    const Columns table(group, "plan", positions(plans.size()), {"1", "position in this table"});
+    table.column<std::uint64_t>("evaluation", plans, [](const PlanChance& p) { return p.index; }, {"1", "raw tuple index"});
+    table.column<std::int32_t>("total_gpus", plans, [](const PlanChance& p) { return p.gpus; }, {"1", "GPUs of the job"});
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        names.push_back(objective.name);
+    }
+    set_flags<std::int32_t>(
+        table.column<std::int32_t>("objective", plans, [](const PlanChance& p) { return p.objective; },
+                                   {"1", "objective in which the plan may be the best of its number of GPUs"}),
+        names);
+    table.column<double>("value", plans, [](const PlanChance& p) { return p.value; },
+                         {"1", "predicted, in the unit of the objective"});
+    set_flags<std::int8_t>(table.column<std::int8_t>("drawn", plans, [](const PlanChance& p) { return p.drawn ? 1 : 0; },
+                                                     {"1", "whether the value is from draws or estimated from a bound"}),
+                           {"estimated", "drawn"});
+    table.column<double>("best", plans, [](const PlanChance& p) { return p.best; }, {"1", "probability of being the best"});
+    table.column<double>("best_without_discrepancy", plans, [](const PlanChance& p) { return p.best_without_discrepancy; },
+                         {"1", "the same if only the fitted constants are uncertain"});
+    table.column<double>("regret", plans, [](const PlanChance& p) { return p.regret; }, {"1", "expected excess over the best"});
+    table.column<double>("fits", plans, [](const PlanChance& p) { return p.fits; }, {"1", "probability of fitting into memory"});
+    table.column<std::int32_t>("shortlist", plans, [](const PlanChance& p) { return p.shortlist; },
+                               {"1", "place in the shortlist that holds the best with 90 %; 0: not in it"});
+    table.column<double>("cover", plans, [](const PlanChance& p) { return p.cover; },
+                         {"1", "probability that the best is in the shortlist up to this place"});
+}
+
 void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& progress)
 {
     const Columns table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
@@ -282,6 +313,7 @@ std::vector<std::byte> encode(const Results& results)
     write_space(root.create_group("space"), results);
     write_evaluations(root.create_group("evaluations"), results);
     write_front(root.create_group("front"), results);
+    write_posterior(root.create_group("posterior"), results);
     write_progress(root.create_group("progress"), results.progress);
     write_ranks(root.create_group("ranks"), results);
     return root.image();

@@ -397,6 +397,27 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     }
 }
 
+/// Since schema 1.5, of studies that computed it.
+void read_posterior(const Hdf5Object& root, Results& results)
+{
+    const Rows<PlanChance> rows(root, "posterior", results.posterior.plans);
+    results.posterior.linearisation_error = number<double>(rows.group(), "linearisation_error", not_negative);
+    results.posterior.plans.resize(rows.group().read<std::int32_t>("plan").size());
+    const Allowed position{0.0, static_cast<double>(results.objectives.size()) - 1.0};
+    rows.column<std::uint64_t>("evaluation", index_of(results), [](PlanChance& p, std::uint64_t index) { p.index = index; });
+    rows.column<std::int32_t>("total_gpus", not_negative, [](PlanChance& p, std::int32_t gpus) { p.gpus = gpus; });
+    rows.column<std::int32_t>("objective", position, [](PlanChance& p, std::int32_t objective) { p.objective = objective; });
+    rows.column<double>("value", not_negative, [](PlanChance& p, double value) { p.value = value; });
+    rows.column<std::int8_t>("drawn", truth, [](PlanChance& p, std::int8_t drawn) { p.drawn = drawn != 0; });
+    rows.column<double>("best", allowed_share, [](PlanChance& p, double best) { p.best = best; });
+    rows.column<double>("best_without_discrepancy", allowed_share,
+                        [](PlanChance& p, double best) { p.best_without_discrepancy = best; });
+    rows.column<double>("regret", not_negative, [](PlanChance& p, double regret) { p.regret = regret; });
+    rows.column<double>("fits", allowed_share, [](PlanChance& p, double fits) { p.fits = fits; });
+    rows.column<std::int32_t>("shortlist", not_negative, [](PlanChance& p, std::int32_t place) { p.shortlist = place; });
+    rows.column<double>("cover", allowed_share, [](PlanChance& p, double cover) { p.cover = cover; });
+}
+
 void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 {
     const Rows<ProgressPoint> rows(root, "progress", progress);
@@ -473,6 +494,9 @@ Results read_results(const std::string& path)
         const std::optional<Scenario> scenario = scenario_of(results.study);
         read_evaluations(root, scenario ? highest_rung(scenario->search) : most_rungs, results);
         read_front(root, scenario, results);
+        if (root.has_dataset("posterior")) {
+            read_posterior(root, results);
+        }
         read_progress(root, results.progress);
         read_ranks(root, results);
         return results;

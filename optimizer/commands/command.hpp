@@ -63,6 +63,8 @@ int completion_command(const std::vector<std::string>& words, const Call& call);
 int manual_command(const std::vector<std::string>& words, const Call& call);
 int init_command(const std::vector<std::string>& words, const Call& call);
 int compare_command(const std::vector<std::string>& words, const Call& call);
+int shortlist_command(const std::vector<std::string>& words, const Call& call);
+int learn_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {

@@ -5,6 +5,7 @@
 #include "io/results/merge_results.hpp"
 #include "io/results/results_file.hpp"
 #include "io/scenario/scenario.hpp"
+#include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/stored_study.hpp"
 #include "optimizer/study/study_plan.hpp"
 
@@ -48,6 +49,9 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
         whole.rejected = merged.rejected;
         archive.add(std::vector<Answer>{whole});
         refuse_infeasible(parse_scenario(merged.study.scenario_text, merged.study.scenario_path), archive);
+    }
+    if (!merged.provisional) {
+        add_posterior(StoredStudy(merged).model(), merged);
     }
     write_results(merged, out);
     fmt::print("{}\nresults: {}\n", text_report(merged), out);

@@ -24,9 +24,21 @@ namespace po = boost::program_options;
 
 namespace {
 
-void add_stop_options(po::options_description& options)
+/// Options of search and resume.
+void add_run_options(po::options_description& options)
 {
     add_max_time_option(options, "stop after this wall-clock time and save a checkpoint, for example \"55 min\"");
+    options.add_options()("no-posterior", po::bool_switch(),
+                          "do not compute which plans may be the best, given the error of the model");
+}
+
+StudyOptions run_options(const po::variables_map& values, const Call& call)
+{
+    StudyOptions study;
+    study.max_time = max_time_of(values);
+    study.posterior = !values["no-posterior"].as<bool>();
+    study.command_line = call.command_line;
+    return study;
 }
 
 std::string strategy_help() { return fmt::format("search strategy: {}", fmt::join(strategy_names(), ", ")); }
@@ -121,18 +133,16 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("dry-run", po::bool_switch(),
                           "count the plans of the space and estimate the cost of a search, without running it");
     add_seed_option(options);
-    add_stop_options(options);
+    add_run_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
     if (!values) {
         return exit_done;
     }
     const std::string path = (*values)["SCENARIO"].as<std::string>();
-    StudyOptions study;
+    StudyOptions study = run_options(*values, call);
     study.out =
         values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
-    study.max_time = max_time_of(*values);
-    study.command_line = call.command_line;
     const auto read = [&]() -> std::optional<Scenario> {
         Scenario scenario = read_scenario(path);
         if (values->count("runnable-by") > 0) {
@@ -162,15 +172,13 @@ int search_command(const std::vector<std::string>& words, const Call& call)
 int resume_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    add_stop_options(options);
+    add_run_options(options);
     const auto values = parse_options("resume", options, "FILE", words, call);
     if (!values) {
         return exit_done;
     }
-    StudyOptions study;
+    StudyOptions study = run_options(*values, call);
     study.resume = true;
-    study.max_time = max_time_of(*values);
-    study.command_line = call.command_line;
     const std::string path = (*values)["FILE"].as<std::string>();
     study.out = results_path_of(path);
     const auto read = [&] {

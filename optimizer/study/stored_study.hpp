@@ -22,6 +22,7 @@ public:
     ~StoredStudy() = default;
 
     const Scenario& scenario() const { return scenario_; }
+    const StudyModel& model() const { return model_; }
     /// Its points have the same numbers as in the results.
     const Space& space() const { return model_.designs.space(); }
     ParallelPlan plan(std::span<const int> point) const { return model_.designs.plan(point); }

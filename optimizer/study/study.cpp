@@ -8,6 +8,7 @@
 #include "optimizer/study/codesign.hpp"
 #include "optimizer/study/draw_store.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/progress.hpp"
 #include "optimizer/study/study_front.hpp"
 #include "optimizer/study/study_journal.hpp"
@@ -158,6 +159,9 @@ public:
         }
         add_model_intervals(model_, results.front);
         put_in_order(results.front);
+        if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
+            add_posterior(model_, results);
+        }
         return std::nullopt;
     }
 

@@ -18,6 +18,7 @@ struct StudyOptions {
     bool force = false;   // overwrite existing results and journal
     bool resume = false;  // continue the existing journal
     std::optional<std::chrono::duration<double>> max_time;
+    bool posterior = true;  // say which plans may be the best, given the error of the model
     std::string command_line;
 };
 

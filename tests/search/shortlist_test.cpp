@@ -45,10 +45,11 @@ double regret_of(const JointDraws& draws, const std::vector<std::size_t>& chosen
 
 TEST(Chances, CountDrawsByHand)
 {
-    const std::vector<Chance> chance = chances({3, {1.0, 2.0, 4.0,          //
-                                                    3.0, 1.5, 3.0,          //
-                                                    2.0, 2.0, nowhere,      //
-                                                    nowhere, nowhere, nowhere}});  // does not count
+    const std::vector<Chance> chance = chances({3,
+                                                {1.0, 2.0, 4.0,                 //
+                                                 3.0, 1.5, 3.0,                 //
+                                                 2.0, 2.0, nowhere,             //
+                                                 nowhere, nowhere, nowhere}});  // does not count
     EXPECT_DOUBLE_EQ(chance[0].best, 1.5 / 3.0);
     EXPECT_DOUBLE_EQ(chance[1].best, 1.5 / 3.0);
     EXPECT_DOUBLE_EQ(chance[2].best, 0.0);
@@ -69,8 +70,9 @@ TEST(Chances, OfABestAddUpToOne)
 TEST(Equivalents, AreAlikeInEveryDraw)
 {
     // 0 and 2 differ by 0.4 % in each draw, 1 by that in the mean only; 3 is possible elsewhere.
-    const JointDraws draws{4, {1.000, 1.05, 1.004, 1.000,  //
-                               2.000, 1.91, 2.008, nowhere}};
+    const JointDraws draws{4,
+                           {1.000, 1.05, 1.004, 1.000,  //
+                            2.000, 1.91, 2.008, nowhere}};
     EXPECT_THAT(equivalents(draws), ElementsAre(0, 1, 0, 3));
     EXPECT_THAT(equivalents(draws, 0.003), ElementsAre(0, 1, 2, 3));
 }
@@ -120,8 +122,9 @@ TEST(LeastRegret, FirstIsTheLeastExpectedRegretAndPairsAreNearTheBest)
 
 TEST(LeastRegret, CountsTheWorstWhereNothingOfTheListIsPossible)
 {
-    const Shortlist list = least_regret({3, {1.0, nowhere, 1.5,  //
-                                             nowhere, 1.0, 1.2}},
+    const Shortlist list = least_regret({3,
+                                         {1.0, nowhere, 1.5,  //
+                                          nowhere, 1.0, 1.2}},
                                         2);
     EXPECT_EQ(list.points[0], 0U);  // 0 and 0.2 (as bad as the worst); of 2: 0.5 and 0.2
     EXPECT_DOUBLE_EQ(list.regret[0], 0.1);

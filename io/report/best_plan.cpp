@@ -1,0 +1,73 @@
+#include "io/report/best_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+std::string percent(double share) { return share > 0.995 && share < 1.0 ? ">99 %" : fmt::format("{:.0f} %", 100.0 * share); }
+
+std::string line_of(const Contest& contest)
+{
+    const PlanChance& first = *contest.plans.front();
+    std::vector<std::uint64_t> points;
+    for (const PlanChance* plan : contest.shortlist) {
+        points.push_back(plan->index);
+    }
+    const std::string list = points.size() < 2 ? ""
+                                               : fmt::format("; one of {} plans is best with {}: {}", points.size(),
+                                                             percent(contest.shortlist.back()->cover), fmt::join(points, ", "));
+    return fmt::format("  {:>6} GPUs: {} is best with {} (expected regret {:.1f} %){}\n", contest.gpus, first.index,
+                       percent(first.best), 100.0 * first.regret, list);
+}
+
+}  // namespace
+
+std::vector<Contest> contests(const Posterior& posterior)
+{
+    std::map<std::pair<int, int>, Contest> found;
+    for (const PlanChance& plan : posterior.plans) {
+        Contest& contest = found[{plan.objective, plan.gpus}];
+        contest.gpus = plan.gpus;
+        contest.objective = plan.objective;
+        contest.plans.push_back(&plan);
+        if (plan.shortlist > 0) {
+            contest.shortlist.push_back(&plan);
+        }
+    }
+    std::vector<Contest> result;
+    for (auto& [key, contest] : found) {
+        std::stable_sort(contest.plans.begin(), contest.plans.end(),
+                         [](const PlanChance* a, const PlanChance* b) { return a->best > b->best; });
+        std::sort(contest.shortlist.begin(), contest.shortlist.end(),
+                  [](const PlanChance* a, const PlanChance* b) { return a->shortlist < b->shortlist; });
+        result.push_back(std::move(contest));
+    }
+    return result;
+}
+
+std::string best_plan_section(const Results& results)
+{
+    std::set<int> on_front;
+    for (const FrontPoint& point : results.front) {
+        on_front.insert(point.prediction.gpus);
+    }
+    std::string lines;
+    const std::vector<Contest> all = contests(results.posterior);
+    for (const Contest& contest : all) {
+        lines += contest.objective == all.front().objective && on_front.contains(contest.gpus) ? line_of(contest) : "";
+    }
+    return lines.empty()
+               ? ""
+               : fmt::format("Best plans by {}, given the error of the model (prismopt shortlist says which to measure):\n{}\n",
+                             results.objectives[static_cast<std::size_t>(all.front().objective)].long_name, lines);
+}
+
+}  // namespace prismopt

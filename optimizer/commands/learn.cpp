@@ -1,0 +1,210 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/plan_shortlist.hpp"
+
+#include "io/measured/csv.hpp"
+#include "io/report/aligned.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* columns_text =
+    "point or plan, step_time_s (a number, or several separated by blanks), peak_memory_gb (a number, or oom)";
+
+/// Positive numbers separated by blanks.
+std::vector<double> numbers_of(const std::string& text, const std::string& place, const char* column)
+{
+    std::vector<double> numbers;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        double value = 0.0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        if (error != std::errc{} || end != word.data() + word.size() || !(value > 0.0) || !std::isfinite(value)) {
+            throw InputError(fmt::format("{}: {} '{}' is not a positive number; write for example 6.46", place, column, word));
+        }
+        numbers.push_back(value);
+    }
+    return numbers;
+}
+
+std::uint64_t point_of(const CsvRow& row, const std::string& place, const StoredStudy& study, const Results& results)
+{
+    const std::string text = row.text("point");
+    std::uint64_t index = 0;
+    if (!text.empty()) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+        if (error != std::errc{} || end != text.data() + text.size() || index >= study.space().size()) {
+            throw InputError(
+                fmt::format("{}: point '{}' is not the number of a plan of this study; see prismopt report", place, text));
+        }
+        return index;
+    }
+    if (row.text("plan").empty()) {
+        throw InputError(fmt::format("{}: neither point nor plan is given; the columns are {}", place, columns_text));
+    }
+    const ParallelPlan plan = parse_design(row.text("plan"), study.scenario());
+    const auto found = std::find_if(results.evaluations.begin(), results.evaluations.end(), [&](const EvaluatedPoint& point) {
+        return design_text(study.plan(point.point)) == design_text(plan);
+    });
+    if (found == results.evaluations.end()) {
+        throw InputError(
+            fmt::format("{}: plan '{}' is not among the feasible plans of this study; name one of its plans, or search a space "
+                        "that has it",
+                        place, row.text("plan")));
+    }
+    return found->index;
+}
+
+MeasuredPlan measured_plan(const CsvRow& row, const std::string& place, const StoredStudy& study, const Results& results)
+{
+    MeasuredPlan plan;
+    plan.index = point_of(row, place, study, results);
+    const std::vector<double> steps = numbers_of(row.text("step_time_s"), place, "step_time_s");
+    if (!steps.empty()) {
+        const double n = static_cast<double>(steps.size());
+        plan.step_s = std::accumulate(steps.begin(), steps.end(), 0.0) / n;
+        double squares = 0.0;
+        for (const double step : steps) {
+            squares += (step - plan.step_s) * (step - plan.step_s);
+        }
+        plan.deviation = n > 1.0 ? std::sqrt(squares / (n - 1.0) / n) / plan.step_s : 0.0;
+    }
+    const std::string memory = row.text("peak_memory_gb");
+    plan.out_of_memory = memory == "oom";
+    if (!plan.out_of_memory && !memory.empty()) {
+        constexpr double gigabyte = 1e9;
+        plan.memory_bytes = gigabyte * numbers_of(memory, place, "peak_memory_gb").front();
+    }
+    if (plan.out_of_memory == (plan.step_s > 0.0)) {
+        throw InputError(fmt::format(
+            "{}: {}; the columns are {}", place,
+            plan.out_of_memory ? "a plan that ran out of memory has no step time" : "step_time_s is missing", columns_text));
+    }
+    return plan;
+}
+
+std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStudy& study, const Results& results)
+{
+    std::vector<MeasuredPlan> plans;
+    const std::vector<CsvRow> rows = read_csv(path);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        plans.push_back(measured_plan(rows[i], fmt::format("{}:{}", path, i + 2), study, results));
+    }
+    if (plans.empty()) {
+        throw InputError(fmt::format("{} has no measured plans; the columns are {}", path, columns_text));
+    }
+    return plans;
+}
+
+/// Beyond this many standard deviations a value is called surprising.
+constexpr double surprising = 2.0;
+
+Json measured_json(const PlanPosterior& plans)
+{
+    Json list = Json::array();
+    for (const MeasuredAndPredicted& plan : plans.measured()) {
+        list.push_back({{"point", plan.measured.index},
+                        {"measured_s", plan.measured.step_s > 0.0 ? Json(plan.measured.step_s) : Json()},
+                        {"predicted_s", plan.measured.step_s > 0.0 ? Json(plan.predicted_s) : Json()},
+                        {"out_of_memory", plan.measured.out_of_memory},
+                        {"measured_memory_bytes", plan.measured.memory_bytes > 0.0 ? Json(plan.measured.memory_bytes) : Json()},
+                        {"predicted_memory_share", plan.memory_share},
+                        {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)}});
+    }
+    return list;
+}
+
+/// Fitted constants that the measurements moved, and the error that all plans share.
+Json constants_json(const PlanPosterior& plans)
+{
+    Json json{{"all_plans", Json::object()}, {"moved", Json::array()}};
+    const std::vector<NormalMarginal> after = plans.steps().constants();
+    json["all_plans"] = {{"factor", std::exp(after.back().mean)}, {"deviation", after.back().deviation}};
+    const std::size_t n = plans.fitted().constants.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        const double before = std::sqrt(plans.fitted().covariance[k * n + k]);
+        if (std::abs(after[k].mean) > 0.5 * before) {
+            const FittedConstant& constant = plans.fitted().constants[k];
+            json["moved"].push_back({{"constant", constant.key},
+                                     {"entries", constant.entries},
+                                     {"factor", std::exp(after[k].mean)},
+                                     {"sigma", after[k].mean / before},
+                                     {"surprising", std::abs(after[k].mean) > surprising * before}});
+        }
+    }
+    return json;
+}
+
+std::string measured_text(const Json& json)
+{
+    std::vector<std::vector<std::string>> rows{{"point", "measured, s", "predicted, s", "measured / predicted", "surprise"}};
+    for (const Json& plan : json["measured"]) {
+        const bool ran = !plan["measured_s"].is_null();
+        rows.push_back(
+            {std::to_string(plan["point"].get<std::uint64_t>()),
+             ran ? fmt::format("{:.4g}", plan["measured_s"].get<double>()) : "out of memory",
+             ran ? fmt::format("{:.4g}", plan["predicted_s"].get<double>())
+                 : fmt::format("{:.0f} % of the memory", 100.0 * plan["predicted_memory_share"].get<double>()),
+             ran ? fmt::format("{:.3f}", plan["measured_s"].get<double>() / plan["predicted_s"].get<double>()) : "",
+             ran ? fmt::format("{:+.1f} sigma{}", plan["surprise_sigma"].get<double>(),
+                               std::abs(plan["surprise_sigma"].get<double>()) > surprising ? " (fits none of the others)" : "")
+                 : ""});
+    }
+    const Json& all = json["constants"]["all_plans"];
+    std::string text = aligned(rows, 0) + fmt::format("All plans take {:.3f} times as long as predicted (+- {:.1f} %).\n",
+                                                      all["factor"].get<double>(), 100.0 * all["deviation"].get<double>());
+    for (const Json& moved : json["constants"]["moved"]) {
+        text += fmt::format("{}{} of {}: {:.3f} times the catalog's value ({:+.1f} sigma)\n",
+                            moved["surprising"].get<bool>() ? "Surprising: " : "", moved["constant"].get<std::string>(),
+                            fmt::join(moved["entries"].get<std::vector<std::string>>(), ", "), moved["factor"].get<double>(),
+                            moved["sigma"].get<double>());
+    }
+    return text + "\n";
+}
+
+}  // namespace
+
+int learn_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("measured", po::value<std::string>()->value_name("CSV"),
+                          fmt::format("measured plans of the study; columns: {}", columns_text).c_str());
+    add_shortlist_options(options);
+    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+    const auto values = parse_options("learn", options, "RESULTS", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    if (values->count("measured") == 0) {
+        throw InputError(fmt::format("prismopt learn needs --measured CSV with the columns {}", columns_text));
+    }
+    const Results results = open_results((*values)["RESULTS"].as<std::string>());
+    StoredStudy study(results);
+    const PlanPosterior plans(study.model(), results, read_measured((*values)["measured"].as<std::string>(), study, results));
+    const ShortlistRequest asked = shortlist_request(*values, results, plans);
+    Json json = shortlist_json(results, plans, asked, study);
+    json["measured"] = measured_json(plans);
+    json["constants"] = constants_json(plans);
+    if ((*values)["json"].as<bool>()) {
+        fmt::print("{}\n", json.dump(1));
+    } else {
+        fmt::print("{}{}", measured_text(json), shortlist_text(json, results, asked));
+    }
+    return exit_done;
+}
+
+}  // namespace prismopt

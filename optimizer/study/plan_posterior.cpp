@@ -1,0 +1,415 @@
+#include "optimizer/study/plan_posterior.hpp"
+
+#include "io/measured/catalog_discrepancy.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double near_best = 0.15;             // relative to the best of a number of GPUs: more than the error of the model
+constexpr std::size_t most_contenders = 1000;  // of a number of GPUs and an objective
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 1.0 : values[values.size() / 2];
+}
+
+bool drawn(const EvaluatedPoint& point) { return !point.objectives.empty(); }
+
+bool bounded(const EvaluatedPoint& point, std::size_t objective)
+{
+    return !point.bounds.empty() && std::isfinite(point.bounds[objective]) && point.bounds[objective] > 0.0;
+}
+
+/// How far drawn plans are above their bounds, by number of GPUs and objective.
+class AboveBounds {
+public:
+    AboveBounds(const Results& results, const std::vector<int>& gpus)
+    {
+        for (std::size_t i = 0; i < results.evaluations.size(); ++i) {
+            const EvaluatedPoint& point = results.evaluations[i];
+            for (std::size_t k = 0; drawn(point) && k < results.objectives.size(); ++k) {
+                if (bounded(point, k)) {
+                    const double ratio = point.objectives[k].value / point.bounds[k];
+                    ratios_[{gpus[i], k}].push_back(ratio);
+                    ratios_[{all, k}].push_back(ratio);
+                }
+            }
+        }
+    }
+
+    double of(int gpus, std::size_t objective) const
+    {
+        constexpr std::size_t enough = 5;
+        const auto own = ratios_.find({gpus, objective});
+        if (own != ratios_.end() && own->second.size() >= enough) {
+            return median(own->second);
+        }
+        const auto any = ratios_.find({all, objective});
+        return any == ratios_.end() ? 1.0 : median(any->second);
+    }
+
+private:
+    static constexpr int all = 0;
+    std::map<std::pair<int, std::size_t>, std::vector<double>> ratios_;
+};
+
+/// The plans of the results that may be the best of their number of GPUs.
+std::vector<Contender> contenders_of(const StudyModel& model, const Results& results)
+{
+    std::vector<int> gpus;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        gpus.push_back(model.designs.plan(point.point).gpus());
+    }
+    std::map<std::uint64_t, const FrontPoint*> confirmed;
+    for (const FrontPoint& point : results.front) {
+        confirmed[point.index] = &point;
+    }
+    const AboveBounds above(results, gpus);
+    std::vector<Contender> all;
+    for (std::size_t i = 0; i < results.evaluations.size(); ++i) {
+        const EvaluatedPoint& point = results.evaluations[i];
+        Contender contender{point.index, gpus[i], drawn(point), {}, 0.0};
+        const auto front = confirmed.find(point.index);
+        for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+            contender.values.push_back(front != confirmed.end() ? front->second->objectives[k].value
+                                       : contender.drawn        ? point.objectives[k].value
+                                       : bounded(point, k)      ? point.bounds[k] * above.of(gpus[i], k)
+                                                                : absent);
+        }
+        all.push_back(std::move(contender));
+    }
+    std::set<std::size_t> chosen;
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        if (!follows_step(results.objectives[k])) {
+            continue;
+        }
+        std::map<int, std::vector<std::size_t>> by_gpus;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!std::isnan(all[i].values[k])) {
+                by_gpus[all[i].gpus].push_back(i);
+            }
+        }
+        for (auto& [size, members] : by_gpus) {
+            std::stable_sort(members.begin(), members.end(),
+                             [&](std::size_t a, std::size_t b) { return all[a].values[k] < all[b].values[k]; });
+            const double limit = (1.0 + near_best) * all[members.front()].values[k];
+            for (std::size_t m = 0; m < std::min(members.size(), most_contenders) && all[members[m]].values[k] <= limit; ++m) {
+                chosen.insert(members[m]);
+            }
+        }
+    }
+    std::vector<Contender> result;
+    for (const std::size_t i : chosen) {
+        result.push_back(std::move(all[i]));
+    }
+    return result;
+}
+
+/// Gradients on the hardware variants of a study.
+class VariantGradients {
+public:
+    VariantGradients(const StudyModel& model, const FittedModel& fitted)
+        : model_(model), fitted_(fitted), bench_(model.scenario, model.problem)
+    {
+    }
+
+    StepGradients& of(std::size_t variant)
+    {
+        auto& gradients = variants_[variant];
+        if (!gradients) {
+            problems_.push_back(bench_.problem(variant));
+            const Problem& problem = problems_.back();
+            gradients = std::make_unique<StepGradients>(Setting{problem.workload, problem.phases.front(), problem.cluster,
+                                                                problem.noise, problem.memory_headroom, problem.orders},
+                                                        fitted_);
+        }
+        return *gradients;
+    }
+
+    HardwareBench& bench() { return bench_; }
+    const Phase& phase(std::size_t variant) { return bench_.problem(variant).phases.front(); }
+
+private:
+    const StudyModel& model_;
+    const FittedModel& fitted_;
+    HardwareBench bench_;
+    std::deque<Problem> problems_;
+    std::map<std::size_t, std::unique_ptr<StepGradients>> variants_;
+};
+
+constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
+
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients)
+{
+    const std::size_t variant = model.designs.hardware(point);
+    const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
+    return {traits_of(first), gradients.of(variant).of(first)};
+}
+
+/// Of the accelerator's memory, by the fullest GPU.
+double share_of_memory(const StudyModel& model, const Point& point, HardwareBench& bench)
+{
+    const std::size_t variant = model.designs.hardware(point);
+    const auto bound = bench.of(variant).bound(model.designs.plan(point));
+    const auto* plan = std::get_if<NoiseFree>(&bound);
+    return plan == nullptr ? std::numeric_limits<double>::infinity()
+                           : plan->memory_bytes / bench.problem(variant).cluster.accelerator.memory.si;
+}
+
+/// Predicted mean of the first phase's steps, in seconds.
+double mean_step(const StudyModel& model, const Point& point, HardwareBench& bench)
+{
+    constexpr DrawRange range{0, 64, 4};
+    const std::size_t variant = model.designs.hardware(point);
+    const ParallelPlan plan = model.designs.plan(point);
+    const auto bound = bench.of(variant).bound(plan);
+    if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+        throw InputError(
+            fmt::format("point {} was measured, but is infeasible for this study: {}; correct the scenario, and search again",
+                        model.designs.space().index(point), refusal->text()));
+    }
+    const std::vector<double> steps = bench.of(variant).sample(plan, range, model.sampler({})).front();
+    return std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+}
+
+}  // namespace
+
+bool follows_step(const ObjectiveInfo& objective)
+{
+    static constexpr std::array<std::string_view, 5> units{"s", "h", "USD", "J", "kg"};
+    return std::find(units.begin(), units.end(), objective.units) != units.end();
+}
+
+PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured)
+    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results)),
+      steps_(fitted_.covariance, catalog_discrepancy())
+{
+    VariantGradients gradients(model, fitted_);
+    for (Contender& contender : contenders_) {
+        const Point point = model.designs.space().point(contender.index);
+        plans_.push_back(known_of(model, point, gradients));
+        contender.memory_share = share_of_memory(model, point, gradients.bench());
+    }
+    MemoryError memory{.deviation = steps_.discrepancy().memory};
+    std::vector<StepObservation> observations;
+    for (const MeasuredPlan& plan : measured) {
+        const Point point = model.designs.space().point(plan.index);
+        MeasuredAndPredicted both{plan, absent, share_of_memory(model, point, gradients.bench()), absent};
+        const double capacity = gradients.bench().problem(model.designs.hardware(point)).cluster.accelerator.memory.si;
+        const double fits_below = -std::log(both.memory_share);
+        ran_[plan.index] = !plan.out_of_memory;
+        if (plan.out_of_memory) {
+            memory.low = std::max(memory.low, fits_below);
+        } else if (plan.memory_bytes > 0.0) {
+            memory = after(memory, std::log(plan.memory_bytes / (both.memory_share * capacity)), memory_noise);
+        } else {
+            memory.high = std::min(memory.high, fits_below);
+        }
+        if (plan.step_s > 0.0) {
+            both.predicted_s = mean_step(model, point, gradients.bench());
+            observations.push_back({known_of(model, point, gradients), std::log(plan.step_s / both.predicted_s),
+                                    std::hypot(plan.deviation, steps_.discrepancy().repeat)});
+        }
+        measured_.push_back(both);
+    }
+    if (!observations.empty()) {
+        steps_ = StepPosterior(fitted_.covariance, catalog_discrepancy(), observations);
+        const std::vector<double> surprises = steps_.surprises();
+        std::size_t next = 0;
+        for (MeasuredAndPredicted& both : measured_) {
+            both.surprise = both.measured.step_s > 0.0 ? surprises[next++] : absent;
+        }
+    }
+    log_ratios_ = steps_.draw(plans_, posterior_draws, model_.scenario.seed, {});
+    without_delta_ = steps_.draw(plans_, posterior_draws, model_.scenario.seed, {.delta = false});
+    log_memory_ = draw(memory, posterior_draws, model_.scenario.seed);
+}
+
+std::vector<int> PlanPosterior::sizes() const
+{
+    std::set<int> sizes;
+    for (const Contender& contender : contenders_) {
+        sizes.insert(contender.gpus);
+    }
+    return {sizes.begin(), sizes.end()};
+}
+
+std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) const
+{
+    double best = std::numeric_limits<double>::infinity();
+    const auto counts = [&](const Contender& c) { return c.gpus == gpus && !std::isnan(c.values[objective]); };
+    for (const Contender& contender : contenders_) {
+        best = counts(contender) ? std::min(best, contender.values[objective]) : best;
+    }
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        if (counts(contenders_[i]) && contenders_[i].values[objective] <= (1.0 + near_best) * best) {
+            members.push_back(i);
+        }
+    }
+    return members;
+}
+
+JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Parts parts) const
+{
+    const std::vector<double>& ratios = parts.delta ? log_ratios_ : without_delta_;
+    const bool moves = follows_step(objectives_[objective]);
+    JointDraws result{members.size(), {}};
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        const double memory = std::exp(log_memory_[d]);
+        for (const std::size_t i : members) {
+            const Contender& contender = contenders_[i];
+            const double slower = moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0;
+            const auto tried = ran_.find(contender.index);
+            const bool fits = tried != ran_.end() ? tried->second : contender.memory_share * memory <= 1.0;
+            result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
+        }
+    }
+    return result;
+}
+
+double PlanPosterior::linearisation_error(const Results& results) const
+{
+    constexpr std::size_t most_draws = 8;
+    // The drawn constants are the draws of plans that each depend on one of them, without those of a plan that depends on none.
+    const std::size_t n = fitted_.constants.size();
+    std::vector<PlanOfPosterior> single(n + 1, {PlanTraits{}, std::vector<double>(n, 0.0)});
+    for (std::size_t k = 0; k < n; ++k) {
+        single[k].gradient[k] = 1.0;
+    }
+    const std::vector<double> drawn = steps_.draw(single, most_draws, model_.scenario.seed, {.delta = false});
+    VariantGradients gradients(model_, fitted_);
+    double largest = 0.0;
+    for (const FrontPoint& point : results.front) {
+        const std::size_t variant = model_.designs.hardware(point.point);
+        const ParallelPlan plan = plan_in_phase(model_.designs.plan(point.point), gradients.phase(variant));
+        const std::vector<double> gradient = gradients.of(variant).of(plan);
+        const auto base = gradients.of(variant).log_step(plan);
+        const Problem& problem = gradients.bench().problem(variant);
+        for (std::size_t d = 0; base && d < most_draws; ++d) {
+            Cluster cluster = problem.cluster;
+            double expected = *base;
+            for (std::size_t k = 0; k < n; ++k) {
+                const double moved = drawn[d * (n + 1) + k] - drawn[d * (n + 1) + n];
+                cluster = scaled(std::move(cluster), fitted_.constants[k], std::exp(moved));
+                expected += gradient[k] * moved;
+            }
+            const Setting setting{problem.workload, problem.phases.front(),  cluster,
+                                  problem.noise,    problem.memory_headroom, problem.orders};
+            if (const auto exact = log_noise_free_step(setting, plan)) {
+                largest = std::max(largest, std::abs(std::expm1(expected - *exact)));
+            }
+        }
+    }
+    return largest;
+}
+
+namespace {
+
+/// How often each point of the front is not dominated by a contender.
+std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& results)
+{
+    const std::vector<Contender>& contenders = plans.contenders();
+    std::vector<std::size_t> all(contenders.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<JointDraws> objectives;
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        objectives.push_back(plans.draws(all, k, {}));
+    }
+    const auto beats = [&](std::size_t draw, std::size_t a, std::size_t b) {
+        bool better = false;
+        for (const JointDraws& objective : objectives) {
+            const double x = objective.at(draw, a);
+            const double y = objective.at(draw, b);
+            if (!(x <= y)) {
+                return false;
+            }
+            better = better || x < y;
+        }
+        return better;
+    };
+    std::vector<double> kept;
+    for (const FrontPoint& point : results.front) {
+        const auto own =
+            std::find_if(contenders.begin(), contenders.end(), [&](const Contender& c) { return c.index == point.index; });
+        if (own == contenders.end()) {
+            kept.push_back(absent);
+            continue;
+        }
+        const auto position = static_cast<std::size_t>(own - contenders.begin());
+        double count = 0.0;
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            const bool possible = std::isfinite(objectives.front().at(d, position));
+            count += possible && std::none_of(all.begin(), all.end(), [&](std::size_t i) { return beats(d, i, position); }) ? 1.0
+                                                                                                                            : 0.0;
+        }
+        kept.push_back(count / posterior_draws);
+    }
+    return kept;
+}
+
+}  // namespace
+
+void add_posterior(const StudyModel& model, Results& results)
+{
+    const PlanPosterior plans(model, results);
+    if (plans.contenders().empty()) {
+        return;
+    }
+    constexpr double cover = 0.9;
+    results.posterior.linearisation_error = plans.linearisation_error(results);
+    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+        for (const int gpus : follows_step(results.objectives[k]) ? plans.sizes() : std::vector<int>{}) {
+            const std::vector<std::size_t> members = plans.near(gpus, k);
+            const JointDraws draws = plans.draws(members, k, {});
+            const std::vector<Chance> with = chances(draws);
+            const std::vector<Chance> without = chances(plans.draws(members, k, {.delta = false}));
+            const Shortlist shortlist = covering(draws, cover);
+            for (std::size_t m = 0; m < members.size(); ++m) {
+                const Contender& contender = plans.contenders()[members[m]];
+                PlanChance row{contender.index, gpus,         static_cast<int>(k), contender.values[k],
+                               contender.drawn, with[m].best, without[m].best,     with[m].regret,
+                               with[m].possible};
+                const auto chosen = std::find(shortlist.points.begin(), shortlist.points.end(), m);
+                if (chosen != shortlist.points.end()) {
+                    row.shortlist = 1 + static_cast<int>(chosen - shortlist.points.begin());
+                    row.cover = shortlist.cover[static_cast<std::size_t>(row.shortlist - 1)];
+                }
+                results.posterior.plans.push_back(row);
+            }
+        }
+    }
+    const std::vector<double> kept = kept_on_front(plans, results);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        FrontPoint& point = results.front[i];
+        point.chance_on_front = kept[i];
+        const auto row = std::find_if(results.posterior.plans.begin(), results.posterior.plans.end(),
+                                      [&](const PlanChance& chance) { return chance.index == point.index; });
+        if (row != results.posterior.plans.end()) {
+            point.chance_best = row->best;
+            point.chance_fits = row->fits;
+            point.expected_regret = row->regret;
+        }
+    }
+}
+
+}  // namespace prismopt
