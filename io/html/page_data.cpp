@@ -2,6 +2,7 @@
 
 #include "io/authoring/completion.hpp"
 #include "io/html/packed.hpp"
+#include "io/report/best_plan.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front_columns.hpp"
 #include "io/report/front_ties.hpp"
@@ -92,6 +93,45 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
                          {"training_time", quantiles(point.prediction.training.quantiles)}};
     return json;
+}
+
+/// Of the numbers of GPUs on the front, in the first objective that follows the step time.
+Json contests_of(const Results& results)
+{
+    Json list = Json::array();
+    const std::vector<Contest> all = contests(results.posterior);
+    for (const Contest& contest : all) {
+        const bool on_front = std::any_of(results.front.begin(), results.front.end(),
+                                          [&](const FrontPoint& point) { return point.prediction.gpus == contest.gpus; });
+        if (!on_front || contest.objective != all.front().objective) {
+            continue;
+        }
+        const ObjectiveInfo& objective = results.objectives[static_cast<std::size_t>(contest.objective)];
+        Json json{{"gpus", contest.gpus},
+                  {"units", objective.units},
+                  {"long_name", objective.long_name},
+                  {"contenders", contest.plans.size()},
+                  {"shortlist", contest.shortlist.size()},
+                  {"cover", contest.shortlist.empty() ? 0.0 : contest.shortlist.back()->cover},
+                  {"plans", Json::array()}};
+        constexpr std::size_t most = 20;
+        for (std::size_t i = 0; i < std::min(most, contest.plans.size()); ++i) {
+            const PlanChance& chance = *contest.plans[i];
+            const auto row =
+                std::lower_bound(results.evaluations.begin(), results.evaluations.end(), chance.index,
+                                 [](const EvaluatedPoint& point, std::uint64_t index) { return point.index < index; });
+            FrontPoint named;
+            named.point = row->point;
+            named.prediction.gpus = chance.gpus;
+            json["plans"].push_back({{"plan", plan_words(results, named)},
+                                     {"value", chance.value},
+                                     {"best", chance.best},
+                                     {"regret", chance.regret},
+                                     {"fits", chance.fits}});
+        }
+        list.push_back(std::move(json));
+    }
+    return list;
 }
 
 Json space(const Results& results)
@@ -247,8 +287,11 @@ Json job_json(const StudyNotes& notes)
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
-    Json json{{"name", study.name},     {"file", study.file},      {"objectives", Json::array()},   {"axes", Json::array()},
-              {"front", Json::array()}, {"space", space(results)}, {"progress", progress(results)}, {"trust", trust(results)}};
+    Json json{{"name", study.name},          {"file", study.file},
+              {"objectives", Json::array()}, {"axes", Json::array()},
+              {"front", Json::array()},      {"contests", contests_of(results)},
+              {"space", space(results)},     {"progress", progress(results)},
+              {"trust", trust(results)}};
     json["provisional"] = results.provisional;
     if (!study.sensitivity.empty()) {
         json["sensitivity"] = Json::parse(study.sensitivity);

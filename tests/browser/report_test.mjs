@@ -105,6 +105,11 @@ const tests = {
             assert.match(await page.locator(place).textContent(), /the fleet \(a random sample of GPUs/, place);
         }
         assert.ok(await page.locator("#timeline-chart canvas").count() > 0, "a timeline is drawn");
+        const { plans } = JSON.parse(run(program, "report", join(folder, "small.h5"), "--json")).posterior;
+        for (const cell of await page.locator("#best-plans .share-cell").allTextContents()) {
+            assert.ok(plans.some((plan) => `${(100 * plan.best).toFixed(1)} %` === cell), `${cell} is in the JSON report`);
+        }
+        assert.ok(await page.locator("#best-plans .share-cell").count() > 0, "plans that may be the best are listed");
         const [, unit] = csv.match(/ (\w+) \(95 %\)/);
         assert.match(await page.locator("#summary-text .fact .figure").first().textContent(), new RegExp(`^[\\d.]+ ${unit}$`), "times in the unit of the text");
         await close(page);

@@ -20,6 +20,7 @@ startHints();
 startSummary();
 startGains();
 startFront();
+startBestPlans();
 startTable();
 startDistributions();
 startBreakdown();
