@@ -24,7 +24,7 @@ function startBestPlans() {
         for (const contest of study.contests) {
             place.append(contestTable(contest), element("p", { class: "note" },
                 `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${percent(contest.cover)}; ` +
-                `${grouped(contest.contenders)} plans are within 15 % of the best.`));
+                `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 15 % of the best.`));
         }
     }
     section.hidden = place.childElementCount === 0;
