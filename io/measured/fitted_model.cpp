@@ -19,6 +19,7 @@ constexpr const char* file_name = "fit.toml";
 constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
 constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
 constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
+constexpr Range widening_range{"a factor of a variance", 1.0, 1e6, "2.5"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 
 constexpr const char* kind_keys[run_kinds] = {"dense", "low_precision", "mixture", "hybrid"};
@@ -113,7 +114,11 @@ FittedModel read_fit(Table table)
     for (const Value& value : scatter) {
         model.scatter.push_back(value.number(scatter_range));
     }
-    if (scatter.size() != run_kinds) {
+    const std::vector<Value> widening = table.at("widening", "widening = [2, 2, 4, 4]").list("[2, 2, 4, 4]");
+    for (const Value& value : widening) {
+        model.widening.push_back(value.number(widening_range));
+    }
+    if (scatter.size() != run_kinds || widening.size() != run_kinds) {
         matrix.fail(complaint);
     }
     if (const auto families = table.find("left_out")) {
